@@ -13,10 +13,14 @@ const kept = 20
 // readyLine says for which clients the server listens, and on which port; for plain ones first.
 var readyLine = regexp.MustCompile(`Ready to accept connections (tcp|tls), port=(\d+)`)
 
+// memberLine is what a topology says of each of its servers, before it is ready.
+var memberLine = regexp.MustCompile(`^(master|replica|sentinel) \S+:(\d+)$`)
+
 // serverLog reads what the server prints and keeps the last lines of it.
 type serverLog struct {
 	mutex sync.Mutex
 	last  []string
+	found []Member
 }
 
 // read takes lines until the server ends. Where it listens goes to listens when the server says so; listens is closed at
@@ -27,6 +31,7 @@ func (l *serverLog) read(output io.Reader, listens chan<- ready) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		line := lines.Text()
 		l.add(line)
+		l.find(line)
 		if found := readyLine.FindStringSubmatch(line); found != nil && !told {
 			told = true
 			listens <- ready{port: found[2], tls: found[1] == "tls"}
@@ -41,6 +46,22 @@ func (l *serverLog) add(line string) {
 		l.last = l.last[1:]
 	}
 	l.last = append(l.last, line)
+}
+
+// find keeps what a line says of a server of a topology.
+func (l *serverLog) find(line string) {
+	if member := memberLine.FindStringSubmatch(line); member != nil {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		l.found = append(l.found, Member{Role: member[1], Port: member[2]})
+	}
+}
+
+// servers are those of a topology.
+func (l *serverLog) servers() []Member {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return append([]Member(nil), l.found...)
 }
 
 func (l *serverLog) lines() []string {

@@ -1,9 +1,12 @@
 package lockwheel
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,7 +22,20 @@ type Options struct {
 	Args []string
 	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
 	Verify Level
+	// Topology is several servers in one process and on one clock: "replicas 2", "sentinel 3 --replicas 2",
+	// "cluster 3x1", perhaps with "--lag 100" behind it. [Server.Servers] has them; all else asks the first.
+	Topology string
 }
+
+// Member is one of the servers of a topology.
+type Member struct {
+	Role string // what it began as: master, replica or sentinel
+	Port string // the port on which it listens
+	URL  string // redis://127.0.0.1:port, with the password of --requirepass
+}
+
+// Addr is the address of the server, 127.0.0.1:port.
+func (m Member) Addr() string { return net.JoinHostPort(host, m.Port) }
 
 // TB is what of [testing.TB] the package needs.
 type TB interface {
@@ -43,6 +59,7 @@ type Server struct {
 	History *History
 
 	access  *access
+	members []Member
 	seed    int64
 	level   Level
 	process *exec.Cmd
@@ -89,6 +106,10 @@ func Start(options Options) (*Server, error) {
 		<-s.ended
 		return nil, err
 	}
+	for _, one := range s.log.servers() {
+		at := access{port: one.Port, password: s.access.password}
+		s.members = append(s.members, Member{one.Role, one.Port, at.url()})
+	}
 	s.commands, s.steering = newConnection(s.access), newConnection(s.access)
 	return s, nil
 }
@@ -98,12 +119,17 @@ func arguments(options Options) []string {
 	if clock == "" {
 		clock = "real"
 	}
-	return append([]string{
+	var words []string
+	if options.Topology != "" {
+		words = append([]string{"topology"}, strings.Fields(options.Topology)...)
+	}
+	words = append(words,
 		"--port", "0", "--bind", host, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
 		// What a report shows as the history of locks and as the last commands.
 		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
-	}, options.Args...)
+	)
+	return append(words, options.Args...)
 }
 
 // Addr is the server's address, 127.0.0.1:port.
@@ -118,18 +144,24 @@ func (s *Server) Port() string { return s.access.port }
 // URL is redis://127.0.0.1:port, with the password of --requirepass, and rediss:// over TLS alone.
 func (s *Server) URL() string { return s.access.url() }
 
+// Servers are those of a topology: masters, then replicas, then sentinels. Without a topology there are none.
+func (s *Server) Servers() []Member { return append([]Member(nil), s.members...) }
+
 // Command sends any command on the server's own connection: nil, int64, string or []any. What the server refuses is an
 // [Error].
 func (s *Server) Command(arguments ...any) (any, error) { return s.commands.do(arguments...) }
 
 // Reset makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock.
-// Connections of other clients are cut.
+// Connections of other clients are cut. A topology is not reset: start another.
 func (s *Server) Reset() error { return s.reset("CONTROL.RESET") }
 
 // ResetKeepingClients is [Server.Reset], but the connections of clients stay.
 func (s *Server) ResetKeepingClients() error { return s.reset("CONTROL.RESET", "KEEPCLIENTS") }
 
 func (s *Server) reset(words ...any) error {
+	if len(s.members) > 0 {
+		return errors.New("a topology is not reset: start another")
+	}
 	s.commands.close()
 	s.commands.setExempt(true)
 	s.waits.close()

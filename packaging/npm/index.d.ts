@@ -19,6 +19,11 @@ export interface ServerOptions {
   args?: readonly (string | number)[];
   /** From which level on findings in the history fail a test, or `server.check()`; `off` if not given. */
   verify?: 'off' | 'violation' | 'suspect';
+  /**
+   * Several servers in one process and on one clock: `replicas 2`, `sentinel 3 --replicas 2`, `cluster 3x1`, perhaps with
+   * `--lag 100` behind it. `servers` has them; all else asks the first.
+   */
+  topology?: string;
   /** The program; otherwise `LOCKWHEEL_BINARY`, the platform's package, or PATH says. */
   binary?: string;
 }
@@ -54,6 +59,19 @@ export class FindingsError extends Error {
   readonly findings: Finding[];
 }
 
+/** One of the servers of a topology. */
+export interface Member {
+  /** What it began as. */
+  readonly role: 'master' | 'replica' | 'sentinel';
+  /** `127.0.0.1` */
+  readonly host: string;
+  readonly port: number;
+  /** `127.0.0.1:port` */
+  readonly address: string;
+  /** `redis://127.0.0.1:port`, with the password of `--requirepass` */
+  readonly url: string;
+}
+
 /** A running server. */
 export interface Server extends AsyncDisposable {
   /** `redis://127.0.0.1:port`, with the password of `--requirepass`, and `rediss://` over TLS alone */
@@ -61,6 +79,8 @@ export interface Server extends AsyncDisposable {
   /** `127.0.0.1` */
   readonly host: string;
   readonly port: number;
+  /** The servers of a topology: masters, then replicas, then sentinels; without a topology none. */
+  readonly servers: readonly Member[];
   readonly clock: Clock;
   readonly await: Await;
   readonly faults: Faults;
@@ -69,7 +89,7 @@ export interface Server extends AsyncDisposable {
   command(...args: Argument[]): Promise<Reply>;
   /**
    * Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut, unless they
-   * are to be kept.
+   * are to be kept. Rejects for a topology: start another.
    */
   reset(options?: { keepClients?: boolean }): Promise<void>;
   /** What it finds wrong in the history of locks with names like `key`: from this level on, or of every level. */

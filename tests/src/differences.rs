@@ -8,6 +8,7 @@ pub mod beside;
 mod doubles;
 mod expired;
 mod streams;
+pub mod together;
 
 use crate::client::Client;
 use crate::pair::{Claim, Difference, Exchange};

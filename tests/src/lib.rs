@@ -27,6 +27,7 @@ pub mod reply;
 pub mod rng;
 pub mod shapes;
 pub mod simulated;
+pub mod simulated_topology;
 pub mod state;
 pub mod steered;
 pub mod tcl_suite;

@@ -9,11 +9,15 @@ const KEPT = 20;
 /** Reads what the server prints and keeps the last lines. */
 class Log {
   lines = [];
+  /** What a topology has said of each of its servers. */
+  servers = [];
   #listeners = new Set();
 
   read(stream) {
     readline.createInterface({ input: stream }).on('line', (line) => {
       this.lines = [...this.lines, line].slice(-KEPT);
+      const server = /^(master|replica|sentinel) \S+:(\d+)$/.exec(line);
+      if (server !== null) this.servers.push({ role: server[1], port: Number(server[2]) });
       for (const listener of this.#listeners) listener(line);
     });
   }

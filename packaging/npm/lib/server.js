@@ -46,13 +46,16 @@ class Server {
   #seed;
   #level;
   #access;
+  #topology;
   /** What a test asks and what steers the server go by connections of their own: a fault may hold one of them. */
   #commands;
   #steering;
   /** Connections on which nobody waits. */
   #idle = [];
 
-  constructor({ process, ended, log, access, seed, level }) {
+  constructor({ process, ended, log, access, seed, level, topology, servers }) {
+    this.servers = servers;
+    this.#topology = topology;
     this.port = access.port;
     this.url = access.url;
     this.#commands = new Connection(access);
@@ -76,6 +79,7 @@ class Server {
   }
 
   async reset({ keepClients = false } = {}) {
+    if (this.#topology !== '') throw new Error('a topology is not reset: start another');
     this.#commands.close();
     this.#commands.setExempt(true);
     this.#idle.splice(0).forEach((connection) => connection.close());
@@ -135,11 +139,12 @@ class Server {
 }
 
 /** Starts a server and resolves when it accepts connections. */
-async function startServer({ time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off' } = {}) {
+async function startServer(options = {}) {
+  const { time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off', topology = '' } = options;
   if (!LEVELS.includes(level)) throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not ${level}`);
   const program = findBinary(binary);
   const more = args.map(String);
-  const child = spawn(program, programArguments(time, seed, more), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, programArguments(topology, time, seed, more), { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = new Log();
   log.read(child.stdout);
   log.read(child.stderr);
@@ -153,7 +158,12 @@ async function startServer({ time = 'real', seed = 0, args = [], binary = undefi
   // A server that nobody has stopped does not keep the process alive; it ends with it.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
   try {
-    return new Server({ process: child, ended, log, access: new Access(ready, more), seed, level });
+    const access = new Access(ready, more);
+    const servers = log.servers.map(({ role, port }) => {
+      const { url } = new Access({ port, tls: false }, more);
+      return { role, host: HOST, port, address: `${HOST}:${port}`, url };
+    });
+    return new Server({ process: child, ended, log, access, seed, level, topology, servers });
   } catch (error) {
     // A certificate that its arguments name cannot be read.
     child.kill('SIGKILL');
@@ -161,8 +171,9 @@ async function startServer({ time = 'real', seed = 0, args = [], binary = undefi
   }
 }
 
-function programArguments(time, seed, more) {
+function programArguments(topology, time, seed, more) {
   return [
+    ...(topology === '' ? [] : ['topology', ...topology.trim().split(/\s+/)]),
     ...['--port', '0', '--bind', HOST, '--exit-with-parent'],
     ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
     // What a report shows as the history of locks and as the last commands.

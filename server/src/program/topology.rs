@@ -3,7 +3,7 @@
 use super::files::{PublishedFile, SystemFiles};
 use super::output::say;
 use super::parent::Parent;
-use super::{allocator, command_line, log, serve};
+use super::{allocator, command_line, log, ready, serve};
 use lockwheel::{Server, Topology, TopologyBuilder};
 use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
@@ -109,10 +109,13 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     serve::prepare(&mut config, &started_in)?;
     log::start(&config, log::Stream::Error);
     let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
+    let unix_socket = config.unixsocket.clone();
     let exits = config.exit_with_parent;
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
     announce(&topology, &port_file)?;
+    // What harnesses wait for: by then the addresses are printed.
+    ready::print(&topology.servers()[0], &unix_socket, has_log);
     topology.servers()[0].wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)

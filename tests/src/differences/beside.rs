@@ -67,13 +67,14 @@ pub const BESIDE: &[Beside] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::super::together::TOGETHER;
     use super::*;
     use std::path::Path;
 
     #[test]
     fn each_is_held_by_a_test() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        for Beside { name, reason, held_by: (file, test) } in BESIDE {
+        for Beside { name, reason, held_by: (file, test) } in BESIDE.iter().chain(TOGETHER) {
             let source = std::fs::read_to_string(root.join(file)).expect("the file is there");
             assert!(source.contains(&format!("fn {test}()")), "{name}: {file} has no {test}");
             assert!(!reason.is_empty());

@@ -163,3 +163,24 @@ fn split_brain_is_seen_by_its_verdict() {
     };
     assert_eq!(verdict.findings.iter().filter(|found| both(found)).count(), 1, "{:?}", verdict.findings);
 }
+
+#[test]
+fn a_server_whose_own_history_is_off_tells_of_the_others() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("LOCK.ACQUIRE l one PX 1000");
+    assert_eq!(text(&mut clients[1], "CONFIG SET lock-history no"), "+OK");
+    for place in 0..3 {
+        assert_eq!(events(&topology, place), [event("acquired", "one", 0)], "{place}");
+    }
+    // It has none of its own by that.
+    let answer = text(&mut clients[1], "CONFIG GET lock-history");
+    assert!(answer.contains("\"no\""), "{answer}");
+    clients[1].line("REPLICAOF NO ONE");
+    clients[1].line("LOCK.ACQUIRE l two PX 1000");
+    assert_eq!(events(&topology, 1), [event("acquired", "one", 0)]);
+    for client in &mut clients {
+        assert_eq!(text(client, "CONFIG SET lock-history no"), "+OK");
+    }
+    let off = "-ERR the history of locks is off: CONFIG SET lock-history yes turns it on";
+    assert_eq!(text(&mut clients[1], "LOCK.HISTORY"), off);
+}

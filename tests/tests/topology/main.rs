@@ -2,12 +2,14 @@
 
 mod clock;
 mod cluster;
+mod differences;
 mod history;
 mod lag;
 mod node_faults;
 mod program;
 mod replicas;
 mod sentinels;
+mod simulation;
 
 use lockwheel::{Config, Time, Topology};
 use lockwheel_engine::config::Permission;

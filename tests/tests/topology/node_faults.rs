@@ -315,3 +315,20 @@ fn a_reset_ends_faults_of_servers() {
         assert_eq!(text(&mut client(&topology, place), "GET k"), "\"v\"");
     }
 }
+
+/// As the book has it: one server says what its clients are to hear, and the others answer.
+#[test]
+fn a_server_that_loads_or_has_lost_its_master_says_so_on_demand() {
+    let (_topology, mut clients) = manual();
+    clients[0].line("SET k v");
+    let loading = "LOADING Redis is loading the dataset in memory";
+    let stale = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
+    for said in [loading, stale] {
+        assert_eq!(text(&mut clients[1], &format!("FAULT.ADD rule TIMES 2 DO ERROR \"{said}\"")), "+OK");
+        assert_eq!(text(&mut clients[1], "GET k"), format!("-{said}"));
+        assert_eq!(text(&mut clients[2], "GET k"), "\"v\"");
+        assert_eq!(text(&mut clients[1], "EVAL \"return 1\" 0"), format!("-{said}"));
+        assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+        clients[1].line("FAULT.CLEAR");
+    }
+}

@@ -26,10 +26,12 @@ fn it_tells_where_the_servers_are_and_what() {
     let mut child = command.spawn().expect("it starts");
     let output = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
     let _running = Running(child);
-    let lines: Vec<String> = output.lines().take(6).map(|line| line.expect("a line")).collect();
-    let told: Vec<(&str, &str)> = lines.iter().filter_map(|line| line.split_once(' ')).collect();
+    let lines: Vec<String> = output.lines().take(7).map(|line| line.expect("a line")).collect();
+    let told: Vec<(&str, &str)> = lines[..6].iter().filter_map(|line| line.split_once(' ')).collect();
     let roles: Vec<&str> = told.iter().map(|(role, _)| *role).collect();
     assert_eq!(roles, ["master", "replica", "replica", "sentinel", "sentinel", "sentinel"]);
+    let port = told[0].1.rsplit(':').next().expect("a port");
+    assert!(lines[6].ends_with(&format!("Ready to accept connections tcp, port={port}")), "{}", lines[6]);
     let addresses: Vec<&str> = told.iter().map(|(_, address)| *address).collect();
     let written = std::fs::read_to_string(&file).expect("it is there");
     assert_eq!(written.lines().collect::<Vec<_>>(), addresses);

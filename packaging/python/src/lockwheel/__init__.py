@@ -19,6 +19,7 @@ from ._errors import AwaitTimeoutError, LockwheelError, ServerError, StartError
 from ._faults import Faults
 from ._history import History
 from ._resp import Argument, Reply
+from ._running import Member
 from ._server import Server
 from ._verify import FindingsError
 
@@ -38,6 +39,7 @@ __all__ = [
     "History",
     "Info",
     "LockwheelError",
+    "Member",
     "NoBinaryError",
     "Reply",
     "Rule",

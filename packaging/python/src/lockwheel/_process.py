@@ -15,6 +15,9 @@ from ._binary import find
 from ._errors import StartError
 from ._verify import OFF, checked
 
+SERVER = re.compile(r"(master|replica|sentinel) \S+:(\d+)$")
+"""What a topology says of each of its servers, before it is ready."""
+
 READY = re.compile(r"Ready to accept connections (tcp|tls), port=(\d+)")
 LINES_KEPT = 20
 GRACE = 5.0
@@ -35,18 +38,27 @@ class Options:
     verify: str = OFF
     """From which level on findings in the history fail a test."""
 
+    topology: str = ""
+    """What several servers are to one another; empty: there is one."""
+
     def command(self) -> List[str]:
         """The command line."""
         fixed = ["--port", "0", "--bind", HOST, "--time", clock(self.time), "--seed", str(self.seed)]
         report = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", str(COMMANDS_KEPT)]
-        return [find(self.binary), *fixed, "--exit-with-parent", "--lock-history", "yes", *report, *self.args]
+        begins = ["topology", *self.topology.split()] if self.topology else []
+        return [find(self.binary), *begins, *fixed, "--exit-with-parent", "--lock-history", "yes", *report, *self.args]
 
 
 def options(
-    time: Union[str, datetime], seed: int, args: Sequence[str], binary: Optional[str], verify: str
+    time: Union[str, datetime],
+    seed: int,
+    args: Sequence[str],
+    binary: Optional[str],
+    verify: str,
+    topology: Optional[str] = None,
 ) -> Options:
     """Options as they are given: `args` may be a list."""
-    return Options(time, seed, tuple(args), binary, checked(verify))
+    return Options(time, seed, tuple(args), binary, checked(verify), topology or "")
 
 
 def clock(time: Union[str, datetime]) -> str:
@@ -63,6 +75,8 @@ class Process:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.servers: List[Tuple[str, Access]] = []
+        """Each server of a topology: what it began as, and how it is reached."""
         self._log: Deque[str] = deque(maxlen=LINES_KEPT)
         command = options.command()
         self._child = subprocess.Popen(
@@ -85,6 +99,8 @@ class Process:
     def _wait_until_ready(self, output: IO[bytes]) -> Access:
         for line in output:
             self._keep(line)
+            if server := SERVER.match(self._log[-1]):
+                self.servers.append((server[1], Access(int(server[2]), False, self.options.args)))
             if ready := READY.search(self._log[-1]):
                 # Where it listens for plain clients too, that is what it says first.
                 return Access(int(ready[2]), ready[1] == "tls", self.options.args)

@@ -1,7 +1,7 @@
 """The pytest plugin: a server for each worker, reset before each test; its report where a test fails.
 
 The options are in the ini file (`lockwheel_time`, `lockwheel_seed`, `lockwheel_args`, `lockwheel_verify`); a test has its
-own by the marker `lockwheel(time=…, seed=…, args=[…], verify=…)`.
+own by the marker `lockwheel(time=…, seed=…, args=[…], verify=…, topology=…)`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ._process import Options, options
 from ._server import Server
 
 MARKER = (
-    "lockwheel(time='real', seed=0, args=[], verify='off'): what this test's server is started with, instead of the "
-    "ini file's"
+    "lockwheel(time='real', seed=0, args=[], verify='off', topology=None): what this test's server is started with, "
+    "instead of the ini file's"
 )
 
 
@@ -57,7 +57,12 @@ class Worker:
 def started(options: Options) -> Server:
     """A server with these options."""
     return Server(
-        time=options.time, seed=options.seed, args=options.args, binary=options.binary, verify=options.verify
+        time=options.time,
+        seed=options.seed,
+        args=options.args,
+        binary=options.binary,
+        verify=options.verify,
+        topology=options.topology,
     )
 
 
@@ -91,12 +96,12 @@ def lockwheel_aio(lockwheel: Server) -> aio.Server:
 
 def marked(mark: pytest.Mark, beside: Options) -> Options:
     """The options of a marker; what it does not say is as it is beside it."""
-    unknown = set(mark.kwargs) - {"time", "seed", "args", "verify"}
+    unknown = set(mark.kwargs) - {"time", "seed", "args", "verify", "topology"}
     if unknown or mark.args:
         raise pytest.UsageError(f"the marker is {MARKER}")
     said = mark.kwargs
     time, seed, args = said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args)
-    return options(time, seed, args, beside.binary, said.get("verify", beside.verify))
+    return options(time, seed, args, beside.binary, said.get("verify", beside.verify), said.get("topology"))
 
 
 @pytest.hookimpl(wrapper=True)

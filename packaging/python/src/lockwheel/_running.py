@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import List
+
 from ._access import HOST
 from ._process import Options, Process
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the servers of a topology."""
+
+    role: str
+    """What it began as: `master`, `replica` or `sentinel`."""
+
+    port: int
+    """The port on which it listens."""
+
+    url: str
+    """redis://127.0.0.1:port, for any client; with the password of `--requirepass`."""
+
+    host: str = HOST
+    """127.0.0.1."""
+
+    @property
+    def address(self) -> str:
+        """127.0.0.1:port."""
+        return f"{self.host}:{self.port}"
 
 
 class Running:
@@ -27,6 +52,11 @@ class Running:
     def url(self) -> str:
         """redis://127.0.0.1:port, for any client; with the password of `--requirepass`, and rediss:// over TLS alone."""
         return self._process.access.url
+
+    @property
+    def servers(self) -> List[Member]:
+        """The servers of a topology: masters, then replicas, then sentinels. Without a topology there are none."""
+        return [Member(role, access.port, access.url) for role, access in self._process.servers]
 
     @property
     def options(self) -> Options:

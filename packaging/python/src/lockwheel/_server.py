@@ -29,7 +29,8 @@ class Server(Running):
     `time` is `real`, `manual` or an instant, at which the clock then stands; `seed` decides all that is random in the
     server; `args` are more parameters, as on the server's command line; `binary` is another program than the
     package's. With `verify` the end of a `with` block fails by what LOCK.VERIFY finds: from `violation` on, or from
-    `suspect` on.
+    `suspect` on. A `topology`, such as `replicas 2`, `sentinel 3 --replicas 2` or `cluster 3x1`, is several servers in one
+    process and on one clock: `servers` has them, and all else asks the first of them.
 
     Errors: NoBinaryError, StartError.
     """
@@ -42,8 +43,9 @@ class Server(Running):
         args: Sequence[str] = (),
         binary: Optional[str] = None,
         verify: str = _verify.OFF,
+        topology: Optional[str] = None,
     ) -> None:
-        self._child = Process(options(time, seed, args, binary, verify))
+        self._child = Process(options(time, seed, args, binary, verify, topology))
         try:
             self._connections = Connections(self._child.access)
         except BaseException:
@@ -73,7 +75,10 @@ class Server(Running):
 
     def reset(self, *, keep_clients: bool = False) -> None:
         """Makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock, its
-        seed. Connections of clients are cut, unless they are to be kept."""
+        seed. Connections of clients are cut, unless they are to be kept. RuntimeError: a topology is not reset, start
+        another."""
+        if self.options.topology:
+            raise RuntimeError("a topology is not reset: start another")
         self._connections.set_exempt(True)
         self._connections.close()
         self.command("CONTROL.RESET", *(["KEEPCLIENTS"] if keep_clients else []))

@@ -6,9 +6,11 @@ use super::faults::NodeFault;
 use super::shared_clock::ClockRequest;
 use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 use crate::clients::Closing;
+use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::Reply;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The commands that read the history of locks of all servers.
 const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
@@ -19,10 +21,10 @@ impl Engine {
         if !self.is_member() {
             return act(self);
         }
-        locks::mute_history(&mut self.keyspace, true);
-        let done = act(self);
-        locks::mute_history(&mut self.keyspace, false);
-        done
+        let was_muted = locks::mute_history(&mut self.keyspace, true);
+        let done = catch_unwind(AssertUnwindSafe(|| act(self)));
+        locks::mute_history(&mut self.keyspace, was_muted);
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Whether it is one of several servers of its process.
@@ -123,17 +125,16 @@ impl Engine {
         match answer? {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
-            TogetherAnswer::History(mut merged) => {
+            TogetherAnswer::History(merged) => {
                 let run = locks::history_handler(self.commands.get(command).spec.name);
-                if let Some(merged) = &mut merged {
-                    merged.swap(&mut self.keyspace);
+                let now = self.time.now;
+                let mut tell = |keyspace: &mut Keyspace| {
+                    run.map_or(Ok(()), |run| run(&mut keyspace.tx(db, now), args, reply))
+                };
+                match merged {
+                    Some(merged) => merged.instead(&mut self.keyspace, tell)?,
+                    None => tell(&mut self.keyspace)?,
                 }
-                let done =
-                    run.map_or(Ok(()), |run| run(&mut self.keyspace.tx(db, self.time.now), args, reply));
-                if let Some(merged) = &mut merged {
-                    merged.swap(&mut self.keyspace);
-                }
-                done?;
             }
         }
         Ok(true)
@@ -145,4 +146,63 @@ pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     let first = nodes.first()?;
     let named = |node: &Engine| format!("127.0.0.1:{}", node.time.shared.ports[node.time.shared.place]);
     MergedHistory::of(nodes.iter().map(|node| (&node.keyspace, named(node))), first.start.seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::Peer;
+    use crate::config::Config;
+    use crate::locks::{HistoryReader, StampSource};
+    use crate::time::Now;
+
+    /// One of two servers, with a history that has one lock taken.
+    fn member() -> Engine {
+        let mut config = Config::default();
+        config.lock_history = true;
+        let mut engine = Engine::new(config, 7, Now::default());
+        engine.share_clock(&[7001, 7002], 0, StampSource::new(|| 1));
+        acquire(&mut engine, b"first");
+        engine
+    }
+
+    fn acquire(engine: &mut Engine, lock: &[u8]) {
+        let slot = engine.connect(Peer::default());
+        engine.execute(slot, &[b"LOCK.ACQUIRE", lock, b"owner", b"PX", b"1000"]);
+    }
+
+    fn last(engine: &Engine) -> u64 {
+        HistoryReader::of(&engine.keyspace).expect("it is on").last()
+    }
+
+    #[test]
+    fn a_panic_while_it_is_muted_does_not_keep_it_so() {
+        let mut engine = member();
+        let before = last(&engine);
+        engine.as_another_did(|engine| {
+            let panic =
+                catch_unwind(AssertUnwindSafe(|| engine.as_another_did(|_| panic!("as a test says"))));
+            assert!(panic.is_err());
+            acquire(engine, b"muted");
+        });
+        assert_eq!(last(&engine), before, "what is within another stays muted");
+        let panic = catch_unwind(AssertUnwindSafe(|| engine.as_another_did(|_| panic!("as a test says"))));
+        assert!(panic.is_err());
+        acquire(&mut engine, b"second");
+        assert!(last(&engine) > before);
+    }
+
+    #[test]
+    fn a_panic_while_another_history_is_in_its_place_brings_its_own_back() {
+        let mut engine = member();
+        let before = last(&engine);
+        let merged = merged_history(&[&mut engine]).expect("it is on");
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            merged.instead(&mut engine.keyspace, |_| panic!("as a test says"));
+        }));
+        assert!(panic.is_err());
+        assert_eq!(last(&engine), before);
+        acquire(&mut engine, b"second");
+        assert!(last(&engine) > before);
+    }
 }

@@ -4,6 +4,7 @@ use super::history::{Event, Filter, Happening, History, Request, Ring, merge};
 use super::ledger::{LockLedger, ReleaseCause};
 use crate::keyspace::Keyspace;
 use crate::time::Now;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
     keyspace.subscriber_itself::<LockLedger>()?.history_mut()
@@ -52,16 +53,14 @@ pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Key
         }
     };
     declare(keyspace, Some(ReleaseCause::FailedOver));
-    let result = act(keyspace);
+    let result = catch_unwind(AssertUnwindSafe(|| act(keyspace)));
     declare(keyspace, None);
-    result
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// What happens from now on is not recorded, or again: another server has done it, and records it.
-pub(crate) fn mute_history(keyspace: &mut Keyspace, is_muted: bool) {
-    if let Some(history) = history(keyspace) {
-        history.mute(is_muted);
-    }
+/// What happens from now on is not recorded, or again: another server has done it, and records it. What it was before.
+pub(crate) fn mute_history(keyspace: &mut Keyspace, is_muted: bool) -> bool {
+    history(keyspace).is_some_and(|history| history.mute(is_muted))
 }
 
 /// The histories of several servers as one.
@@ -79,12 +78,18 @@ impl MergedHistory {
         (!rings.is_empty()).then(|| MergedHistory(Box::new(merge(&rings, seed))))
     }
 
-    /// Changes places with the history of a keyspace, if that is on.
-    pub(crate) fn swap(&mut self, keyspace: &mut Keyspace) {
-        if let Some(own) = history(keyspace) {
-            std::mem::swap(own, &mut self.0);
-        }
+    /// Runs `act` while this is the history of a keyspace, whether its own is on or off.
+    pub(crate) fn instead<T>(self, keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
+        let own = exchange(keyspace, Some(self.0));
+        let result = catch_unwind(AssertUnwindSafe(|| act(keyspace)));
+        exchange(keyspace, own);
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
+}
+
+/// Gives a keyspace another history, or none; the one that it had.
+fn exchange(keyspace: &mut Keyspace, history: Option<Box<History>>) -> Option<Box<History>> {
+    keyspace.subscriber_itself::<LockLedger>()?.exchange_history(history)
 }
 
 /// The history as the engine reads it.

@@ -31,9 +31,12 @@ class Server(Running):
         args: Sequence[str] = (),
         binary: Optional[str] = None,
         verify: str = OFF,
+        topology: Optional[str] = None,
     ) -> None:
         def start() -> BlockingServer:
-            return BlockingServer(time=time, seed=seed, args=args, binary=binary, verify=verify)
+            return BlockingServer(
+                time=time, seed=seed, args=args, binary=binary, verify=verify, topology=topology
+            )
 
         self._start = start
         self._started: Optional[BlockingServer] = None

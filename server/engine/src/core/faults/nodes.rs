@@ -38,11 +38,11 @@ impl Engine {
         self.replication = Replication::new(self.keyspace.rng());
         self.replication_begins_anew();
         let now = self.time.now;
-        locks::mute_history(&mut self.keyspace, true);
-        locks::failing_over(&mut self.keyspace, |keyspace| {
-            keyspace.tx(0, now).flush_all();
+        self.as_another_did(|engine| {
+            locks::failing_over(&mut engine.keyspace, |keyspace| {
+                keyspace.tx(0, now).flush_all();
+            });
         });
-        locks::mute_history(&mut self.keyspace, false);
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
         self.faults.down_until_ms = Some(until_ms);

@@ -133,9 +133,9 @@ impl History {
         self.ring.is_stamped()
     }
 
-    /// Nothing is added from now on, or again.
-    pub(in crate::locks) fn mute(&mut self, is_muted: bool) {
-        self.is_muted = is_muted;
+    /// Nothing is added from now on, or again; what it was before.
+    pub(in crate::locks) fn mute(&mut self, is_muted: bool) -> bool {
+        std::mem::replace(&mut self.is_muted, is_muted)
     }
 
     /// The entries.

@@ -56,6 +56,11 @@ impl LockLedger {
         self.history.as_deref()
     }
 
+    /// Another one takes its place, or none does; the one that there was.
+    pub(in crate::locks) fn exchange_history(&mut self, other: Option<Box<History>>) -> Option<Box<History>> {
+        std::mem::replace(&mut self.history, other)
+    }
+
     /// The same, to be added to.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {

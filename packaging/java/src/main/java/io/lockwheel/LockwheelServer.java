@@ -1,15 +1,12 @@
 package io.lockwheel;
 
 import java.net.InetSocketAddress;
-import java.net.URLEncoder;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.stream.Collectors;
 import org.redisson.config.Config;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** A server of one's own: a process that this one starts, and that ends by {@link #stop} or with this process. */
 public final class LockwheelServer implements AutoCloseable {
@@ -61,8 +58,7 @@ public final class LockwheelServer implements AutoCloseable {
      * with the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
      */
     public String url() {
-        String secret = password == null ? "" : ":" + URLEncoder.encode(password, UTF_8).replace("+", "%20") + "@";
-        return (usesTls() ? "rediss://" : "redis://") + secret + host() + ":" + port();
+        return (usesTls() ? "rediss://" : "redis://") + Member.login(password) + host() + ":" + port();
     }
 
     /** {@code 127.0.0.1}. */
@@ -92,15 +88,48 @@ public final class LockwheelServer implements AutoCloseable {
 
     /**
      * A configuration for Redisson, which the project has to have. With TLS it has the {@link #trustStore}; for that it
-     * needs Redisson 4.
+     * needs Redisson 4. For a topology it is one of its shape.
      */
     public Config redissonConfig() {
         Config config = new Config();
-        config.useSingleServer().setAddress(url());
+        if (options.topology().isEmpty()) {
+            config.useSingleServer().setAddress(url());
+        } else {
+            useTopology(config);
+        }
         if (usesTls()) {
             config.setSslTrustManagerFactory(Tls.trustManagers(trustStore()));
         }
         return config;
+    }
+
+    /** The servers of a topology: masters, then replicas, then sentinels. Without a topology there are none. */
+    public List<Member> servers() {
+        return process.members();
+    }
+
+    /** Before Redisson 4 a password was said with the servers alone. */
+    @SuppressWarnings("deprecation")
+    private void useTopology(Config config) {
+        switch (options.topology().split("\\s+")[0]) {
+            case "cluster" -> config.useClusterServers().addNodeAddress(addresses("master")).setPassword(password);
+            case "sentinel" -> config.useSentinelServers()
+                    .setMasterName("mymaster")
+                    .addSentinelAddress(addresses("sentinel"))
+                    .setPassword(password)
+                    .setSentinelPassword(password);
+            default -> config.useMasterSlaveServers()
+                    .setMasterAddress(addresses("master")[0])
+                    .addSlaveAddress(addresses("replica"))
+                    .setPassword(password);
+        }
+    }
+
+    private String[] addresses(String role) {
+        return servers().stream()
+                .filter(member -> member.role().equals(role))
+                .map(member -> "redis://" + member.host() + ":" + member.port())
+                .toArray(String[]::new);
     }
 
     /** Its clock. */
@@ -158,8 +187,12 @@ public final class LockwheelServer implements AutoCloseable {
         return commands.send(args);
     }
 
-    /** Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut. */
+    /**
+     * Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut. A
+     * topology is not reset: start another.
+     */
     public void reset() {
+        refuseTopology();
         commands.close();
         commands.setExempt(true);
         closeIdle();
@@ -168,6 +201,7 @@ public final class LockwheelServer implements AutoCloseable {
 
     /** {@link #reset}, but the connections of its clients stay. */
     public void resetKeepingClients() {
+        refuseTopology();
         commands.setExempt(true);
         steering.send("CONTROL.RESET", "KEEPCLIENTS");
     }
@@ -188,6 +222,12 @@ public final class LockwheelServer implements AutoCloseable {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    private void refuseTopology() {
+        if (!options.topology().isEmpty()) {
+            throw new IllegalStateException("a topology is not reset: start another");
         }
     }
 

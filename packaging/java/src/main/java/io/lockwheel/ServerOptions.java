@@ -14,13 +14,22 @@ import java.util.Objects;
  * @param args more parameters, as on the server's command line
  * @param binary the program; if null, {@code LOCKWHEEL_BINARY}, this package or PATH says
  * @param verify from which level on findings in the history fail a test
+ * @param topology several servers in one process and on one clock: {@code replicas 2}, {@code sentinel 3 --replicas 2},
+ *     {@code cluster 3x1}, perhaps with {@code --lag 100} behind it; empty for one server
  */
-public record ServerOptions(String time, long seed, List<String> args, Path binary, Level verify) {
+public record ServerOptions(
+        String time, long seed, List<String> args, Path binary, Level verify, String topology) {
     /** Checks them and makes them unchangeable. */
     public ServerOptions {
         Objects.requireNonNull(time, "time");
         Objects.requireNonNull(verify, "verify");
+        topology = topology.strip();
         args = List.copyOf(args);
+    }
+
+    /** One server. */
+    public ServerOptions(String time, long seed, List<String> args, Path binary, Level verify) {
+        this(time, seed, args, binary, verify, "");
     }
 
     /** Real time, seed 0, and no more parameters. */
@@ -30,7 +39,7 @@ public record ServerOptions(String time, long seed, List<String> args, Path bina
 
     /** These, with the clock {@code real}, {@code manual}, or at an instant as ISO 8601 has it. */
     public ServerOptions time(String time) {
-        return new ServerOptions(time, seed, args, binary, verify);
+        return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
     /** These, with the clock standing still at an instant. */
@@ -40,22 +49,27 @@ public record ServerOptions(String time, long seed, List<String> args, Path bina
 
     /** These, with another seed. */
     public ServerOptions seed(long seed) {
-        return new ServerOptions(time, seed, args, binary, verify);
+        return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
     /** These, with these parameters, as on the server's command line. */
     public ServerOptions args(String... args) {
-        return new ServerOptions(time, seed, List.of(args), binary, verify);
+        return new ServerOptions(time, seed, List.of(args), binary, verify, topology);
     }
 
     /** These, with this program. */
     public ServerOptions binary(Path binary) {
-        return new ServerOptions(time, seed, args, binary, verify);
+        return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
     /** These, with a test, or {@link LockwheelServer#check}, failing by findings from this level on. */
     public ServerOptions verify(Level verify) {
-        return new ServerOptions(time, seed, args, binary, verify);
+        return new ServerOptions(time, seed, args, binary, verify, topology);
+    }
+
+    /** These, with several servers, which are this to one another. */
+    public ServerOptions topology(String topology) {
+        return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
     /** The value of a parameter among {@code args}, the last one; null if it is not there. */

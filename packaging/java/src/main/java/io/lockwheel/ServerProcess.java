@@ -17,6 +17,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 final class ServerProcess {
     static final String HOST = "127.0.0.1";
     private static final Pattern READY = Pattern.compile("Ready to accept connections.*\\bport=(\\d+)");
+    /** What a topology says of each of its servers, before it is ready. */
+    private static final Pattern MEMBER = Pattern.compile("(master|replica|sentinel) \\S+:(\\d+)");
     /** How many seconds a server has to end by itself. */
     private static final int GRACE = 5;
     /** What Java says of {@code ETXTBSY}. */
@@ -26,12 +28,16 @@ final class ServerProcess {
     private final Process process;
     private final Log log = new Log();
     private final Path program;
+    /** The servers of a topology. */
+    private final List<Member> members = new ArrayList<>();
+    private final String password;
     /** The port without TLS. */
     final int port;
 
     /** Starts it and returns when it accepts connections. */
     ServerProcess(ServerOptions options) {
         program = Program.find(options.binary());
+        password = options.parameter("requirepass");
         Path ports = Tls.isWanted(options) ? temporaryFolder() : null;
         process = launch(command(options, ports));
         BufferedReader output = new BufferedReader(process.inputReader(UTF_8));
@@ -80,6 +86,10 @@ final class ServerProcess {
     /** The command line; {@code ports} is a folder, or null where there is no TLS. */
     private List<String> command(ServerOptions options, Path ports) {
         List<String> command = new ArrayList<>(List.of(program.toString()));
+        if (!options.topology().isEmpty()) {
+            command.add("topology");
+            command.addAll(List.of(options.topology().split("\\s+")));
+        }
         command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
         command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
         // What a report shows as the history of locks and as the last commands.
@@ -114,6 +124,10 @@ final class ServerProcess {
     private int awaitPort(BufferedReader output) throws IOException {
         for (String line = output.readLine(); line != null; line = output.readLine()) {
             log.add(line);
+            Matcher member = MEMBER.matcher(line);
+            if (member.matches()) {
+                members.add(new Member(member.group(1), Integer.parseInt(member.group(2)), password));
+            }
             Matcher ready = READY.matcher(line);
             if (ready.find()) {
                 return Integer.parseInt(ready.group(1));
@@ -132,6 +146,10 @@ final class ServerProcess {
         } catch (IOException ended) {
             // What it printed until then is kept.
         }
+    }
+
+    List<Member> members() {
+        return List.copyOf(members);
     }
 
     boolean isRunning() {

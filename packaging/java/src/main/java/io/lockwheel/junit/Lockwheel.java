@@ -38,4 +38,10 @@ public @interface Lockwheel {
 
     /** From which level on findings in the history fail a test: {@code Level.VIOLATION}, {@code Level.SUSPECT}. */
     Level verify() default Level.OFF;
+
+    /**
+     * Several servers in one process and on one clock: {@code replicas 2}, {@code sentinel 3}, {@code cluster 3x1}. Each
+     * test has a topology of its own.
+     */
+    String topology() default "";
 }

@@ -44,7 +44,9 @@ final class LockwheelExtension
 
     @Override
     public void beforeAll(ExtensionContext context) {
-        inject(context.getRequiredTestClass(), null, server(context));
+        if (classAnnotation(context).topology().isEmpty()) {
+            inject(context.getRequiredTestClass(), null, server(context));
+        }
     }
 
     @Override
@@ -138,7 +140,14 @@ final class LockwheelExtension
     }
 
     private static Optional<Lockwheel> ownAnnotation(ExtensionContext context) {
-        return context.getTestMethod().flatMap(LockwheelExtension::annotation);
+        return context.getTestMethod().flatMap(LockwheelExtension::annotation).or(() -> classTopology(context));
+    }
+
+    /** A topology is not reset: each test of a class has one of its own. */
+    private static Optional<Lockwheel> classTopology(ExtensionContext context) {
+        return context.getTestMethod()
+                .map(method -> classAnnotation(context))
+                .filter(annotation -> !annotation.topology().isEmpty());
     }
 
     private static Lockwheel classAnnotation(ExtensionContext context) {

@@ -19,6 +19,6 @@ public final class SharedServers {
 
     static ServerOptions options(Lockwheel annotation) {
         ServerOptions options = new ServerOptions().time(annotation.time()).seed(annotation.seed());
-        return options.args(annotation.args()).verify(annotation.verify());
+        return options.args(annotation.args()).verify(annotation.verify()).topology(annotation.topology());
     }
 }

@@ -1,0 +1,89 @@
+//! How fast several servers of one process are ready, and what memory the process has when they are idle.
+//!
+//! `topologies PROGRAM [STARTS]`: for each shape the median of so many starts (20), from exec until the addresses are
+//! in the port file, and the resident memory when nobody has asked anything for a while.
+
+use lockwheel_bench::servers::memory::resident;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Shapes, and how many servers each has.
+const SHAPES: [(&str, usize); 5] =
+    [("", 1), ("replicas 2", 3), ("cluster 3x0", 3), ("cluster 3x1", 6), ("sentinel 3 --replicas 2", 6)];
+
+/// How long they are left alone before their memory is read.
+const IDLE: Duration = Duration::from_millis(300);
+
+/// Killed when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (program, starts) = match arguments.as_slice() {
+        [program] => (program, 20),
+        [program, starts] => (program, starts.parse().map_err(|error| format!("{starts}: {error}"))?),
+        _ => return Err("topologies PROGRAM [STARTS]".to_owned()),
+    };
+    println!(
+        "| shape | servers | ready, ms: median [shortest–longest] | MiB resident when idle |\n|---|---|---|---|"
+    );
+    for (shape, servers) in SHAPES {
+        let mut figures = (0..starts.max(1)).map(|_| start(program, shape)).collect::<Result<Vec<_>, _>>()?;
+        figures.sort_by_key(|(ready, _)| *ready);
+        let ms = |at: usize| figures[at].0.as_secs_f64() * 1e3;
+        let (middle, last) = (figures.len() / 2, figures.len() - 1);
+        let mut idle: Vec<u64> = figures.iter().filter_map(|(_, idle)| *idle).collect();
+        idle.sort_unstable();
+        let idle = idle.get(idle.len() / 2).map_or("?".to_owned(), |bytes| mebibytes(*bytes));
+        let name = if shape.is_empty() { "a server by itself" } else { shape };
+        println!("| {name} | {servers} | {:.1} [{:.1}–{:.1}] | {idle} |", ms(middle), ms(0), ms(last));
+    }
+    Ok(())
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+/// From exec until all are ready; the idle memory.
+fn start(program: &str, shape: &str) -> Result<(Duration, Option<u64>), String> {
+    let file = std::env::temp_dir().join(format!("lockwheel-topologies-{}", std::process::id()));
+    let mut command = Command::new(program);
+    if !shape.is_empty() {
+        command.arg("topology").args(shape.split(' '));
+    }
+    command.args(["--port", "0", "--port-file"]).arg(&file).stdout(Stdio::piped()).stderr(Stdio::null());
+    let begun = Instant::now();
+    let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+    let output = BufReader::new(child.stdout.take().ok_or("standard output is a pipe")?);
+    let running = Running(child);
+    // What is printed first comes when the file is there.
+    let is_ready = |line: &str| line.contains("Ready to accept connections") || line.starts_with("master ");
+    let told = output.lines().map_while(Result::ok).any(|line| is_ready(&line));
+    let ready = begun.elapsed();
+    let addresses = written(&file)?;
+    if !told {
+        return Err(format!("{program} topology {shape} has said nothing; {addresses:?}"));
+    }
+    thread::sleep(IDLE);
+    Ok((ready, resident(running.0.id())))
+}
+
+/// What the port file says; it goes.
+fn written(file: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    std::fs::remove_file(file).map_err(|error| error.to_string())?;
+    Ok(text)
+}

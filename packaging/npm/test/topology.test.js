@@ -1,0 +1,66 @@
+'use strict';
+// Several servers in one process, on one clock.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { startServer } = require('../index.js');
+const { connect } = require('./client.js');
+
+const START = new Date('2030-01-01T00:00:00Z');
+
+async function started(t, options) {
+  const server = await startServer({ time: START, ...options });
+  t.after(() => server.stop());
+  const clients = server.servers.map((one) => connect(one));
+  t.after(() => clients.forEach((client) => client.close()));
+  return { server, clients };
+}
+
+test('replicas have what their master has, on one clock', async (t) => {
+  const { server, clients } = await started(t, { topology: 'replicas 2' });
+  assert.deepEqual(
+    server.servers.map(({ role }) => role),
+    ['master', 'replica', 'replica'],
+  );
+  assert.equal(server.servers[0].port, server.port);
+  assert.equal(server.servers[1].address, `127.0.0.1:${server.servers[1].port}`);
+  await server.command('SET', 'k', 'v', 'PX', 1000);
+  assert.equal(await clients[2].ask('GET k'), '$1\r\nv\r\n');
+  assert.match(await clients[2].ask('SET k w'), /^-READONLY /);
+  await server.clock.advance(1000);
+  assert.equal(await clients[2].ask('GET k'), '$-1\r\n');
+  await assert.rejects(server.reset(), /not reset/);
+});
+
+test('a lock that had not arrived is lost by a failover', async (t) => {
+  const { server, clients } = await started(t, { topology: 'replicas 1 --lag 100' });
+  assert.equal(await server.command('SET', 'order', 'first', 'NX', 'PX', 10_000), 'OK');
+  await server.command('FAULT.FAILOVER', 1);
+  assert.equal(await clients[1].ask('SET order second NX PX 10000'), '+OK\r\n');
+  const { findings } = await server.verify({ level: 'violation' });
+  assert.deepEqual(
+    findings.map(({ invariant }) => invariant),
+    ['mutual-exclusion'],
+  );
+});
+
+test('the nodes of a cluster and sentinels are told', async (t) => {
+  const cluster = await started(t, { topology: 'cluster 3x1', args: ['--requirepass', 'secret'] });
+  assert.equal(cluster.server.servers.length, 6);
+  assert.equal(cluster.server.servers[5].url, `redis://:secret@${cluster.server.servers[5].address}`);
+  assert.match(await cluster.server.command('CLUSTER', 'INFO'), /cluster_known_nodes:6/);
+  const { server, clients } = await started(t, { topology: 'sentinel 3' });
+  assert.deepEqual(
+    server.servers.map(({ role }) => role),
+    ['master', 'replica', 'sentinel', 'sentinel', 'sentinel'],
+  );
+  const told = await clients[4].ask('SENTINEL GET-MASTER-ADDR-BY-NAME mymaster');
+  assert.match(told, new RegExp(`\\$${String(server.port).length}\r\n${server.port}\r\n`));
+});
+
+test('what is no topology is refused, and one server has none', async (t) => {
+  await assert.rejects(startServer({ topology: 'cluster x' }), /masters x replicas/);
+  const server = await startServer();
+  t.after(() => server.stop());
+  assert.deepEqual(server.servers, []);
+});

@@ -1,0 +1,83 @@
+"""Several servers in one process, on one clock."""
+
+import pytest
+import redis
+from redis.cluster import ClusterNode
+from redis.exceptions import ReadOnlyError
+
+from lockwheel import Server, StartError, aio
+
+
+def test_replicas_have_what_their_master_has():
+    with Server(topology="replicas 2", time="manual") as server:
+        assert [one.role for one in server.servers] == ["master", "replica", "replica"]
+        master, *replicas = [redis.Redis.from_url(one.url, decode_responses=True) for one in server.servers]
+        assert server.servers[0].port == server.port
+        master.set("k", "v")
+        assert [replica.get("k") for replica in replicas] == ["v", "v"]
+        with pytest.raises(ReadOnlyError):
+            replicas[0].set("k", "w")
+        # One clock: the first one's is that of all.
+        master.set("lease", "holder", px=1000)
+        server.clock.advance(1)
+        assert [replica.get("lease") for replica in replicas] == [None, None]
+        with pytest.raises(RuntimeError, match="not reset"):
+            server.reset()
+
+
+def test_a_lock_that_had_not_arrived_is_lost_by_a_failover():
+    with Server(topology="replicas 1 --lag 100", time="manual") as server:
+        master, replica = [redis.Redis.from_url(one.url, decode_responses=True) for one in server.servers]
+        assert master.set("order", "first", nx=True, px=10000)
+        server.command("FAULT.FAILOVER", 1)
+        assert replica.set("order", "second", nx=True, px=10000)
+        findings = server.verify(level="violation").findings
+        assert [finding.invariant for finding in findings] == ["mutual-exclusion"]
+
+
+def test_a_client_of_clusters_finds_all_nodes():
+    with Server(topology="cluster 3x1", args=["--requirepass", "secret word"]) as server:
+        first = server.servers[0]
+        nodes = [ClusterNode(first.host, first.port)]
+        client = redis.RedisCluster(startup_nodes=nodes, password="secret word", decode_responses=True)
+        for number in range(100):
+            client.set(f"k{number}", number)
+        assert [client.get(f"k{number}") for number in range(100)] == [str(number) for number in range(100)]
+        assert {node.port for node in client.get_nodes()} == {one.port for one in server.servers}
+        assert redis.Redis.from_url(server.servers[5].url).ping()
+        client.close()
+
+
+def test_sentinels_tell_where_the_master_is():
+    with Server(topology="sentinel 3 --replicas 2", time="manual", seed=7) as server:
+        sentinels = [(one.host, one.port) for one in server.servers if one.role == "sentinel"]
+        assert len(sentinels) == 3
+        watched = redis.sentinel.Sentinel(sentinels)
+        assert watched.discover_master("mymaster") == (server.host, server.port)
+        redis.Redis.from_url(server.servers[1].url).execute_command("FAULT.DOWN", 0)
+        # A replica that takes over cuts its clients; a sentinel does not.
+        redis.Redis.from_url(server.servers[3].url).execute_command("CLOCK.ADVANCE", 60000)
+        assert watched.discover_master("mymaster")[1] in {one.port for one in server.servers[1:3]}
+
+
+def test_what_is_no_topology_is_refused():
+    with pytest.raises(StartError, match="masters x replicas"):
+        Server(topology="cluster x")
+    with Server() as alone:
+        assert alone.servers == []
+
+
+@pytest.mark.lockwheel(topology="replicas 1", time="manual")
+def test_the_fixture_has_topologies(lockwheel):
+    assert [one.role for one in lockwheel.servers] == ["master", "replica"]
+    assert lockwheel.servers[1].address == f"127.0.0.1:{lockwheel.servers[1].port}"
+
+
+def test_the_same_for_asyncio():
+    import asyncio
+
+    async def roles():
+        async with aio.Server(topology="replicas 1") as server:
+            return [one.role for one in server.servers]
+
+    assert asyncio.run(roles()) == ["master", "replica"]

@@ -1,0 +1,330 @@
+//! Several servers of one process and their clients, without a socket or a thread: one clock that is turned, ports that
+//! are always the same, and so the same bytes for the same steps.
+
+use crate::line;
+use lockwheel::{Config, Time};
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Closing, Outbox, Peer, Slot};
+use lockwheel_engine::cluster::ClusterPlan;
+use lockwheel_engine::config::{HostChanges, HostRefusal, Permission};
+use lockwheel_engine::core::{Host, NotConnected, Output, Progress, Target, TargetAddress};
+use lockwheel_engine::outbound::OutboundId;
+use lockwheel_engine::time::Now;
+use lockwheel_engine::topology::{Network, Outside, StampSource};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The system's clocks, which stand still.
+const NOW: Now = Now { wall_us: 1_700_000_000_000_000, monotonic_us: 0 };
+
+/// The port of the first server.
+const FIRST_PORT: u16 = 7001;
+
+/// The name that sentinels know the master by.
+const MASTER_NAME: &str = "mymaster";
+
+/// What servers are to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A master and so many replicas.
+    Replicas(usize),
+    /// A master, so many replicas, and so many sentinels.
+    Sentinel(usize, usize),
+    /// So many masters of a cluster, each with so many replicas.
+    Cluster(usize, usize),
+}
+
+impl Shape {
+    /// How many servers hold data: they come first.
+    pub fn holders(self) -> usize {
+        match self {
+            Shape::Replicas(replicas) | Shape::Sentinel(replicas, _) => 1 + replicas,
+            Shape::Cluster(masters, replicas) => masters * (1 + replicas),
+        }
+    }
+
+    /// How many servers there are.
+    pub fn servers(self) -> usize {
+        match self {
+            Shape::Sentinel(_, sentinels) => self.holders() + sentinels,
+            _ => self.holders(),
+        }
+    }
+}
+
+/// Servers and clients.
+pub struct SimulatedTopology {
+    engines: Vec<Engine>,
+    network: Network,
+    clients: Vec<Connection>,
+    /// The client of a session: by the server's place and the session's name.
+    sessions: BTreeMap<(usize, u64), usize>,
+}
+
+/// A client's connection.
+struct Connection {
+    node: usize,
+    id: u64,
+    /// None when it is closed.
+    slot: Option<Slot>,
+    requests: VecDeque<Vec<Vec<u8>>>,
+    received: Vec<u8>,
+}
+
+/// What the servers have around them: nothing.
+struct Nowhere;
+
+impl Host for Nowhere {
+    fn now(&self) -> Now {
+        NOW
+    }
+
+    fn stopwatch_ns(&self) -> u64 {
+        0
+    }
+
+    fn serve_while_slow(&self, _: &mut Engine) {}
+
+    fn follow(&self, _: &Config, _: HostChanges) -> Result<(), HostRefusal> {
+        Err(HostRefusal::Listening)
+    }
+
+    fn is_gone(&self, _: u64) -> bool {
+        false
+    }
+
+    fn connect(&self, _: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
+        Err(NotConnected::Unreachable)
+    }
+}
+
+/// What the servers want of who drives them.
+#[derive(Default)]
+struct Wanted {
+    woken: Vec<(usize, u64)>,
+    outside: Vec<(usize, OutboundId)>,
+    has_posted: bool,
+}
+
+impl Outside for Wanted {
+    fn post(&mut self, node: usize, id: OutboundId) {
+        self.outside.push((node, id));
+    }
+
+    fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine) {
+        loop {
+            match engine.poll_output() {
+                Output::Session(id) => self.woken.push((node, id)),
+                Output::Outbound(id) => {
+                    self.has_posted = true;
+                    network.post(node, id);
+                }
+                Output::Garbage(garbage) => drop(garbage),
+                Output::Sleep(_) | Output::Shutdown => {}
+                Output::Idle { .. } => return,
+            }
+        }
+    }
+}
+
+impl SimulatedTopology {
+    /// Servers of this shape that know each other; their clock stands, and they keep a history of locks.
+    ///
+    /// # Panics
+    /// When they cannot begin.
+    pub fn new(shape: Shape, seed: u64) -> Self {
+        let port = |place: usize| FIRST_PORT + place as u16;
+        let ports: Vec<u16> = (0..shape.servers()).map(port).collect();
+        let engines = (0..shape.servers()).map(|place| engine(shape, place, port(place), seed)).collect();
+        let (network, sessions) = (Network::new(ports.clone()), BTreeMap::new());
+        let mut topology = SimulatedTopology { engines, network, clients: Vec::new(), sessions };
+        if let Shape::Cluster(masters, _) = shape {
+            let plan = ClusterPlan::new(masters, &ports, seed);
+            topology.engines.iter_mut().enumerate().for_each(|(at, engine)| engine.join_cluster(&plan, at));
+        }
+        let last = AtomicU64::new(0);
+        let stamps = StampSource::new(move || last.fetch_add(1, Ordering::Relaxed) + 1);
+        let mut engines: Vec<&mut Engine> = topology.engines.iter_mut().collect();
+        topology.network.join(&mut engines, &stamps);
+        topology.settle();
+        match shape {
+            Shape::Cluster(..) => {
+                for step in [Engine::contact_nodes, Engine::tell_nodes] {
+                    topology.engines.iter_mut().for_each(step);
+                    topology.settle();
+                }
+            }
+            Shape::Replicas(_) | Shape::Sentinel(..) => topology.replicate(shape),
+        }
+        topology.watch(shape, &ports);
+        topology
+    }
+
+    /// The first server is the master of the others that hold data.
+    fn replicate(&mut self, shape: Shape) {
+        for replica in 1..shape.holders() {
+            let client = self.connect(replica);
+            assert_eq!(self.ask(client, &format!("REPLICAOF 127.0.0.1 {FIRST_PORT}")), "+OK\r\n");
+            self.engines[replica].stays_replica();
+        }
+    }
+
+    /// The sentinels know all others.
+    fn watch(&mut self, shape: Shape, ports: &[u16]) {
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        let (holders, sentinels) = ports.split_at(shape.holders());
+        let id = |at: usize| self.engines[at].sentinel_id().expect("it is a sentinel").to_owned();
+        let ids: Vec<String> = (shape.holders()..shape.servers()).map(id).collect();
+        let quorum = (sentinels.len() / 2 + 1).to_string();
+        for own in 0..sentinels.len() {
+            let mut lines = vec![vec!["monitor", MASTER_NAME, "127.0.0.1", &holders[0], &quorum]];
+            lines.extend(
+                holders[1..].iter().map(|port| vec!["known-replica", MASTER_NAME, "127.0.0.1", port]),
+            );
+            for other in (0..sentinels.len()).filter(|other| *other != own) {
+                lines.push(vec!["known-sentinel", MASTER_NAME, "127.0.0.1", &sentinels[other], &ids[other]]);
+            }
+            let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();
+            self.engines[holders.len() + own].watch(&lines);
+        }
+        self.settle();
+    }
+
+    /// A new client of a server: its number.
+    pub fn connect(&mut self, node: usize) -> usize {
+        let slot = self.engines[node].connect(Peer::default());
+        let id = self.engines[node].session(slot).id;
+        let (number, requests) = (self.clients.len(), VecDeque::new());
+        self.clients.push(Connection { node, id, slot: Some(slot), requests, received: Vec::new() });
+        self.sessions.insert((node, id), number);
+        number
+    }
+
+    /// Whether the server has not closed a client's connection.
+    pub fn is_connected(&self, client: usize) -> bool {
+        self.clients[client].slot.is_some()
+    }
+
+    /// A client sends a request, in words as at a terminal. It runs unless the client is blocked.
+    ///
+    /// # Panics
+    /// When a quote is left open.
+    pub fn send(&mut self, client: usize, line: &str) {
+        let words = line::split(line).expect("each quote is closed");
+        self.clients[client].requests.push_back(words);
+        self.run_batches(VecDeque::from([client]));
+    }
+
+    /// What a client was sent and has not read.
+    pub fn read(&mut self, client: usize) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.clients[client].received)).into_owned()
+    }
+
+    /// Sends a request and reads what there is then.
+    ///
+    /// # Panics
+    /// When a quote is left open.
+    pub fn ask(&mut self, client: usize, line: &str) -> String {
+        self.send(client, line);
+        self.read(client)
+    }
+
+    /// What the servers want of one another is done.
+    fn settle(&mut self) {
+        self.run_batches(VecDeque::new());
+    }
+
+    fn run_batches(&mut self, mut ready: VecDeque<usize>) {
+        loop {
+            self.engines.iter_mut().for_each(|engine| engine.begin(NOW));
+            if let Some(client) = ready.pop_front() {
+                self.run(client, &mut ready);
+            }
+            if !self.serve(&mut ready) && ready.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Runs what a client has sent, as far as it may go.
+    fn run(&mut self, number: usize, ready: &mut VecDeque<usize>) {
+        let client = &mut self.clients[number];
+        let Some(slot) = client.slot else { return };
+        let engine = &mut self.engines[client.node];
+        while !engine.session(slot).is_blocked()
+            && engine.session(slot).closing().is_none()
+            && let Some(request) = client.requests.pop_front()
+        {
+            let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
+            if engine.execute(slot, &argv) == Progress::Stop {
+                ready.push_back(number);
+                break;
+            }
+        }
+        self.collect(number);
+    }
+
+    /// Lets what the servers have sent one another arrive; whether there may be more.
+    fn serve(&mut self, ready: &mut VecDeque<usize>) -> bool {
+        let mut wanted = Wanted::default();
+        let mut engines: Vec<&mut Engine> = self.engines.iter_mut().collect();
+        for (node, engine) in engines.iter_mut().enumerate() {
+            wanted.drain(&mut self.network, node, engine);
+        }
+        self.network.serve(&mut engines, &mut wanted);
+        wanted.has_posted = false;
+        for (node, engine) in engines.iter_mut().enumerate() {
+            wanted.drain(&mut self.network, node, engine);
+        }
+        // Nobody is there outside.
+        for (node, id) in &wanted.outside {
+            self.engines[*node].outbound_closed(*id, "Connection refused");
+        }
+        for session in wanted.woken {
+            if let Some(client) = self.sessions.get(&session).copied() {
+                self.collect(client);
+                ready.push_back(client);
+            }
+        }
+        wanted.has_posted
+    }
+
+    /// Gives a client what its session holds for it, and closes its connection when that is to be closed.
+    fn collect(&mut self, number: usize) {
+        let client = &mut self.clients[number];
+        let Some(slot) = client.slot else { return };
+        let engine = &mut self.engines[client.node];
+        let closing = engine.session(slot).closing();
+        if engine.link(slot).holds_output && closing != Some(Closing::Now) {
+            return engine.acknowledge_wake(slot);
+        }
+        let mut output = Outbox::default();
+        engine.take_output(slot, &mut output);
+        client.received.extend_from_slice(output.bytes());
+        engine.buffers(slot).set_unwritten(0);
+        if closing.is_some() {
+            client.slot = None;
+            self.sessions.remove(&(client.node, client.id));
+            engine.disconnect(slot);
+        }
+    }
+}
+
+/// The server at a place, as it begins.
+fn engine(shape: Shape, place: usize, port: u16, seed: u64) -> Engine {
+    let mut config = Config::default();
+    (config.time, config.enable_debug_command, config.port) = (Time::Manual, Permission::Yes, port);
+    config.lock_history = true;
+    config.cluster.enabled = matches!(shape, Shape::Cluster(..));
+    config.cluster.config_file.clear();
+    if place >= shape.holders() {
+        config = config.into_sentinel();
+        config.lock_history = false;
+    }
+    let mut engine = Engine::new(config, seed ^ (place as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95), NOW);
+    engine.set_host(Arc::new(Nowhere));
+    engine.begin_as_node().expect("it has no file");
+    engine.begin_as_sentinel();
+    engine
+}

@@ -1,0 +1,59 @@
+//! Replication by one seed: random writes, lags, partitions, killed servers and failovers. A replica always has what
+//! its master had; what WAIT says is so; and when all is healed, all agree.
+
+mod play;
+mod states;
+
+use lockwheel_tests::rng::seeds;
+use lockwheel_tests::simulated_topology::Shape;
+use play::{Play, Told};
+
+const REPLICAS: Shape = Shape::Replicas(2);
+const SENTINELS: Shape = Shape::Sentinel(2, 3);
+const CLUSTER: Shape = Shape::Cluster(3, 1);
+
+/// What came of a whole play.
+fn play(shape: Shape, seed: u64, steps: usize) -> Told {
+    let mut play = Play::new(shape, seed);
+    (0..steps).for_each(|_| play.step());
+    play.heal();
+    play.told()
+}
+
+/// Many plays; nothing of what they are about was missing in all of them.
+fn play_many(shape: Shape, runs: u64, steps: usize) {
+    let mut sums = [0; 4];
+    for seed in seeds(runs) {
+        let told = play(shape, seed, steps);
+        for (sum, count) in sums.iter_mut().zip([told.behind, told.compared, told.waits, told.failovers]) {
+            *sum += count;
+        }
+    }
+    assert!(sums.iter().all(|sum| *sum > 0), "behind, compared, waits, failovers: {sums:?}");
+    println!("{shape:?}: replicas behind, compared, waits, failovers: {sums:?}");
+}
+
+#[test]
+fn replicas_are_prefixes_of_their_master_and_agree_after_healing() {
+    play_many(REPLICAS, 20, 150);
+}
+
+#[test]
+fn replicas_that_sentinels_watch_are_prefixes_and_agree_after_healing() {
+    play_many(SENTINELS, 8, 100);
+}
+
+#[test]
+fn replicas_of_a_cluster_are_prefixes_and_agree_after_healing() {
+    play_many(CLUSTER, 8, 100);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    for shape in [REPLICAS, SENTINELS, CLUSTER] {
+        let [one, again, other] = [3, 3, 4].map(|seed| play(shape, seed, 60).history);
+        let differs = one.lines().zip(again.lines()).find(|(one, again)| one != again);
+        assert!(one == again, "{shape:?}: {differs:?}");
+        assert_ne!(one, other, "{shape:?}");
+    }
+}

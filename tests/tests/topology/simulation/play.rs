@@ -1,0 +1,374 @@
+//! One random play: its steps, and what is looked at after each.
+
+use super::states::{Compared, State, States, TAGS, keys, leased};
+use lockwheel_tests::rng::Rng;
+use lockwheel_tests::simulated_topology::{Shape, SimulatedTopology};
+use std::collections::BTreeSet;
+
+/// What is told of a play.
+pub(super) struct Told {
+    /// Every request and its answer, and the history of locks at the end.
+    pub(super) history: String,
+    /// How often a replica was compared with its master, and how often it was behind.
+    pub(super) compared: usize,
+    pub(super) behind: usize,
+    /// How many waits said that a replica has a write.
+    pub(super) waits: usize,
+    /// How often another server was the master.
+    pub(super) failovers: usize,
+}
+
+/// A client that waits until replicas have its write.
+struct Waiting {
+    client: usize,
+    node: usize,
+    token: String,
+    tag: &'static str,
+    /// The history of its server's data.
+    id: String,
+}
+
+/// What a server says of its replication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Role {
+    is_master: bool,
+    id: String,
+    offset: i64,
+}
+
+pub(super) struct Play {
+    shape: Shape,
+    servers: SimulatedTopology,
+    rng: Rng,
+    /// For each server a client, while it lets clients in.
+    clients: Vec<Option<usize>>,
+    killed: BTreeSet<usize>,
+    waiting: Vec<Waiting>,
+    states: States,
+    masters: BTreeSet<usize>,
+    step: usize,
+    told: Told,
+}
+
+impl Play {
+    pub(super) fn new(shape: Shape, seed: u64) -> Self {
+        let servers = SimulatedTopology::new(shape, seed);
+        let told = Told { history: String::new(), compared: 0, behind: 0, waits: 0, failovers: 0 };
+        let mut play = Play {
+            shape,
+            servers,
+            rng: Rng::new(seed),
+            clients: vec![None; shape.servers()],
+            killed: BTreeSet::new(),
+            waiting: Vec::new(),
+            states: States::default(),
+            masters: BTreeSet::new(),
+            step: 0,
+            told,
+        };
+        play.look();
+        play.told.failovers = 0;
+        play
+    }
+
+    /// Asks a server; none when it is killed, or has cut its client instead of answering.
+    fn ask(&mut self, node: usize, line: &str) -> Option<String> {
+        let client = self.client(node)?;
+        let answer = self.servers.ask(client, line);
+        self.note(node, line, &answer);
+        (!answer.is_empty()).then_some(answer)
+    }
+
+    fn note(&mut self, node: usize, line: &str, answer: &str) {
+        self.told.history.push_str(&format!("{} {node} {line}: {}\n", self.step, answer.escape_debug()));
+    }
+
+    /// The client of a server.
+    fn client(&mut self, node: usize) -> Option<usize> {
+        if self.killed.contains(&node) {
+            return None;
+        }
+        if let Some(client) = self.clients[node].filter(|client| self.servers.is_connected(*client)) {
+            return Some(client);
+        }
+        let client = self.new_client(node);
+        self.clients[node] = Some(client);
+        Some(client)
+    }
+
+    fn new_client(&mut self, node: usize) -> usize {
+        let client = self.servers.connect(node);
+        if matches!(self.shape, Shape::Cluster(..)) {
+            assert_eq!(self.servers.ask(client, "READONLY"), "+OK\r\n");
+        }
+        client
+    }
+
+    /// A server that was not killed: of those that hold data, or of all.
+    fn someone(&mut self, count: usize) -> usize {
+        loop {
+            let node = self.rng.below(count);
+            if !self.killed.contains(&node) {
+                return node;
+            }
+        }
+    }
+
+    /// Something happens; then all servers are looked at.
+    pub(super) fn step(&mut self) {
+        self.step += 1;
+        match self.rng.below(100) {
+            0..55 => self.write(),
+            55..65 => self.wait(),
+            65..82 => self.pass(),
+            82..87 => self.lag(),
+            87..91 => self.part(),
+            91..93 => self.steer("FAULT.HEAL"),
+            93..97 => self.kill_or_raise(),
+            _ => self.fail_over(),
+        }
+        self.look();
+    }
+
+    fn steer(&mut self, line: &str) {
+        let node = self.someone(self.shape.holders());
+        let answer = self.ask(node, line);
+        assert!(answer.is_none_or(|answer| !answer.starts_with("-ERR unknown")), "{line}");
+    }
+
+    fn write(&mut self) {
+        let node = self.someone(self.shape.holders());
+        let (tag, step) = (*self.rng.pick(&TAGS), self.step);
+        let (n, lease_ms) = (self.rng.below(10), self.rng.below(3000) + 1);
+        let lines: &[String] = match self.rng.below(9) {
+            0 => &[format!("SET {{{tag}}}text {step}")],
+            1 => &[format!("HSET {{{tag}}}hash f{n} {step}")],
+            2 => &[format!("RPUSH {{{tag}}}list {step}")],
+            3 => &[format!("ZADD {{{tag}}}zset {step} m{n}")],
+            4 => &[format!("DEL {{{tag}}}text {{{tag}}}list {{{tag}}}other")],
+            5 => &[format!("SET {{{tag}}}lease {step} NX PX {lease_ms}")],
+            6 => &[format!("LOCK.ACQUIRE {{{tag}}}lock owner{n} PX {lease_ms}")],
+            7 => &[
+                "MULTI".to_owned(),
+                format!("INCR {{{tag}}}number"),
+                format!("SET {{{tag}}}other {step} PX {lease_ms}"),
+                "EXEC".to_owned(),
+            ],
+            _ => &[format!(
+                "EVAL \"redis.call('incr', KEYS[1]) redis.call('hset', KEYS[2], 'n', ARGV[1])\" 2 \
+                 {{{tag}}}number {{{tag}}}hash {step}"
+            )],
+        };
+        for line in lines {
+            self.ask(node, line);
+        }
+    }
+
+    /// A client writes and waits until replicas have that.
+    fn wait(&mut self) {
+        let node = self.someone(self.shape.holders());
+        let tag = *self.rng.pick(&TAGS);
+        let (client, token) = (self.new_client(node), format!("token{}", self.step));
+        let line = format!("SADD {{{tag}}}acked {token}");
+        let answer = self.servers.ask(client, &line);
+        self.note(node, &line, &answer);
+        let Some(role) = self.role(node).filter(|role| role.is_master && answer == ":1\r\n") else { return };
+        let line = format!("WAIT {} {}", self.rng.below(2) + 1, self.rng.below(500) + 1);
+        self.servers.send(client, &line);
+        self.note(node, &line, "");
+        self.waiting.push(Waiting { client, node, token, tag, id: role.id });
+    }
+
+    fn pass(&mut self) {
+        let most = match self.shape {
+            Shape::Replicas(_) => 1000,
+            // What is down is found after thirty and fifteen seconds.
+            Shape::Sentinel(..) | Shape::Cluster(..) => *self.rng.pick(&[500, 5000, 40_000]),
+        };
+        let ms = self.rng.below(most) + 1;
+        self.steer(&format!("CLOCK.ADVANCE {ms}"));
+    }
+
+    fn lag(&mut self) {
+        let line = match self.rng.below(4) {
+            0 => "FAULT.LAG 0".to_owned(),
+            1 => "FAULT.LAG".to_owned(),
+            _ => format!("FAULT.LAG {}", self.rng.below(400)),
+        };
+        self.steer(&line);
+    }
+
+    fn part(&mut self) {
+        let (one, other) = (self.rng.below(self.shape.servers()), self.rng.below(self.shape.servers()));
+        let line = match self.rng.below(2) {
+            0 => format!("FAULT.PARTITION NODES {one}"),
+            _ => format!("FAULT.PARTITION NODES {one} FROM {other}"),
+        };
+        self.steer(&line);
+    }
+
+    fn kill_or_raise(&mut self) {
+        let node = self.rng.below(self.shape.servers());
+        // One at a time, and another one asks.
+        match self.killed.first().copied() {
+            Some(killed) => self.raise(killed),
+            None => {
+                let asked = (node + 1) % self.shape.holders();
+                if asked != node {
+                    self.ask(asked, &format!("FAULT.DOWN {node}"));
+                    self.killed.insert(node);
+                }
+            }
+        }
+    }
+
+    fn raise(&mut self, node: usize) {
+        self.steer(&format!("FAULT.UP {node}"));
+        self.killed.remove(&node);
+    }
+
+    fn fail_over(&mut self) {
+        if matches!(self.shape, Shape::Replicas(_)) && !self.killed.is_empty() {
+            // Who is killed meanwhile comes back to the master that it had, and nobody tells it of another.
+            return;
+        }
+        let node = self.rng.below(self.shape.holders());
+        match (self.shape, self.rng.below(3)) {
+            (Shape::Cluster(..), 0) => _ = self.ask(node, "CLUSTER FAILOVER"),
+            (Shape::Cluster(..), 1) => _ = self.ask(node, "CLUSTER FAILOVER FORCE"),
+            (Shape::Sentinel(..), 0) => _ = self.ask(self.shape.holders(), "SENTINEL FAILOVER mymaster"),
+            _ => self.steer(&format!("FAULT.FAILOVER {node}")),
+        }
+    }
+
+    /// Compares all servers, and what was said to who waited.
+    fn look(&mut self) {
+        let Some(now_ms) = self.now_ms() else { return };
+        let roles: Vec<Option<Role>> = (0..self.shape.holders()).map(|node| self.role(node)).collect();
+        for (node, role) in roles.iter().enumerate() {
+            if let Some(role) = role.as_ref().filter(|role| role.is_master) {
+                let state = self.state(node);
+                self.states.note(&role.id, role.offset, state, now_ms);
+                self.told.failovers += usize::from(self.masters.insert(node));
+            } else {
+                self.masters.remove(&node);
+            }
+        }
+        for (node, role) in roles.iter().enumerate() {
+            if let Some(role) = role.as_ref().filter(|role| !role.is_master) {
+                let state = self.state(node);
+                match self.states.compare(&role.id, role.offset, &state, now_ms) {
+                    Compared::Same => self.told.compared += 1,
+                    Compared::Behind => self.told.behind += 1,
+                    Compared::Unknown => {}
+                }
+            }
+        }
+        self.check_waits(&roles);
+    }
+
+    /// What WAIT has said is so.
+    fn check_waits(&mut self, roles: &[Option<Role>]) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let answer = self.servers.read(waiting.client);
+            if answer.is_empty() && self.servers.is_connected(waiting.client) {
+                self.waiting.push(waiting);
+                continue;
+            }
+            self.note(waiting.node, "waited", &answer);
+            let count = answer.strip_prefix(':').and_then(|text| text.trim_end().parse::<usize>().ok());
+            let is_still =
+                roles[waiting.node].as_ref().is_some_and(|role| role.is_master && role.id == waiting.id);
+            let Some(count) = count.filter(|count| *count > 0 && is_still) else { continue };
+            let line = format!("SISMEMBER {{{}}}acked {}", waiting.tag, waiting.token);
+            let others = (0..self.shape.holders()).filter(|node| *node != waiting.node);
+            let have: Vec<usize> = others.collect();
+            let have =
+                have.into_iter().filter(|node| self.ask(*node, &line).as_deref() == Some(":1\r\n")).count();
+            assert!(have >= count, "WAIT said {count}, {have} have it:\n{}", self.last_lines());
+            self.told.waits += 1;
+        }
+    }
+
+    fn now_ms(&mut self) -> Option<i64> {
+        let node = self.someone(self.shape.holders());
+        let answer = self.ask(node, "TIME")?;
+        let mut numbers = answer.split("\r\n").filter_map(|line| line.parse::<i64>().ok());
+        Some(numbers.next()? * 1000 + numbers.next()? / 1000)
+    }
+
+    /// What a server says of itself; none when it is killed.
+    fn role(&mut self, node: usize) -> Option<Role> {
+        let client = self.client(node)?;
+        let text = self.servers.ask(client, "INFO replication");
+        let field =
+            |name: &str| text.split("\r\n").find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        Some(Role {
+            is_master: field("role:")? == "master",
+            id: field("master_replid:")?,
+            offset: field("master_repl_offset:")?.parse().ok()?,
+        })
+    }
+
+    /// What a server has.
+    fn state(&mut self, node: usize) -> State {
+        let keys = keys();
+        let client = self.client(node).expect("it lets clients in");
+        let answer = self.servers.ask(client, &format!("DEBUG DIGEST-VALUE {}", keys.join(" ")));
+        let digests: Vec<String> =
+            answer.split("\r\n").filter_map(|line| line.strip_prefix('+')).map(str::to_owned).collect();
+        assert_eq!(digests.len(), keys.len(), "{answer}");
+        let deadline = |key: &String| {
+            let answer = self.servers.ask(client, &format!("PEXPIRETIME {key}"));
+            answer.strip_prefix(':').and_then(|text| text.trim_end().parse().ok()).unwrap_or(0)
+        };
+        let deadlines = keys[..leased()].iter().map(deadline).collect();
+        State { digests, deadlines }
+    }
+
+    /// All faults end; then all agree.
+    pub(super) fn heal(&mut self) {
+        if let Some(killed) = self.killed.first().copied() {
+            self.raise(killed);
+        }
+        self.steer("FAULT.HEAL");
+        self.steer("FAULT.LAG 0");
+        for _ in 0..30 {
+            self.step += 1;
+            self.steer("CLOCK.ADVANCE 10000");
+            self.look();
+        }
+        let roles: Vec<Role> = (0..self.shape.holders()).filter_map(|node| self.role(node)).collect();
+        let masters: Vec<&Role> = roles.iter().filter(|role| role.is_master).collect();
+        let expected = if let Shape::Cluster(masters, _) = self.shape { masters } else { 1 };
+        assert_eq!(masters.len(), expected, "{roles:?}\n{}", self.last_lines());
+        for (node, role) in roles.iter().enumerate() {
+            let master = roles.iter().position(|other| other.is_master && other.id == role.id);
+            let master =
+                master.unwrap_or_else(|| panic!("{node} follows nobody: {roles:?}\n{}", self.last_lines()));
+            assert_eq!(role.offset, roles[master].offset, "{roles:?}");
+            let [own, its] = [node, master].map(|node| self.state(node).digests);
+            assert_eq!(own, its, "{node} {master}\n{}", self.last_lines());
+        }
+    }
+
+    /// What was done to the servers, and the end of the history.
+    fn last_lines(&self) -> String {
+        let lines: Vec<&str> = self.told.history.lines().collect();
+        let faults: Vec<&str> = lines.iter().filter(|line| line.contains("FA")).copied().collect();
+        [faults.join("\n"), lines[lines.len().saturating_sub(40)..].join("\n")].join("\n\n")
+    }
+
+    /// What came of it.
+    pub(super) fn told(mut self) -> Told {
+        for node in 0..self.shape.holders() {
+            for line in ["LOCK.HISTORY FORMAT JSON", "INFO replication", "DEBUG DIGEST"] {
+                self.ask(node, line);
+            }
+            if matches!(self.shape, Shape::Cluster(..)) {
+                self.ask(node, "CLUSTER NODES");
+            }
+        }
+        self.told
+    }
+}
