@@ -94,6 +94,10 @@ pub(super) fn run(
         EntryId::Function(_) => EntryKind::Function,
     };
     let failed = with_runtime(engine, |engine, runtime| {
+        engine.scripts.caller = Some(call.slot);
+        if let Some(host) = &engine.environment.host {
+            host.script_begins(engine);
+        }
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
         let began_ns = engine.time.reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
@@ -117,6 +121,11 @@ pub(super) fn run(
 }
 
 impl Engine {
+    /// Whether a script of this session is running: the session has to stay until its request has ended.
+    pub fn runs_script_of(&self, slot: Slot) -> bool {
+        self.scripts.caller == Some(slot)
+    }
+
     /// Whether replication lets a script run.
     ///
     /// # Errors
