@@ -295,25 +295,3 @@ fn with_a_threshold_of_0_no_script_is_ever_slow() {
         assert_eq!(runner.read_reply().to_string(), ":1");
     }
 }
-
-/// What waited for the end of a pause runs on whichever thread ends it, and its client may go meanwhile.
-#[test]
-fn a_client_may_go_while_the_script_that_it_had_paused_is_slow() {
-    for threads in [1, 2, 4] {
-        let server = server(threads);
-        let mut other = Client::connect(server.addr());
-        for _ in 0..3 {
-            let mut runner = Client::connect(server.addr());
-            assert_eq!(runner.line("PING").to_string(), "+PONG");
-            assert_eq!(other.line("CLIENT PAUSE 30 WRITE").to_string(), "+OK");
-            runner.send(&["EVAL", "while true do end", "0"]);
-            until_busy(&mut other);
-            runner.reset();
-            for _ in 0..10 {
-                assert!(Client::connect(server.addr()).line("HELLO 3").to_string().contains("proto"));
-            }
-            assert_eq!(kill(&mut other), "+OK", "it was still running");
-            assert_eq!(other.line("PING").to_string(), "+PONG");
-        }
-    }
-}
