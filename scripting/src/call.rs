@@ -1,5 +1,6 @@
 //! `redis.call` and `redis.pcall`.
 
+use crate::before_7;
 use crate::context::{Argument, Context};
 use crate::error::{one_line, until_nul};
 use crate::ffi::{self, *};
@@ -13,6 +14,9 @@ const RAISE: c_int = -1;
 
 const NO_ARGUMENTS: &[u8] = b"Please specify at least one argument for this redis lib call";
 const BAD_ARGUMENT: &[u8] = b"Lua redis lib command arguments must be strings or integers";
+/// What the two were before Redis 7.0.
+const NO_ARGUMENTS_BEFORE_7: &[u8] = b"Please specify at least one argument for redis.call()";
+const BAD_ARGUMENT_BEFORE_7: &[u8] = b"Lua redis() command arguments must be strings or integers";
 
 /// Defines a function for scripts from one that does the work, and returns a count of results or [`RAISE`]. When the
 /// error is raised nothing is left in the frame that needs to be dropped.
@@ -67,10 +71,23 @@ pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
         let context = Context::of(state);
         context.free_memory();
         lua_createtable(state, 0, 1);
-        ffi::push(state, &error_line(text));
-        set_field(state, c"err");
+        if context.before_7 {
+            ffi::push(state, &plain_line(text));
+            set_field(state, c"err");
+            before_7::add_place(state);
+        } else {
+            ffi::push(state, &error_line(text));
+            set_field(state, c"err");
+        }
         context.limit_memory();
     }
+}
+
+/// The line of an error that says `text`, without a code.
+pub(crate) fn plain_line(text: &[u8]) -> Vec<u8> {
+    let mut line = trim_lines(until_nul(text)).to_vec();
+    one_line(&mut line);
+    line
 }
 
 /// The line of an error reply that says `text`: it gets the code `ERR`, unless it begins with `-` and a code of its own
@@ -181,15 +198,20 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
         let context = Context::of(state);
         let count = lua_gettop(state);
         if count == 0 {
-            return fail(state, NO_ARGUMENTS, raise);
+            let text = if context.before_7 { NO_ARGUMENTS_BEFORE_7 } else { NO_ARGUMENTS };
+            return fail(state, text, raise);
         }
         context.free_memory();
         let called = call_host(state, context, count);
+        if context.before_7 && is_refusal(context, called) {
+            before_7::add_place(state);
+        }
         let within_limit = context.limit_memory();
         if context.control.is_signalled() && is_ended(context, called) {
             return kill(state);
         }
         match called {
+            Called::BadArgument if context.before_7 => fail(state, BAD_ARGUMENT_BEFORE_7, raise),
             Called::BadArgument => fail(state, BAD_ARGUMENT, raise),
             Called::NoRoom => fail(state, b"reached lua stack limit", raise),
             Called::Panic => kill(state),
@@ -208,6 +230,12 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
 fn is_ended(context: &Context, called: Called) -> bool {
     // After a panic the host is not called.
     matches!(called, Called::Panic) || context.look()
+}
+
+/// Whether the reply of a call says that its command was not run.
+#[cold]
+fn is_refusal(context: &Context, called: Called) -> bool {
+    matches!(called, Called::Error) && context.with_host(|host| host.was_refused()) == Some(true)
 }
 
 /// How a call of the host ended.

@@ -5,6 +5,7 @@ use crate::control::ScriptControl;
 use crate::ffi::*;
 use crate::functions::registered::Loading;
 use crate::host::Host;
+use crate::options::Options;
 use crate::random::SharedRandom;
 use lockwheel_resp::Protocol;
 use std::any::Any;
@@ -32,6 +33,8 @@ const KEPT_SCRATCH: usize = 1 << 16;
 pub(crate) struct Context {
     alloc: UnsafeCell<Alloc>,
     pub(crate) control: Arc<ScriptControl>,
+    /// Errors are told as before Redis 7.0.
+    pub(crate) before_7: bool,
     /// The host of the running script.
     host: Cell<Option<NonNull<dyn Host>>>,
     /// What `redis.setresp` has chosen.
@@ -83,10 +86,11 @@ impl Argument {
 }
 
 impl Context {
-    pub(crate) fn new(memory_limit: usize, control: Arc<ScriptControl>, random: SharedRandom) -> Context {
+    pub(crate) fn new(options: Options, control: Arc<ScriptControl>, random: SharedRandom) -> Context {
         Context {
-            alloc: UnsafeCell::new(Alloc::new(memory_limit)),
+            alloc: UnsafeCell::new(Alloc::new(options.memory_limit)),
             control,
+            before_7: options.redis_version.starts_with("6."),
             host: Cell::new(None),
             protocol: Cell::default(),
             random,

@@ -1,6 +1,7 @@
 //! The error handler: turns errors into tables before the stack is unwound.
 
 use crate::call::lua_function;
+use crate::context::Context;
 use crate::ffi::*;
 use std::ffi::{CStr, c_int};
 
@@ -19,7 +20,8 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
         lua_settop(state, 1);
         if lua_type(state, 1) != LUA_TTABLE {
             lua_createtable(state, 0, 3);
-            lua_pushliteral(state, c"ERR ");
+            let before_7 = Context::of(state).before_7;
+            lua_pushliteral(state, if before_7 { c"" } else { c"ERR " });
             push_description(state, 1);
             lua_concat(state, 2);
             set_field(state, c"err");

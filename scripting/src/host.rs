@@ -11,6 +11,11 @@ pub trait Host {
     /// texts.
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply);
 
+    /// Whether the last call was refused, and no command has run. Asked only where errors are told as before Redis 7.0.
+    fn was_refused(&mut self) -> bool {
+        false
+    }
+
     /// `redis.log(level, message)`, with a level of 0 (debug) to 3 (warning).
     fn log(&mut self, level: u8, message: &[u8]);
 

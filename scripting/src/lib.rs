@@ -6,6 +6,7 @@
 //! other threads see and stop a script through its [`ScriptControl`].
 
 mod alloc;
+mod before_7;
 mod cache;
 mod call;
 mod context;

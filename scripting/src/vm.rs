@@ -50,7 +50,7 @@ impl Vm {
         control: Arc<ScriptControl>,
         random: SharedRandom,
     ) -> Vm {
-        let context = Context::new(options.memory_limit, control, random);
+        let context = Context::new(options, control, random);
         let context = NonNull::from(Box::leak(Box::new(context)));
         // SAFETY: the context begins with the allocator, and lives as long as the state; the limit is suspended, so
         // nothing fails.
@@ -278,6 +278,12 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
     unsafe {
         let error = lua_gettop(state);
         let is_table = lua_type(state, error) == LUA_TTABLE;
+        if Context::of(state).before_7 {
+            let text = error_before_7(state, error, name);
+            let is_new = !is_table || !is_counted(state, error);
+            reply.error(&text);
+            return Errors::one(&text, is_new);
+        }
         if lua_iskilled(state) != 0 {
             // Whatever became of the error in handlers that were themselves ended by it.
             text.extend_from_slice(b"ERR ");
@@ -311,6 +317,39 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
     crate::error::one_line(&mut text);
     reply.error(&text);
     Errors::one(&text, is_new)
+}
+
+/// The same as it was before Redis 7.0: the place comes first.
+///
+/// # Safety
+///
+/// As for [`write_error`]; the error is at `error`.
+#[cold]
+unsafe fn error_before_7(state: *mut lua_State, error: c_int, name: impl Display) -> Vec<u8> {
+    let mut text = format!("ERR Error running script (call to f_{name}): ").into_bytes();
+    // SAFETY: as in `write_error`: a field is read only of a table, a text only of what is none.
+    unsafe {
+        let is_table = lua_type(state, error) == LUA_TTABLE;
+        let is_killed = lua_iskilled(state) != 0;
+        if is_table
+            && append_field(state, error, b"source", "", &mut text).is_some()
+            && append_field(state, error, b"line", ":", &mut text).is_some()
+        {
+            text.extend_from_slice(b": ");
+        }
+        if is_killed {
+            text.extend_from_slice(KILLED.to_bytes());
+        } else if is_table {
+            append_field(state, error, b"err", "", &mut text);
+        } else {
+            let reason = lua_tolstring(state, error, std::ptr::null_mut());
+            if !reason.is_null() {
+                text.extend_from_slice(std::ffi::CStr::from_ptr(reason).to_bytes());
+            }
+        }
+    }
+    crate::error::one_line(&mut text);
+    text
 }
 
 /// Appends a field that is a string or a number.

@@ -3,11 +3,13 @@
 use lockwheel::{Builder, Config, Server};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::program;
 use lockwheel_tests::rdb::file_of_version;
 use lockwheel_tests::redis_server::{Kind, RealServer, find_in_path, is_wanted};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A new directory, removed when dropped.
@@ -215,6 +217,41 @@ fn who_serves_a_test_begins_empty() {
     assert!(directory.file("dump.rdb").exists());
     let again = server_in(&directory);
     assert_eq!(Client::connect(again.addr()).line("DBSIZE").to_string(), ":0");
+}
+
+/// The program in this directory with a save point that every write is due for, and its port.
+fn with_save_point(directory: &Directory) -> (Child, u16) {
+    let mut command = Command::new(program::path());
+    command.args(["--port", "0", "--save", "1 1", "--dir"]).arg(&directory.0).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut ready = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe"))
+        .read_line(&mut ready)
+        .expect("it says where it listens");
+    let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
+    (child, port.unwrap_or_else(|| panic!("not ready: {ready}")))
+}
+
+/// A harness that stops a server finds nothing that the next one would read; only who asks for it has a file.
+#[test]
+fn save_points_are_told_and_no_end_writes_but_shutdown_save() {
+    for (end, saves) in
+        [("SIGTERM", false), ("SHUTDOWN", false), ("SHUTDOWN NOSAVE", false), ("SHUTDOWN SAVE", true)]
+    {
+        let directory = Directory::new();
+        let (mut child, port) = with_save_point(&directory);
+        let mut client = Client::connect(("127.0.0.1", port));
+        assert_eq!(client.line("CONFIG GET save").to_string(), "[\"save\", \"1 1\"]");
+        ok(&mut client, "SET k v");
+        if end == "SIGTERM" {
+            let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+            assert!(told.expect("it is a program everywhere").success());
+        } else {
+            client.send_line(end);
+        }
+        assert!(child.wait().expect("it is a child").success(), "{end}");
+        assert_eq!(directory.file("dump.rdb").exists(), saves, "{end}");
+    }
 }
 
 #[test]

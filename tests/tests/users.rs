@@ -308,6 +308,36 @@ fn who_may_no_longer_stop_scripts_cannot_stop_the_slow_one_either() {
 }
 
 #[test]
+fn locks_and_what_steers_a_test_are_categories_of_their_own() {
+    let server = ours::server();
+    let mut admin = Client::connect(Endpoint::addr(&server));
+    let categories = format!("{:?}", admin.line("ACL CAT"));
+    assert!(categories.contains("\"lock\"") && categories.contains("\"control\""), "{categories}");
+    let refused = |name: &str| format!("-NOPERM this user has no permissions to run the '{name}' command");
+    for (rules, locks, steers, reads) in [
+        ("+@lock", true, false, false),
+        ("+@control", false, true, false),
+        ("+@all -@lock", false, true, true),
+        ("+@all -@control", true, false, true),
+        ("+@all -@lock -@control", false, false, true),
+    ] {
+        assert_eq!(format!("{:?}", admin.line(&format!("ACL SETUSER u reset on nopass ~* {rules}"))), "+OK");
+        let mut client = Client::connect(Endpoint::addr(&server));
+        assert_eq!(format!("{:?}", client.line("AUTH u x")), "+OK");
+        for (request, name, may) in [
+            ("LOCK.INFO l", "lock.info", locks),
+            ("SEM.INFO s", "sem.info", locks),
+            ("CLOCK.INFO", "clock.info", steers),
+            ("FAULT.LIST", "fault.list", steers),
+            ("GET k", "get", reads),
+        ] {
+            let answer = format!("{:?}", client.line(request));
+            assert_eq!(answer != refused(name), may, "{rules}: {request}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn users_and_what_is_refused_to_them_are_counted_as_memory() {
     let server = ours::server();
     let mut client = Client::connect(Endpoint::addr(&server));

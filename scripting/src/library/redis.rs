@@ -3,7 +3,7 @@
 use super::frame::{Frame, Value};
 use super::raise::Raise;
 use super::registration::{Constant, Library};
-use crate::call::error_line;
+use crate::call::{error_line, plain_line};
 use crate::error::until_nul;
 use crate::sha::Sha;
 use lockwheel_resp::Protocol;
@@ -47,6 +47,9 @@ fn error_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let (1, Value::String(text)) = (frame.count(), frame.value(1)) else {
         return bad_arguments(frame);
     };
+    if frame.is_before_7() {
+        return push_line(frame, &plain_line(text));
+    }
     let mut line = Vec::with_capacity(text.len() + 1);
     if text.first() != Some(&b'-') {
         line.push(b'-');
@@ -74,9 +77,13 @@ fn bad_arguments(frame: &Frame<'_>) -> Result<c_int, Raise> {
 
 /// The result is a table that becomes an error.
 fn push_error(frame: &Frame<'_>, text: &[u8]) -> Result<c_int, Raise> {
+    push_line(frame, &error_line(text))
+}
+
+fn push_line(frame: &Frame<'_>, line: &[u8]) -> Result<c_int, Raise> {
     frame.push_table(0, 1)?;
     frame.push_bytes(b"err")?;
-    frame.push_bytes(&error_line(text))?;
+    frame.push_bytes(line)?;
     frame.set()?;
     Ok(1)
 }

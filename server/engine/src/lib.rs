@@ -37,5 +37,4 @@ pub mod values;
 
 pub use crate::core::Engine;
 pub use families::{COMMAND_NAMES, command_table};
-pub use scripts::{busy_error, kill_error};
-pub use server_commands::ends_unsaved;
+pub use scripts::busy_error;

@@ -1,18 +1,18 @@
 //! What clients get while a slow script holds the engine.
 //!
-//! SCRIPT KILL, FUNCTION KILL and SHUTDOWN NOSAVE need no engine: they act on the block that the script's runtime
-//! shares. Commands that change only their session (AUTH, HELLO, MULTI…) are run by the script's own thread, from the
-//! armed hook: for its own sockets at once, for those of other threads from a queue. Everything else is answered `BUSY`
-//! at once.
+//! Commands that change only their session (AUTH, HELLO, MULTI…), SCRIPT KILL, FUNCTION KILL and SHUTDOWN NOSAVE are
+//! run by the script's own thread, from the armed hook: for its own sockets at once, for those of other threads from a
+//! queue. Only the engine knows what a client may do by now, and whether it is still one. Everything else is answered
+//! `BUSY` at once.
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
 use super::session_status::SessionStatus;
+use lockwheel_engine::Engine;
 use lockwheel_engine::clients::Slot;
 use lockwheel_engine::core::Origin;
 use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
 use lockwheel_engine::spec::{Args, CommandId, CommandTable};
-use lockwheel_engine::{Engine, ends_unsaved};
 use lockwheel_scripting::EntryKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +35,12 @@ impl Job {
         Job { session: Some(session), work: Box::new(work) }
     }
 
+    /// Whether it has to wait: it is for the session whose script is running, to which nothing is done in the midst of
+    /// its request, least of all its end.
+    pub(super) fn must_wait(&self, engine: &Engine) -> bool {
+        self.session.is_some_and(|slot| engine.runs_script_of(slot))
+    }
+
     pub(super) fn run(self, engine: &mut Engine, hooks: &Hooks) {
         if self.session.is_none_or(|slot| engine.is_connected(slot)) {
             contained("deferred work", || {
@@ -48,10 +54,6 @@ impl Job {
 /// How a request is handled while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhileBusy {
-    /// It stops the script, or the function.
-    Kill(CommandId, EntryKind),
-    /// It ends the server.
-    Shutdown,
     /// The script's thread runs it.
     Queue,
     /// It is answered `BUSY`.
@@ -96,13 +98,7 @@ pub(super) fn answer(
     status: SessionStatus,
     running: EntryKind,
 ) -> WhileBusy {
-    let args = Args::new(argv);
-    match decide(&Waiting { status, running }, table, args) {
-        // Within a transaction it is queued, as everything that is allowed now.
-        Ok(_) if status.in_transaction => WhileBusy::Queue,
-        Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id, EntryKind::Script),
-        Ok(command) if command.name == "function|kill" => WhileBusy::Kill(command.id, EntryKind::Function),
-        Ok(command) if command.name == "shutdown" && ends_unsaved(args) => WhileBusy::Shutdown,
+    match decide(&Waiting { status, running }, table, Args::new(argv)) {
         Ok(_) => WhileBusy::Queue,
         Err(Refusal { reason: Reason::Busy(_), command: Some(command), .. }) => {
             match &*table.get(command).name {

@@ -14,7 +14,7 @@ use super::turn::{EngineAccess, Turn};
 use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
 use lockwheel_engine::core::Progress;
-use lockwheel_engine::{Engine, busy_error, kill_error};
+use lockwheel_engine::{Engine, busy_error};
 use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
 use std::io::{self, Read};
@@ -351,43 +351,22 @@ impl Connection {
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
         let running = shared.script.kind();
-        let way = match shared.is_open() {
-            true => self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status, running)),
-            false => WhileBusy::Queue,
-        };
+        let answer = |argv: &[&[u8]]| busy::answer(&shared.table, argv, status, running);
         // The engine knows which replies a client does not want.
-        if status.muted || way == WhileBusy::Queue {
-            return match &mut turn.access {
-                EngineAccess::Lent(engine) => {
-                    let refused = std::mem::take(&mut self.refused);
-                    let answer =
-                        self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
-                    self.accept_answer(answer);
-                }
-                EngineAccess::Lock => self.ask(turn),
-            };
-        }
-        match way {
-            WhileBusy::Shutdown => shared.end(),
-            WhileBusy::Kill(command, kind) => {
-                let killed = shared.script.kill(kind);
-                match &mut turn.access {
-                    EngineAccess::Lent(engine) => engine.count_kill(command, killed),
-                    EngineAccess::Lock => {
-                        turn.defer(Job::new(move |engine| engine.count_kill(command, killed)));
-                    }
-                }
-                match killed {
-                    Ok(()) => self.reply(|writer| writer.ok()),
-                    Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
-                }
-            }
-            WhileBusy::Refuse(command) => {
+        let asks = status.muted || !shared.is_open();
+        let way = if asks { WhileBusy::Queue } else { self.input.with_arguments(0, answer) };
+        match (way, &mut turn.access) {
+            (WhileBusy::Refuse(command), _) => {
                 self.refused = status.in_transaction;
                 shared.refuse(command);
                 self.reply(|writer| writer.error(busy_error(running).as_bytes()));
             }
-            WhileBusy::Queue => {}
+            (WhileBusy::Queue, EngineAccess::Lent(engine)) => {
+                let refused = std::mem::take(&mut self.refused);
+                let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
+                self.accept_answer(answer);
+            }
+            (WhileBusy::Queue, EngineAccess::Lock) => self.ask(turn),
         }
     }
 

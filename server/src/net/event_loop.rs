@@ -329,6 +329,13 @@ impl EventLoop {
             }
         };
         match &mut turn.access {
+            EngineAccess::Lent(engine) if engine.runs_script_of(slot) => {
+                let socket = connection.socket;
+                self.shared.put_off(Job::of(slot, move |engine| {
+                    disconnect(engine);
+                    drop(socket);
+                }));
+            }
             EngineAccess::Lent(engine) => disconnect(engine),
             EngineAccess::Lock => {
                 if let Err(disconnect) = self.shared.run_unless_busy(self.index, disconnect) {

@@ -35,6 +35,12 @@ impl Host for NetHost {
         self.stopwatch.ns()
     }
 
+    fn script_begins(&self, engine: &Engine) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.follow(engine);
+        }
+    }
+
     fn serve_while_slow(&self, engine: &mut Engine) {
         if let Some(shared) = self.shared.upgrade() {
             shared.run_jobs(engine);

@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     holder: AtomicUsize,
     pub(super) batches: Batches,
     refused: Refused,
+    /// Deferred work for the session whose script is running.
+    put_off: Mutex<Vec<Job>>,
     pub(super) table: Arc<CommandTable>,
     pub(super) hooks: Hooks,
     pub(crate) shutdown: Arc<Shutdown>,
@@ -123,6 +125,7 @@ impl Shared {
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             holder: AtomicUsize::new(0),
             refused: Refused::new(&engine.commands),
+            put_off: Mutex::default(),
             table: engine.commands.clone(),
             engine: Deferred::new(engine),
             inboxes,
@@ -150,13 +153,15 @@ impl Shared {
 
     #[cold]
     fn wait_for_engine(&self) -> Result<MutexGuard<'_, Engine>, Busy> {
+        /// How long it waits at a time: the batch before a script may have changed the threshold.
+        const LOOK_AGAIN: Duration = Duration::from_millis(50);
         loop {
             let left = self.until_slow();
             if left.is_zero() {
                 self.script.arm();
                 return Err(Busy);
             }
-            if let Some(engine) = self.lock().try_lock_for(left) {
+            if let Some(engine) = self.lock().try_lock_for(left.min(LOOK_AGAIN)) {
                 return Ok(engine);
             }
         }
@@ -167,7 +172,7 @@ impl Shared {
         self.engine.lock()
     }
 
-    /// Whether every client may do everything without logging in, as the engine was left.
+    /// Whether every client may do everything without logging in, as the engine was left or a script has begun.
     pub(super) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }
@@ -224,7 +229,17 @@ impl Shared {
 
     /// Does deferred work; the request for a check stays. Also called from within a slow script.
     pub(super) fn run_jobs(&self, engine: &mut Engine) {
-        self.engine.run_all(engine, |engine, job: Job| job.run(engine, &self.hooks));
+        self.engine.run_all(engine, |engine, job: Job| self.run_job(engine, job));
+    }
+
+    fn run_job(&self, engine: &mut Engine, job: Job) {
+        if job.must_wait(engine) { self.put_off(job) } else { job.run(engine, &self.hooks) }
+    }
+
+    /// Keeps work until the batch ends.
+    pub(super) fn put_off(&self, job: Job) {
+        self.put_off.lock().push(job);
+        self.engine.ask();
     }
 
     /// Runs `work` as a batch of its own, on loop number `index` or on another thread.
@@ -337,6 +352,13 @@ impl Shared {
                 membership.leave();
             }
         }
+        self.follow(engine);
+    }
+
+    /// Follows what others decide by without the engine: at the end of each batch, and at the beginning of each script,
+    /// which may be slow.
+    #[inline]
+    pub(super) fn follow(&self, engine: &Engine) {
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);
         self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
@@ -349,7 +371,9 @@ impl Shared {
     fn serve_asked(&self, engine: &mut Engine, notices: &mut Notices) {
         // Deferred work runs at its own instant, not at that of the script before it.
         self.read_time(engine);
-        self.engine.run_asked(engine, |engine, job: Job| job.run(engine, &self.hooks));
+        self.engine.run_asked(engine, |engine, job: Job| self.run_job(engine, job));
+        let put_off = std::mem::take(&mut *self.put_off.lock());
+        put_off.into_iter().for_each(|job| self.run_job(engine, job));
         self.refused.report(engine, &self.table);
         self.inboxes.iter().for_each(Inbox::wake);
         self.drain(engine, notices);

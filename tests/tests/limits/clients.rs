@@ -1,7 +1,11 @@
 //! Clients are disconnected to keep `maxmemory-clients`.
 
 use lockwheel::Server;
+use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, SAFETY_NET};
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 fn server(threads: usize) -> (Server, Client) {
@@ -80,6 +84,102 @@ fn a_lower_limit_and_one_in_percent_hold_at_once() {
     looks_on.line("CONFIG SET maxmemory 10mb maxmemory-clients 5%");
     until(|| !is_connected(&mut looks_on, "large"));
     drop(server);
+}
+
+/// Ours, and redis-server where it is installed.
+fn servers() -> Vec<Box<dyn Endpoint>> {
+    let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
+    [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect()
+}
+
+/// A client of this name whose transaction has queued so many bytes.
+fn queued(address: SocketAddr, name: &str, bytes: usize) -> Client {
+    let mut client = Client::connect(address);
+    for request in [vec!["CLIENT", "SETNAME", name], vec!["MULTI"], vec!["SET", "k", &"v".repeat(bytes)]] {
+        assert!(!client.cmd(&request).is_error());
+    }
+    client
+}
+
+#[test]
+fn a_limit_in_percent_goes_with_maxmemory_as_in_redis() {
+    for server in servers() {
+        let mut looks_on = Client::connect(server.addr());
+        looks_on.line("CLIENT NO-EVICT on");
+        let set = |looks_on: &mut Client, parameters: &str| {
+            assert_eq!(looks_on.line(&format!("CONFIG SET {parameters}")).to_string(), "+OK");
+        };
+        let evicted = |looks_on: &mut Client, count: usize| {
+            let stats = looks_on.line("INFO stats").to_string();
+            assert!(stats.contains(&format!("evicted_clients:{count}\\r\\n")), "{stats}");
+        };
+        // Of no maxmemory, a share is no limit.
+        set(&mut looks_on, "maxmemory-clients 1%");
+        let small = queued(server.addr(), "small", 2 << 20);
+        let large = queued(server.addr(), "large", 8 << 20);
+        evicted(&mut looks_on, 0);
+        set(&mut looks_on, "maxmemory 400mb maxmemory-clients 10%");
+        let get = looks_on.line("CONFIG GET maxmemory-clients").to_string();
+        assert_eq!(get, "[\"maxmemory-clients\", \"10%\"]");
+        let third = queued(server.addr(), "third", 1 << 20);
+        evicted(&mut looks_on, 0);
+        // Less to share: who takes most goes.
+        set(&mut looks_on, "maxmemory 80mb");
+        until(|| !is_connected(&mut looks_on, "large"));
+        evicted(&mut looks_on, 1);
+        assert!(is_connected(&mut looks_on, "small") && is_connected(&mut looks_on, "third"));
+        // No share is no limit; one that is too small to talk in is taken for 128 KiB.
+        set(&mut looks_on, "maxmemory-clients 0% maxmemory 60mb");
+        evicted(&mut looks_on, 1);
+        set(&mut looks_on, "maxmemory-clients 1% maxmemory 11mb");
+        until(|| !is_connected(&mut looks_on, "small") && !is_connected(&mut looks_on, "third"));
+        evicted(&mut looks_on, 3);
+        set(&mut looks_on, "maxmemory 0");
+        let fourth = queued(server.addr(), "fourth", 8 << 20);
+        assert!(is_connected(&mut looks_on, "fourth"));
+        evicted(&mut looks_on, 3);
+        drop((small, large, third, fourth));
+    }
+}
+
+#[test]
+fn a_share_is_read_and_told_as_by_redis() {
+    let values = [
+        "0%",
+        "1%",
+        "100%",
+        "101%",
+        "1.5%",
+        "%",
+        "5 %",
+        "-5%",
+        "5%%",
+        "5%x",
+        "99999999999999999999%",
+        "0",
+        "-1",
+        "1kb",
+        "1gb",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+        "",
+    ];
+    let told: Vec<Vec<String>> = servers()
+        .iter()
+        .map(|server| {
+            let mut client = Client::connect(server.addr());
+            let mut ask = |value: &str| {
+                let set = client.cmd(&["CONFIG", "SET", "maxmemory-clients", value]);
+                format!("{value}: {set} {}", client.line("CONFIG GET maxmemory-clients"))
+            };
+            values.iter().map(|value| ask(value)).collect()
+        })
+        .collect();
+    for theirs in &told[1..] {
+        assert_eq!(told[0], *theirs);
+    }
+    assert_eq!(told[0][2], "100%: +OK [\"maxmemory-clients\", \"100%\"]");
 }
 
 /// A client that is disconnected gives back what it took: no key has to go for that.

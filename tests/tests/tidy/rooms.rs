@@ -64,7 +64,7 @@ const HOUSES: &[House] = &[
             ("replication", These(&["values", "rdb", "keyspace"])),
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
-            ("scripts", These(&["spec", "config"])),
+            ("scripts", These(&["spec", "config", "clients"])),
             ("cluster", These(&["memory", "keyspace", "spec"])),
             ("core", AllBelowBut(&["commands", "pages"])),
             ("topology", These(&["clients", "outbound", "locks", "faults", "spec", "core"])),

@@ -63,6 +63,13 @@ pub(crate) enum Value<'v, T = c_int> {
 /// A value that lies in a table.
 pub(crate) type View<'w> = Value<'w, ()>;
 
+impl Frame<'_> {
+    /// Whether errors are told as before Redis 7.0.
+    pub(crate) fn is_before_7(&self) -> bool {
+        self.context.before_7
+    }
+}
+
 impl<'v> Value<'v> {
     /// The same, without the slot.
     pub(crate) fn in_table(self) -> View<'v> {

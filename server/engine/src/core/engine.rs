@@ -281,6 +281,12 @@ pub trait Host: Send + Sync {
     /// It may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 
+    /// Called before each script or function runs: what the host decides by without the engine, while that is slow, is
+    /// as the requests before it have left it.
+    fn script_begins(&self, engine: &Engine) {
+        let _decides_nothing = engine;
+    }
+
     /// Called from time to time while a script is slow: runs what other clients ask for in the meantime.
     fn serve_while_slow(&self, engine: &mut Engine);
 

@@ -7,11 +7,10 @@ use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot};
 use crate::config::Config;
 use crate::locks::{HistoryCause, HistoryEvent};
-use crate::scripts::kill_error;
 use crate::spec::CommandId;
 use crate::statistics::{Process, Traffic};
 use crate::time::Now;
-use lockwheel_scripting::{KillError, ScriptControl};
+use lockwheel_scripting::ScriptControl;
 use std::sync::Arc;
 
 impl Engine {
@@ -89,14 +88,6 @@ impl Engine {
     /// A client was answered a protocol error.
     pub fn count_protocol_error(&mut self) {
         self.observers.stats.answered_error(b"ERR Protocol error");
-    }
-
-    /// SCRIPT KILL or FUNCTION KILL was answered while a script held the engine.
-    pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
-        self.observers.stats.called(command, 0);
-        if let Err(error) = killed {
-            self.observers.stats.failed(command, kill_error(error).as_bytes());
-        }
     }
 
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.

@@ -9,7 +9,7 @@ use super::call::Origin;
 pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
 use crate::scripts::busy_error;
-use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
+use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, Version};
 use crate::spec::{unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
@@ -190,6 +190,26 @@ fn denied_in_transaction(denied: Denied) -> CommandError {
     ))
 }
 
+/// What a script was told before 7.0, without the place that came before it.
+#[cold]
+fn script_error_before_7(error: &CommandError) -> CommandError {
+    let text = String::from_utf8_lossy(error.as_bytes());
+    CommandError::new(match text.strip_prefix("ERR ") {
+        Some("Unknown Redis command called from script") => {
+            "Unknown Redis command called from Lua script".to_owned()
+        }
+        Some("Wrong number of args calling Redis command from script") => {
+            "Wrong number of args calling Redis command From Lua script".to_owned()
+        }
+        Some("This Redis command is not allowed from script") => {
+            "This Redis command is not allowed from scripts".to_owned()
+        }
+        Some(text) => text.to_owned(),
+        // Errors that have a code of their own kept it, as it is on the wire.
+        None => format!("-{text}"),
+    })
+}
+
 /// What a read-only script may not do.
 const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
@@ -249,6 +269,25 @@ impl Refusal {
     /// What the caller is answered.
     #[cold]
     pub fn error(self, table: &CommandTable, args: Args<'_>) -> CommandError {
+        if self.origin != Origin::Script || table.version() != Version::V6_2 {
+            return self.newest_error(table, args);
+        }
+        let name = self.command.map_or("", |command| &table.get(command).name);
+        match self.reason {
+            Reason::UnknownSubcommand => unknown_subcommand(table.version(), args),
+            Reason::Arity if name.contains('|') => wrong_arity(table.version(), name, args),
+            _ => script_error_before_7(&self.newest_error(table, args)),
+        }
+    }
+
+    /// Whether, before 7.0, it was the command itself that found the error of its caller.
+    pub(crate) fn is_found_by_command(self, table: &CommandTable) -> bool {
+        let of_subcommand = |command| table.get(command).name.contains('|');
+        let is_arity = self.reason == Reason::Arity && self.command.is_some_and(of_subcommand);
+        is_arity || self.reason == Reason::UnknownSubcommand
+    }
+
+    fn newest_error(self, table: &CommandTable, args: Args<'_>) -> CommandError {
         let name = self.command.map_or("", |command| &table.get(command).name);
         let text = match (self.reason, self.origin) {
             (Reason::UnknownCommand | Reason::UnknownSubcommand | Reason::NoControl, Origin::Script) => {

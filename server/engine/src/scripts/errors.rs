@@ -14,7 +14,7 @@ pub const fn busy_error(kind: EntryKind) -> CommandError {
 }
 
 /// The error of a kill that cannot be done.
-pub fn kill_error(error: KillError) -> CommandError {
+pub(crate) fn kill_error(error: KillError) -> CommandError {
     match error {
         KillError::NotBusy => CommandError::text("NOTBUSY No scripts in execution right now."),
         KillError::OtherKind(kind) => busy_error(kind),

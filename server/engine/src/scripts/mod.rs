@@ -6,10 +6,12 @@ mod loading;
 #[cfg(test)]
 mod tests;
 
-pub use errors::{busy_error, kill_error};
+pub use errors::busy_error;
+pub(crate) use errors::kill_error;
 pub(crate) use libraries::{Libraries, Library};
 pub(crate) use loading::RestorePolicy;
 
+use crate::clients::Slot;
 use crate::config::Config;
 use crate::spec::{Args, CommandError};
 use lockwheel_scripting::{Flags, Options, Runtime, ScriptControl, declared};
@@ -23,6 +25,8 @@ pub(crate) struct Scripts {
     libraries: Libraries,
     /// The function that runs, once it is slow.
     slow: Option<SlowFunction>,
+    /// The session whose script or function runs.
+    pub(crate) caller: Option<Slot>,
 }
 
 /// A function that runs and is slow, as FUNCTION STATS shows it.
@@ -43,7 +47,7 @@ impl Scripts {
         let redis_version = config.compat.release();
         let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
-        Scripts { runtime, control, libraries: Libraries::new(seed), slow: None }
+        Scripts { runtime, control, libraries: Libraries::new(seed), slow: None, caller: None }
     }
 
     /// Begins anew, with the same seed or another: no script, no library, and a fresh interpreter. Not while a script
@@ -95,6 +99,7 @@ impl Scripts {
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
         self.slow = None;
+        self.caller = None;
     }
 
     /// The flags of the script or function that a request of this command runs, if it declares them; none while a

@@ -5,7 +5,7 @@ use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
 use crate::spec::{
     Args, Categories, Category, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row,
-    errors,
+    Version, errors,
 };
 use lockwheel_resp::Reply;
 
@@ -102,7 +102,7 @@ fn all(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn write_all(table: &CommandTable, reply: &mut dyn Reply) {
     reply.array(table.iter().len());
-    table.iter().for_each(|command| command_info::write(command, reply));
+    table.iter().for_each(|command| command_info::write(command, table.version(), reply));
 }
 
 fn count(table: &CommandTable, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -112,14 +112,18 @@ fn count(table: &CommandTable, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn info(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names = args.from(2);
-    if names.is_empty() {
+    let version = table.version();
+    if names.is_empty() && version != Version::V6_2 {
         write_all(table, reply);
         return Ok(());
     }
     reply.array(names.len());
     for name in names {
-        match table.find_full(name) {
-            Some(command) => command_info::write(command, reply),
+        // Before 7.0 a subcommand had no entry.
+        let found =
+            table.find_full(name).filter(|found| version != Version::V6_2 || !found.name.contains('|'));
+        match found {
+            Some(command) => command_info::write(command, version, reply),
             None => reply.null(),
         }
     }

@@ -1,24 +1,27 @@
 //! The entry of COMMAND INFO: a row in the reply's format.
 
-use crate::spec::{Begin, Command, Find, Flags, KeyFlags, KeySpec};
+use crate::spec::{Begin, Command, Find, Flags, KeyFlags, KeySpec, Version};
 use lockwheel_resp::Reply;
 
-/// Writes the entry of a command and its subcommands.
-pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
-    let row = command.spec;
+/// What flags were not told before 7.0.
+const NEW_IN_7: Flags = Flags::of(&[
+    Flags::BLOCKING,
+    Flags::NO_MANDATORY_KEYS,
+    Flags::NO_ASYNC_LOADING,
+    Flags::NO_MULTI,
+    Flags::ALLOW_BUSY,
+]);
+
+/// Writes the entry of a command and its subcommands, as this version tells it.
+pub(super) fn write(command: &Command, version: Version, reply: &mut dyn Reply) {
+    if version == Version::V6_2 {
+        reply.array(7);
+        // Redis has hidden one since.
+        return write_oldest(command, command.spec.flags - NEW_IN_7, reply);
+    }
     reply.array(10);
-    reply.bulk(command.name.as_bytes());
-    reply.integer(row.arity.into());
-    // Redis hides this one.
-    let told = row.flags - Flags::MAY_REPLICATE;
-    write_names(Flags::NAMES, |flag| told.contains(flag), reply);
-    let range = KeyRange::of(row.keys);
-    reply.integer(range.first);
-    reply.integer(range.last);
-    reply.integer(range.step);
-    let categories: Vec<&str> = command.categories.names().collect();
-    reply.set(categories.len());
-    categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
+    let row = command.spec;
+    write_oldest(command, row.flags - Flags::MAY_REPLICATE, reply);
     reply.set(row.tips.len());
     row.tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
     reply.set(row.keys.len());
@@ -27,7 +30,21 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
         0 => reply.set(0),
         len => reply.array(len),
     }
-    command.subcommands.iter().for_each(|sub| write(sub, reply));
+    command.subcommands.iter().for_each(|sub| write(sub, version, reply));
+}
+
+/// Writes what an entry has had before 7.0 already, with the flags that are told.
+fn write_oldest(command: &Command, told: Flags, reply: &mut dyn Reply) {
+    reply.bulk(command.name.as_bytes());
+    reply.integer(command.spec.arity.into());
+    write_names(Flags::NAMES, |flag| told.contains(flag), reply);
+    let range = KeyRange::of(command.spec.keys);
+    reply.integer(range.first);
+    reply.integer(range.last);
+    reply.integer(range.step);
+    let categories: Vec<&str> = command.categories.names().collect();
+    reply.set(categories.len());
+    categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
 }
 
 /// Writes the names of the flags that are shown.

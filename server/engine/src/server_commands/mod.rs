@@ -43,7 +43,6 @@ mod time;
 mod transactions;
 
 pub(crate) use sentinel::{HANDLERS as SENTINEL_HANDLERS, ROWS as SENTINEL_ROWS, is_of_sentinel};
-pub use shutdown::ends_unsaved;
 
 use crate::core::Handler;
 use crate::spec::Row;

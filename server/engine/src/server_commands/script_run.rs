@@ -94,6 +94,10 @@ pub(super) fn run(
         EntryId::Function(_) => EntryKind::Function,
     };
     let failed = with_runtime(engine, |engine, runtime| {
+        engine.scripts.caller = Some(call.slot);
+        if let Some(host) = &engine.environment.host {
+            host.script_begins(engine);
+        }
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
         let began_ns = engine.time.reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
@@ -117,6 +121,11 @@ pub(super) fn run(
 }
 
 impl Engine {
+    /// Whether a script of this session is running: the session has to stay until its request has ended.
+    pub fn runs_script_of(&self, slot: Slot) -> bool {
+        self.scripts.caller == Some(slot)
+    }
+
     /// Whether replication lets a script run.
     ///
     /// # Errors
@@ -224,6 +233,8 @@ struct ScriptHost<'a> {
     rules: ScriptRules,
     /// It has called a command that writes: it cannot be stopped in the middle for want of memory.
     has_written: bool,
+    /// What it has called last was not run.
+    refused: bool,
     /// The slot of its keys, in a cluster.
     slot: Option<u16>,
     /// The script's answer includes errors that no command has given; and how many others.
@@ -242,7 +253,8 @@ impl<'a> ScriptHost<'a> {
         let (new_errors, old_errors) = (false, 0);
         let is_bound = engine.config.cluster.enabled && !rules.crosses_slots;
         let slot = if is_bound { engine.slot_of_request(call.slot, request) } else { None };
-        ScriptHost { engine, call, request, kind, rules, has_written: false, slot, new_errors, old_errors }
+        let (has_written, refused) = (false, false);
+        ScriptHost { engine, call, request, kind, rules, has_written, refused, slot, new_errors, old_errors }
     }
 }
 
@@ -267,8 +279,12 @@ impl Host for ScriptHost<'_> {
         let script = Script { engine, slot, read_only, restricted, has_control, out_of_memory };
         let (id, writes) = match decide(&script, &self.engine.commands, args) {
             Ok(command) => (command.id, command.has(spec::Flags::WRITE)),
-            Err(refusal) => return self.engine.refuse_call(self.call.slot, refusal, args, reply),
+            Err(refusal) => {
+                self.refused = !refusal.is_found_by_command(&self.engine.commands);
+                return self.engine.refuse_call(self.call.slot, refusal, args, reply);
+            }
         };
+        self.refused = false;
         if self.engine.config.cluster.enabled
             && let Some(error) = self.refused_in_cluster(id, args)
         {
@@ -290,6 +306,10 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.end_cause();
         }
+    }
+
+    fn was_refused(&mut self) -> bool {
+        self.refused
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {

@@ -52,11 +52,6 @@ impl ShutdownOptions {
     }
 }
 
-/// Whether a SHUTDOWN ends the server even while a script is slow.
-pub fn ends_unsaved(args: Args<'_>) -> bool {
-    ShutdownOptions::parse(args).is_ok_and(|options| options.nosave)
-}
-
 /// Refuses words that SHUTDOWN does not know, for a server that has nothing to save.
 pub(super) fn check(args: Args<'_>) -> Outcome {
     match ShutdownOptions::parse(args)? {

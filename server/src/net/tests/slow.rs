@@ -48,6 +48,41 @@ fn what_was_left_is_done_before_what_comes_later() {
     assert_eq!(found.load(Ordering::SeqCst), 2, "it ran while its session was there");
 }
 
+/// A request that was left runs a script, and its client ends meanwhile, on another thread.
+#[test]
+fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended() {
+    let server = server(2);
+    let shared = shared(&server);
+    let outlived = Arc::new(AtomicUsize::new(0));
+    let mut engine = shared.lock().lock();
+    let slot = engine.connect_as(1_000_001, Peer::default());
+    let seen = outlived.clone();
+    // The engine is held, so it is left.
+    shared.defer(Job::of(slot, move |engine| {
+        engine.execute(slot, &[b"EVAL", b"while true do end", b"0"]);
+        seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
+    }));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while shared.script.running().is_none() {}
+            shared.defer(Job::of(slot, move |engine| engine.disconnect(slot)));
+            let passed = Arc::new(AtomicUsize::new(0));
+            let passes = passed.clone();
+            shared.defer(Job::new(move |_| passes.store(1, Ordering::SeqCst)));
+            while passed.load(Ordering::SeqCst) == 0 && shared.script.running().is_some() {
+                std::thread::yield_now();
+            }
+            // It has ended by itself if something has gone wrong in it.
+            let _killed = shared.script.kill(EntryKind::Script);
+        });
+        shared.run_jobs(&mut engine);
+    });
+    drop(engine);
+    assert_eq!(outlived.load(Ordering::SeqCst), 2, "its session was there when its request had ended");
+    shared.with_engine(|_| ());
+    assert!(!shared.with_engine(|engine| engine.is_connected(slot)), "and is not afterwards");
+}
+
 /// The end of a client comes while a request of its own waits for the slow script's thread.
 fn a_client_closes_behind_a_deferred_request(threads: usize) {
     let server = server(threads);

@@ -1,0 +1,29 @@
+//! The errors of scripts as they were before Redis 7.0: what a function of `redis` finds wrong says where it was called
+//! instead of a code.
+
+use crate::ffi::*;
+use std::ffi::c_int;
+
+/// Puts the place of the caller before the text of the error table on top.
+///
+/// # Safety
+///
+/// The state is that of a C function that Lua has just called, with two free slots; the limit of memory is suspended.
+#[cold]
+pub(crate) unsafe fn add_place(state: *mut lua_State) {
+    // SAFETY: the table is on top, so its index is absolute and positive; the record is read only once it is filled.
+    // Both texts are strings, which are joined in their two slots. With the limit suspended nothing is raised.
+    unsafe {
+        let table: c_int = lua_gettop(state);
+        let mut record = std::mem::MaybeUninit::<lua_Debug>::zeroed();
+        if lua_getstack(state, 1, record.as_mut_ptr()) == 0 {
+            return;
+        }
+        lua_getinfo(state, c"nSl".as_ptr(), record.as_mut_ptr());
+        let record = record.assume_init_ref();
+        lua_pushfstring(state, c"%s: %d: ".as_ptr(), record.source, record.currentline);
+        raw_field(state, table, b"err");
+        lua_concat(state, 2);
+        set_field(state, c"err");
+    }
+}

@@ -1,0 +1,197 @@
+//! Who may stop a slow script, or the server, when rights have changed in the same breath: the script begins right
+//! behind the change, before any other client is served. Ours with 1, 2 and 4 threads, beside redis-server.
+
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+const NOAUTH: &str = "-NOAUTH Authentication required.";
+const ENDLESS: &str = "EVAL \"while true do end\" 0";
+
+/// Ours with so many threads, and redis-server where it is installed.
+fn servers() -> Vec<Box<dyn Endpoint>> {
+    let with = |threads| ours::builder().threads(threads).start().expect("a free port");
+    let ours = [1, 2, 4].map(|threads| Box::new(with(threads)) as Box<dyn Endpoint>);
+    let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
+    ours.into_iter().chain(real).collect()
+}
+
+/// A client that may do everything, whatever becomes of the default user.
+fn root(address: SocketAddr) -> Client {
+    let mut root = Client::connect(address);
+    for line in ["CONFIG SET busy-reply-threshold 1", "ACL SETUSER root on nopass +@all ~* &*", "AUTH root x"]
+    {
+        assert_eq!(root.line(line).to_string(), "+OK");
+    }
+    root
+}
+
+/// Sends these requests and an endless script at once, and waits until others see it.
+fn run_behind(runner: &mut Client, changes: &str, root: &mut Client) {
+    runner.send_raw(format!("{changes}\r\n{ENDLESS}\r\n").as_bytes());
+    while root.line("PING").to_string() != BUSY {}
+}
+
+/// The script has been killed by who may: its runner has the replies to so many changes, and the error.
+fn kill(root: &mut Client, runner: &mut Client, changes: usize) {
+    assert_eq!(root.line("SCRIPT KILL").to_string(), "+OK");
+    for _ in 0..changes {
+        let changed = runner.read_reply();
+        assert!(!changed.is_error(), "{changed}");
+    }
+    assert!(runner.read_reply().is_error());
+}
+
+#[test]
+fn a_right_that_has_just_gone_is_not_there_while_the_script_behind_it_is_slow() {
+    let command = |name: &str| format!("-NOPERM this user has no permissions to run the '{name}' command");
+    let key = "-NOPERM this user has no permissions to access one of the keys used as arguments";
+    for server in servers() {
+        let mut root = root(server.addr());
+        for (rule, request, answer) in [
+            ("-script|kill", "SCRIPT KILL", command("script|kill")),
+            ("-function|kill", "FUNCTION KILL", command("function|kill")),
+            ("-shutdown", "SHUTDOWN NOSAVE", command("shutdown")),
+            ("-get", "GET k", command("get")),
+            ("resetkeys", "GET k", key.to_owned()),
+            ("-@all +eval", "SCRIPT KILL", command("script|kill")),
+        ] {
+            let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+            assert_eq!(other.line("PING").to_string(), "+PONG");
+            run_behind(&mut runner, &format!("ACL SETUSER default {rule}"), &mut root);
+            assert_eq!(other.line(request).to_string(), answer, "{rule}");
+            // Nor has who comes now.
+            assert_eq!(Client::connect(server.addr()).line(request).to_string(), answer, "{rule}");
+            assert_eq!(root.line("PING").to_string(), BUSY, "{rule}");
+            kill(&mut root, &mut runner, 1);
+            assert_eq!(root.line("ACL SETUSER default +@all ~* &*").to_string(), "+OK");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_that_takes_a_right_and_runs_a_script_has_taken_it() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+        assert_eq!(other.line("PING").to_string(), "+PONG");
+        let request = format!("MULTI\r\nACL SETUSER default -script|kill\r\n{ENDLESS}\r\nEXEC\r\n");
+        runner.send_raw(request.as_bytes());
+        while root.line("PING").to_string() != BUSY {}
+        let refused = "-NOPERM this user has no permissions to run the 'script|kill' command";
+        assert_eq!(other.line("SCRIPT KILL").to_string(), refused);
+        assert_eq!(root.line("SCRIPT KILL").to_string(), "+OK");
+        let replies: Vec<String> = (0..4).map(|_| runner.read_reply().to_string()).collect();
+        assert_eq!(replies[..3], ["+OK", "+QUEUED", "+QUEUED"]);
+        assert!(replies[3].starts_with("[+OK, -ERR"), "{}", replies[3]);
+    }
+}
+
+#[test]
+fn who_comes_behind_a_new_password_stops_nothing_before_it_has_given_it() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        for (change, back) in [
+            ("CONFIG SET requirepass secret", "CONFIG SET requirepass \"\""),
+            ("ACL SETUSER default >secret", "ACL SETUSER default nopass"),
+        ] {
+            let (mut runner, mut earlier) = (Client::connect(server.addr()), Client::connect(server.addr()));
+            assert_eq!(earlier.line("PING").to_string(), "+PONG");
+            run_behind(&mut runner, change, &mut root);
+            let mut late = Client::connect(server.addr());
+            for request in ["SCRIPT KILL", "FUNCTION KILL", "SHUTDOWN NOSAVE", "GET k", "PING"] {
+                assert_eq!(late.line(request).to_string(), NOAUTH, "{change}: {request}");
+            }
+            // Who was there stays logged in, unless it begins anew.
+            assert_eq!(earlier.line("GET k").to_string(), BUSY);
+            assert_eq!(earlier.line("RESET").to_string(), "+RESET");
+            assert_eq!(earlier.line("SCRIPT KILL").to_string(), NOAUTH);
+            assert_eq!(late.line("AUTH secret").to_string(), "+OK");
+            kill(&mut late, &mut runner, 1);
+            assert_eq!(root.line(back).to_string(), "+OK");
+        }
+    }
+}
+
+#[test]
+fn a_default_user_that_is_off_lets_nobody_in_who_could_stop_a_script() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        let mut runner = Client::connect(server.addr());
+        run_behind(&mut runner, "ACL SETUSER default off", &mut root);
+        let mut late = Client::connect(server.addr());
+        for request in ["SCRIPT KILL", "SHUTDOWN NOSAVE"] {
+            assert_eq!(late.line(request).to_string(), NOAUTH);
+        }
+        assert!(late.line("AUTH default x").to_string().starts_with("-WRONGPASS"));
+        assert_eq!(late.line("SCRIPT KILL").to_string(), NOAUTH);
+        kill(&mut root, &mut runner, 1);
+    }
+}
+
+#[test]
+fn who_logs_in_as_less_while_a_script_is_slow_may_do_less() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        assert_eq!(root.line("ACL SETUSER weak on nopass +get ~*").to_string(), "+OK");
+        let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+        run_behind(&mut runner, "PING", &mut root);
+        assert_eq!(other.line("AUTH weak x").to_string(), "+OK");
+        for (request, name) in [
+            ("SCRIPT KILL", "script|kill"),
+            ("FUNCTION KILL", "function|kill"),
+            ("SHUTDOWN NOSAVE", "shutdown"),
+        ] {
+            let refused = format!("-NOPERM this user has no permissions to run the '{name}' command");
+            assert_eq!(other.line(request).to_string(), refused);
+        }
+        assert_eq!(other.line("GET k").to_string(), BUSY);
+        kill(&mut root, &mut runner, 1);
+    }
+}
+
+/// One that is disconnected, or whose user is removed, is gone at once, though its connection may not know yet.
+#[test]
+fn who_has_just_been_disconnected_stops_nothing() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        for request in ["SCRIPT KILL", "SHUTDOWN NOSAVE"] {
+            for by_user in [true, false] {
+                assert_eq!(root.line("ACL SETUSER u on nopass +@all ~* &*").to_string(), "+OK");
+                let (mut runner, mut other) =
+                    (Client::connect(server.addr()), Client::connect(server.addr()));
+                assert_eq!(other.line("AUTH u x").to_string(), "+OK");
+                let id = other.line("CLIENT ID").to_string();
+                let change = match by_user {
+                    true => "ACL DELUSER u".to_owned(),
+                    false => format!("CLIENT KILL ID {}", &id[1..]),
+                };
+                run_behind(&mut runner, &change, &mut root);
+                // It may have been closed already, and so in the midst of what it has sent.
+                let _sent = other.try_send_raw(format!("{request}\r\n").as_bytes());
+                let ended = other.try_read_frame().map_err(|error| error.kind());
+                assert!(matches!(ended, Ok(None) | Err(ErrorKind::ConnectionReset)), "{change}: {ended:?}");
+                assert_eq!(root.line("PING").to_string(), BUSY, "{change}: {request}");
+                kill(&mut root, &mut runner, 1);
+                assert_eq!(root.line("PING").to_string(), "+PONG");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_threshold_that_has_just_been_set_holds_for_the_script_behind_it() {
+    for server in servers() {
+        let mut root = root(server.addr());
+        for threshold in ["0", "100000"] {
+            assert_eq!(root.line(&format!("CONFIG SET busy-reply-threshold {threshold}")).to_string(), "+OK");
+            let mut runner = Client::connect(server.addr());
+            run_behind(&mut runner, "CONFIG SET busy-reply-threshold 1", &mut root);
+            kill(&mut root, &mut runner, 1);
+        }
+    }
+}
