@@ -98,7 +98,7 @@ fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
     for (line, error) in [
         ("LOCK.ACQUIRE l a PING 1000", "-ERR syntax error\r\n"),
         ("LOCK.ACQUIRE l a SESSION PING", "-ERR syntax error\r\n"),
-        ("LOCK.ACQUIRE l a SESSION PING 5 PING 5", "-ERR syntax error\r\n"),
+        ("LOCK.ACQUIRE l a SESSION PING 500 PING 500", "-ERR syntax error\r\n"),
         ("LOCK.ACQUIRE l a SESSION PING x", "-ERR value is not an integer or out of range\r\n"),
         (
             "LOCK.ACQUIRE l a SESSION PING 99",

@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_state;
 mod commit;
 mod deadlines;
+mod deadlocks;
 mod delivery;
 mod dispatch;
 mod doing_together;

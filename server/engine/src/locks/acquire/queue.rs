@@ -7,7 +7,7 @@ use crate::keyspace::Tx;
 use crate::spec::{Asking, WaitClass};
 
 /// The line in which all of them stand.
-pub(super) const LINE: &str = "lock";
+pub(crate) const LINE: &str = "lock";
 
 /// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
 /// released the lock itself.
@@ -34,7 +34,7 @@ const SEVERAL_ALONE: WaitClass = class("locks");
 const SEVERAL_SHARED: WaitClass = class("shared locks");
 
 /// The names of their classes: those who want to hold them alone, and those who want to share them.
-pub(in crate::locks) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
+pub(crate) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
 
 /// The rank of conversions, which are served before all others.
 pub(in crate::locks) const FIRST: i64 = i64::MIN;
