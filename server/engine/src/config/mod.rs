@@ -202,6 +202,9 @@ pub struct LockWaitParameters {
     /// Whether a request for a lock is refused that would close a deadlock with owners of Redisson's of which only
     /// the history tells that they wait.
     pub deadlock_inferred: bool,
+    /// Milliseconds of the monotonic clock for which a lock that becomes free is kept from those who wait natively,
+    /// while clients of Redisson's wait for it too.
+    pub handoff_delay: u64,
     /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
     /// suspects that a message was lost.
     pub wakeup_limit: u64,
@@ -209,7 +212,7 @@ pub struct LockWaitParameters {
 
 impl Default for LockWaitParameters {
     fn default() -> Self {
-        LockWaitParameters { deadlock_inferred: false, wakeup_limit: 1000 }
+        LockWaitParameters { deadlock_inferred: false, handoff_delay: 0, wakeup_limit: 1000 }
     }
 }
 

@@ -102,6 +102,7 @@ impl Engine {
         // The lines that are skipped: the key is not of their type, or did not serve their first waiter.
         let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
         let mut out_of_turn = None;
+        let holds_back = self.holds_back(ready);
         let mut after = Place::FRONT;
         while let Some((place, waiter)) =
             self.keyspace.waiters.next_after(ready, after, |line| !passed_over.contains(&line))
@@ -111,6 +112,10 @@ impl Engine {
             let Some(class) = self.class_of(id) else { continue };
             // The key may be gone again, or of another type: it is signalled once more when that changes.
             if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
+                passed_over.push(class.line);
+                continue;
+            }
+            if holds_back && locks::can_be_held_back(class) {
                 passed_over.push(class.line);
                 continue;
             }

@@ -15,6 +15,7 @@ mod doing_together;
 mod engine;
 mod engine_time;
 mod faults;
+mod hand_offs;
 mod history;
 mod hooks;
 mod host;

@@ -46,7 +46,7 @@ mod verify;
 use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL};
+pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub use history::StampSource;

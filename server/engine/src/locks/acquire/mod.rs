@@ -130,8 +130,11 @@ impl Attempt for Acquire {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        if waited_ms.is_none() && several::is_ahead(tx, &args[1], &args[2], &self.options)? {
-            return Ok(false);
+        if waited_ms.is_none() {
+            let is_held_back = !self.is_fair() && queue::is_held_back(tx, &args[1], self.options.rank());
+            if is_held_back || several::is_ahead(tx, &args[1], &args[2], &self.options)? {
+                return Ok(false);
+            }
         }
         let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {

@@ -68,6 +68,16 @@ pub(in crate::locks) fn mode_of(class: &str) -> Option<LockMode> {
     alone.contains(&class).then_some(LockMode::Exclusive)
 }
 
+/// Whether waiters of this class may be held back when the lock is free: a fair lock has an order of its own.
+pub(crate) fn can_be_held_back(class: &WaitClass) -> bool {
+    class.line == LINE && class.name != FAIR.name
+}
+
+/// Whether somebody before a newcomer of this rank is held back, though the lock is free.
+pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
+    tx.is_held_back(key) && tx.first_in_line(key, LINE).is_some_and(|(place, _)| place.rank <= rank)
+}
+
 /// How many stand in the line of a lock before those of this rank who come now. O(n), n those who wait.
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
     let classes = [PLAIN.name, FAIR.name, SHARED.name, EXCLUSIVE.name, CONVERSION.name];
