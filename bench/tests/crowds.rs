@@ -6,9 +6,8 @@
 use std::env;
 use std::process::Command;
 
-/// Kinds of events of the program `crowd`, but for those that walk a list: of all clients (`killed`), or Redisson's
-/// queue (`fair`).
-const KINDS: [&str; 4] = ["unblocked", "timed-out", "reader", "reader-before-readers"];
+/// Kinds of events of the program `crowd`.
+const KINDS: [&str; 6] = ["unblocked", "killed", "timed-out", "reader", "reader-before-readers", "fair"];
 /// How many wait, or hold the lock.
 const FEW: u64 = 200;
 const MANY: u64 = 10_000;

@@ -32,6 +32,30 @@ fn a_client_is_frozen_for_a_while_and_its_lease_runs_out() {
 }
 
 #[test]
+fn clients_are_frozen_and_thawed_by_the_name_of_their_library() {
+    let mut scene = Scene::new();
+    let [redisson, same, other] = [scene.client(), scene.client(), scene.client()];
+    for client in [redisson, same] {
+        scene.check(client, "CLIENT SETINFO LIB-NAME redisson", "+OK");
+    }
+    scene.check(other, "CLIENT SETINFO LIB-NAME jedis", "+OK");
+    scene.steer("FAULT.FREEZECLIENT LIB lettuce FOREVER", ":0");
+    scene.steer("FAULT.FREEZECLIENT LIB redis* FOREVER", ":2");
+    for (client, answer) in [(redisson, ""), (same, ""), (other, "+PONG")] {
+        scene.check(client, "PING", answer);
+    }
+    scene.steer("FAULT.THAWCLIENT LIB jedis", ":0");
+    scene.steer("FAULT.THAWCLIENT LIB redisson", ":2");
+    for client in [redisson, same] {
+        assert_eq!(scene.read(client), "+PONG");
+    }
+    scene.steer("FAULT.FREEZECLIENT LIB redisson 40", ":2");
+    scene.check(same, "PING", "");
+    scene.advance(40);
+    assert_eq!(scene.read(same), "+PONG");
+}
+
+#[test]
 fn a_partition_holds_one_direction_or_both_and_heals() {
     for (direction, runs, answers) in [("IN", false, false), ("OUT", true, false), ("BOTH", false, false)] {
         let mut scene = Scene::new();

@@ -45,6 +45,40 @@ fn a_number_is_at_least_exactly_or_at_most() {
 }
 
 #[test]
+fn calls_subscribers_and_waiters_can_be_at_most_so_many() {
+    let (mut server, asker, other) = two();
+    let [listener, waiter] = [server.connect(), server.connect()];
+    for line in ["SET k v", "GET k", "GET k", "LOCK.ACQUIRE l a"] {
+        server.ask(other, line);
+    }
+    server.send(listener, "SUBSCRIBE c");
+    server.send(other, "SUBSCRIBE c redisson_lock__channel:{l}");
+    server.send(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    for what in ["CALLS get", "SUBSCRIBERS c", "WAITERS l"] {
+        for (words, expected) in
+            [("1 ATMOST", NULL), ("2 atmost", DONE), ("3 ATMOST", DONE), ("3 EXACT", NULL), ("2 EXACT", DONE)]
+        {
+            server.send(asker, &format!("AWAIT.{what} {words} LIMIT 10"));
+            server.pass(Duration::from_millis(11));
+            assert_eq!(server.read(asker), expected, "{what} {words}");
+        }
+    }
+    // Calls are fewer when they are counted anew, the others when somebody goes.
+    server.send(asker, "AWAIT.CALLS get 1 ATMOST");
+    assert_eq!(server.read(asker), "");
+    let resetter = server.connect();
+    server.ask(resetter, "CONFIG RESETSTAT");
+    assert_eq!(server.read(asker), DONE);
+    for (what, leaver) in [("SUBSCRIBERS c", listener), ("WAITERS l", waiter)] {
+        server.send(asker, &format!("AWAIT.{what} 1 ATMOST"));
+        assert_eq!(server.read(asker), "", "{what}");
+        server.close(leaver);
+        server.notice();
+        assert_eq!(server.read(asker), DONE, "{what}");
+    }
+}
+
+#[test]
 fn a_wait_for_fewer_ends_when_they_have_gone() {
     let (mut server, asker, other) = two();
     let third = server.connect();

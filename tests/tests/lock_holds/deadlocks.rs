@@ -122,6 +122,103 @@ fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
     assert!(!text.contains("client"), "{text}");
     let text = dot(&mut server, " INFERRED");
     assert!(text.contains("\"client 3\" -> \"a\" [label=\"k\"];"), "{text}");
+    // Of read-write locks the channel has another name.
+    server.ask(main, "LOCK.ACQUIRE rw a EXCLUSIVE");
+    server.ask(plain, "SUBSCRIBE redisson_rwlock:{rw}");
+    let text = dot(&mut server, " INFERRED");
+    assert!(text.contains("\"client 3\" -> \"a\" [label=\"rw\"];"), "{text}");
+}
+
+/// An owner that waits twice comes to hold what those behind it wait for.
+#[test]
+fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
+    let (mut server, main, [a, b, c]) = server();
+    server.ask(a, "HELLO 3");
+    server.ask(c, "LOCK.ACQUIRE k1 c");
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.ask(c, "LOCK.ACQUIRE k3 c");
+    for key in ["k1", "k2", "k3"] {
+        assert!(server.ask(a, &format!("LOCK.ACQUIRE {key} a ASYNC")).starts_with("*2\r\n+QUEUED"));
+    }
+    server.ask(main, "PSUBSCRIBE __lock@0__:*");
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    assert_eq!(server.read(a), "");
+    server.ask(c, "LOCK.RELEASE k1 c");
+    let told = server.read(a);
+    let pushes: Vec<&str> = told.split(">2\r\n").skip(1).collect();
+    assert!(pushes[0].contains("lock-granted") && pushes[0].contains("$2\r\nk1\r\n"), "{told}");
+    let error = "$32\r\nDEADLOCK a -> k2 -> b -> k1 -> a\r\n";
+    assert!(pushes[1].contains("lock-cancelled") && pushes[1].contains("$2\r\nk2\r\n"), "{told}");
+    assert!(pushes[1].ends_with(error), "{told}");
+    // Its wait for what is in no cycle goes on, and those who wait for it do.
+    assert_eq!((pushes.len(), server.read(b)), (2, String::new()));
+    let heard = server.read(main);
+    assert!(heard.contains("deadlock owner=a cycle=\"a -> k2 -> b -> k1 -> a\""), "{heard}");
+    assert!(server.ask(a, "LOCK.RELEASE k1 a").contains(":0"));
+    assert!(server.read(b).contains("token"));
+    server.ask(c, "LOCK.RELEASE k3 c");
+    assert!(server.read(a).contains("lock-granted"));
+}
+
+/// The same by two connections of one owner that block, one of which asks for several locks.
+#[test]
+fn a_hand_off_that_closes_a_cycle_ends_a_blocked_wait_of_the_same_owner() {
+    let (mut server, _, [a, same, b, c]) = server();
+    server.ask(c, "LOCK.ACQUIRE k1 c");
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.send(a, "LOCK.ACQUIRE k1 a BLOCK 0");
+    server.send(same, "LOCK.MACQUIRE 2 k2 free a BLOCK 0");
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    server.ask(c, "LOCK.RELEASE k1 c");
+    assert!(server.read(a).contains("token"));
+    assert_eq!(server.read(same), "-DEADLOCK a -> k2 -> b -> k1 -> a\r\n");
+    assert_eq!(server.ask(a, "LOCK.RELEASE k1 a"), ":0\r\n");
+    assert!(server.read(b).contains("token"));
+}
+
+/// What an owner of Redisson's waits for in a fair queue is known, whatever the configuration.
+#[test]
+fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused() {
+    const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    let (mut server, main, [a, redisson]) = server();
+    server.ask(a, "LOCK.ACQUIRE k1 a");
+    server.ask(main, &format!("HSET k2 {OWNER} 1"));
+    server.ask(main, "PEXPIRE k2 30000");
+    server.ask(main, &format!("RPUSH redisson_lock_queue:{{k1}} {OWNER}"));
+    server.ask(main, &format!("ZADD redisson_lock_timeout:{{k1}} 1893456000000 {OWNER}"));
+    server.send(redisson, &format!("SUBSCRIBE redisson_lock__channel:{{k1}}:{OWNER}"));
+    let error = format!("-DEADLOCK a -> k2 -> {OWNER} -> k1 -> a\r\n");
+    let asked = ["LOCK.ACQUIRE k2 a", "LOCK.ACQUIRE k2 a FAIR", "LOCK.MACQUIRE 2 x k2 a"];
+    for line in asked.map(|line| format!("{line} BLOCK 0")) {
+        assert_eq!(server.ask(a, &line), error, "{line}");
+    }
+    assert_eq!(server.ask(main, "EXISTS redisson_lock_queue:{k2}"), ":0\r\n");
+    // Without a wait there is none to refuse, and when it has stopped to listen it waits no longer.
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a"), "$-1\r\n");
+    server.send(redisson, "UNSUBSCRIBE");
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), "");
+}
+
+/// Whom those wait for that share a subscription the history tells, which may be wrong: who wants it is refused.
+#[test]
+fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so() {
+    const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    const TRY: &str = "EVAL \"if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 \
+        then redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1]) return nil end \
+        return redis.call('pttl', KEYS[1])\" 1";
+    for (inferred, history) in [("yes", "yes"), ("no", "yes"), ("yes", "no")] {
+        let (mut server, main, [a, redisson, listener]) = server();
+        server.ask(main, &format!("CONFIG SET lock-history {history} lock-deadlock-inferred {inferred}"));
+        server.ask(a, "LOCK.ACQUIRE k1 a");
+        server.ask(redisson, &format!("{TRY} k2 30000 {OWNER}"));
+        server.ask(redisson, &format!("{TRY} k1 30000 {OWNER}"));
+        server.send(listener, "SUBSCRIBE redisson_lock__channel:{k1}");
+        let expected = match (inferred, history) {
+            ("yes", "yes") => format!("-DEADLOCK a -> k2 -> {OWNER} -> k1 -> a\r\n"),
+            _ => String::new(),
+        };
+        assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), expected, "{inferred} {history}");
+    }
 }
 
 /// A chain of so many owners, each waiting for the next one's lock; what it takes to find that the last would close it.

@@ -218,6 +218,56 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     }
 }
 
+/// All that LOCK.SCAN gives with these options, and in how many pages.
+fn scanned(server: &mut Simulation, main: u64, options: &str) -> (Vec<String>, usize) {
+    let (mut found, mut cursor, mut pages) = (Vec::new(), "0".to_owned(), 0);
+    while cursor != "0" || pages == 0 {
+        let page = server.ask(main, &format!("LOCK.SCAN {cursor} {options}"));
+        let lines: Vec<&str> = page.split("\r\n").collect();
+        cursor = lines[2].to_owned();
+        found.extend(lines[5..].iter().step_by(2).filter(|key| !key.is_empty()).map(|key| key.to_string()));
+        pages += 1;
+    }
+    found.sort_unstable();
+    (found, pages)
+}
+
+#[test]
+fn locks_that_are_free_and_waited_for_are_scanned() {
+    let (mut server, main, _) = server();
+    let [busy, several] = [server.connect(), server.connect()];
+    server.ask(main, "LOCK.ACQUIRE held a");
+    server.ask(main, "LOCK.ACQUIRE unwanted a");
+    // It waits for one lock that is held and one that is free.
+    server.send(several, "LOCK.MACQUIRE 2 held free b BLOCK 0");
+    server.send(busy, "BLPOP list 0");
+    for line in [
+        "SUBSCRIBE redisson_lock__channel:{of-redisson}",
+        "SUBSCRIBE redisson_lock__channel:{fair}:8743c9c0-0795-4907-87fd-6c719a6b4586:1",
+        "SUBSCRIBE redisson_rwlock:{read-write}",
+        "SUBSCRIBE redisson_sc:{semaphore}",
+        "SEM.ACQUIRE permits s BLOCK 0",
+        "LATCH.AWAIT latch BLOCK 0 ARMED",
+    ] {
+        let waiter = server.connect();
+        server.send(waiter, line);
+    }
+    let (found, _) = scanned(&mut server, main, "STATE WAITED");
+    assert_eq!(found, ["fair", "free", "held", "of-redisson", "read-write"]);
+    assert_eq!(scanned(&mut server, main, "STATE WAITED MATCH f*").0, ["fair", "free"]);
+    assert_eq!(scanned(&mut server, main, "STATE WAITED OWNER a").0, ["held"]);
+    assert_eq!(scanned(&mut server, main, "STATE HELD").0, ["held", "unwanted"]);
+    for n in 0..25 {
+        server.ask(main, &format!("LOCK.ACQUIRE m{n} a"));
+        let waiter = server.connect();
+        server.send(waiter, &format!("LOCK.ACQUIRE m{n} w BLOCK 0"));
+    }
+    let (found, pages) = scanned(&mut server, main, "STATE WAITED MATCH m*");
+    assert_eq!((found.len(), pages), (25, 3));
+    let (found, pages) = scanned(&mut server, main, "STATE WAITED COUNT 1");
+    assert_eq!((found.len(), pages), (30, 30));
+}
+
 #[test]
 fn conversions_are_told_and_who_waits_for_one_is_a_contender() {
     let (mut server, main, listener) = server();

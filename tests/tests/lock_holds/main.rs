@@ -4,6 +4,7 @@ mod deadlocks;
 mod delays;
 mod events;
 mod fences;
+mod hand_offs;
 mod hand_over;
 mod holders;
 mod jeopardy;

@@ -43,6 +43,73 @@ fn a_hold_of_a_session_is_renewed_while_the_connection_lives_and_given_back_at_i
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:1\r\n"), "the waiter's lease is left");
 }
 
+/// A process that is paused says nothing, though its connection lives.
+#[test]
+fn a_session_with_a_ping_interval_ends_when_its_client_has_said_nothing_for_so_long() {
+    let (mut server, main) = server();
+    let [holder, waiter] = [server.connect(), server.connect()];
+    server.ask(main, "CONFIG SET lock-history yes");
+    assert!(
+        server.ask(holder, "LOCK.ACQUIRE l a SESSION PX 3000 PING 5000").contains("$3\r\nttl\r\n:3000\r\n")
+    );
+    server.send(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    for _ in 0..4 {
+        server.ask(main, "CLOCK.ADVANCE 4999");
+        assert_eq!(server.ask(holder, "PING"), "+PONG\r\n");
+    }
+    assert_eq!(server.read(waiter), "");
+    server.ask(main, "CLOCK.ADVANCE 4999");
+    assert_eq!(server.read(waiter), "");
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert!(server.read(waiter).contains("$11\r\npredecessor\r\n$12\r\ndisconnected\r\n"));
+    let told = server.ask(holder, "LOCK.RELEASE l a");
+    assert!(told.contains("LOCKLOST this owner's hold with grant 1 disconnected"), "{told}");
+}
+
+#[test]
+fn a_frozen_process_loses_a_session_that_has_to_ping_and_keeps_one_that_has_not() {
+    let (mut server, main) = server();
+    let [holder, other] = [server.connect(), server.connect()];
+    server.ask(holder, "LOCK.ACQUIRE pings a SESSION PING 1000");
+    server.ask(holder, "LOCK.ACQUIRE silent a SESSION");
+    server.ask(holder, "SEM.INIT permits 3");
+    server.ask(holder, "SEM.ACQUIRE permits a PERMITS 2 SESSION PING 1000");
+    server.ask(other, &format!("FAULT.FREEZECLIENT {holder} FOREVER"));
+    server.send(holder, "PING");
+    server.ask(main, "CLOCK.ADVANCE 999");
+    assert_eq!(server.ask(main, "GET permits"), "$1\r\n1\r\n");
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!(server.ask(main, "EXISTS pings"), ":0\r\n");
+    assert_eq!(server.ask(main, "EXISTS silent"), ":1\r\n");
+    assert_eq!(server.ask(main, "GET permits"), "$1\r\n3\r\n");
+}
+
+/// Who waits cannot say anything meanwhile.
+#[test]
+fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
+    let (mut server, main) = server();
+    let holder = server.connect();
+    server.ask(holder, "LOCK.ACQUIRE l a SESSION PING 1000");
+    server.send(holder, "BLPOP list 5");
+    server.ask(main, "CLOCK.ADVANCE 5999");
+    assert_eq!(server.ask(main, "EXISTS l"), ":1\r\n");
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
+    for (line, error) in [
+        ("LOCK.ACQUIRE l a PING 1000", "-ERR syntax error\r\n"),
+        ("LOCK.ACQUIRE l a SESSION PING", "-ERR syntax error\r\n"),
+        ("LOCK.ACQUIRE l a SESSION PING 500 PING 500", "-ERR syntax error\r\n"),
+        ("LOCK.ACQUIRE l a SESSION PING x", "-ERR value is not an integer or out of range\r\n"),
+        (
+            "LOCK.ACQUIRE l a SESSION PING 99",
+            "-ERR the PING interval of a session is at least 100 milliseconds\r\n",
+        ),
+        ("SEM.ACQUIRE s a PX 500 PING 1000", "-ERR syntax error\r\n"),
+    ] {
+        assert_eq!(server.ask(main, line), error, "{line}");
+    }
+}
+
 #[test]
 fn what_is_given_back_is_no_longer_renewed_and_not_given_back_again() {
     let (mut server, main) = server();

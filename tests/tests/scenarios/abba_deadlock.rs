@@ -58,10 +58,16 @@ fn is_seen_with(jvm: Option<&Jvm>) {
     stage.says("AWAIT.WAITERS a 1", ":1");
     stage.says("AWAIT.WAITERS b 1", ":1");
     let graph = stage.director.line("LOCK.GRAPH INFERRED").to_string();
-    for (lock, holder) in [("a", alice_name), ("b", bob_name)] {
+    for (lock, holder) in [("a", &alice_name), ("b", &bob_name)] {
         let edge = format!(r#""key": "{lock}", "holder": "{holder}", "kind": "inferred""#);
         assert!(graph.contains(&edge), "{edge} is not in {graph}");
     }
+    // It begins with the one whose name comes first.
+    let cycles = [
+        format!("{alice_name} -> b -> {bob_name} -> a -> {alice_name}"),
+        format!("{bob_name} -> a -> {alice_name} -> b -> {bob_name}"),
+    ];
+    assert!(cycles.iter().any(|cycle| graph.contains(&format!("\"cycles\": [\"{cycle}\"]"))), "{graph}");
     stage.advance(10_000);
     assert_eq!(bob_waits.outcome().as_deref(), Ok(""));
     bob.does("unlock b", "");
@@ -77,6 +83,35 @@ fn abba_deadlock_is_seen_with_redisson_3_17() {
 #[test]
 fn abba_deadlock_is_seen_with_redisson_4_7() {
     is_seen_with(redisson_4_7());
+}
+
+/// A native client that would close the cycle is told, if it wants what is only inferred to count.
+fn is_told_to_who_waits_for(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut stage = Stage::new();
+    stage.says("CONFIG SET lock-deadlock-inferred yes", "+OK");
+    let client = stage.redisson(jvm, "alice", Setup::default());
+    let (alice, mut bob) = (client.thread("worker"), stage.connection());
+    let name = alice.owner();
+    alice.does("lock a 10000", "");
+    assert!(!bob.line("LOCK.ACQUIRE b bob PX 20000").is_error());
+    let alice_waits = alice.begins("lock b 10000");
+    stage.says("AWAIT.WAITERS b 1", ":1");
+    let refused = bob.line(&format!("LOCK.ACQUIRE a bob {TAKES}")).to_string();
+    assert_eq!(refused, format!("-DEADLOCK bob -> a -> {name} -> b -> bob"));
+    assert_eq!(bob.line("LOCK.RELEASE b bob").to_string(), ":0");
+    assert_eq!(alice_waits.outcome().as_deref(), Ok(""));
+    stage.is_found(&[]);
+}
+
+#[test]
+fn abba_deadlock_is_told_to_who_waits_for_redisson_3_17() {
+    is_told_to_who_waits_for(redisson_3_17());
+}
+
+#[test]
+fn abba_deadlock_is_told_to_who_waits_for_redisson_4_7() {
+    is_told_to_who_waits_for(redisson_4_7());
 }
 
 /// Both take them in one order.

@@ -140,9 +140,8 @@ pub struct Config {
     pub lock_jeopardy: i64,
     /// Whether holds of locks are observed that no LOCK command has taken.
     pub lock_ledger: bool,
-    /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
-    /// suspects that a message was lost.
-    pub lock_wakeup_limit: u64,
+    /// How locks are waited for.
+    pub lock_waits: LockWaitParameters,
     /// The most bytes that scripts may use.
     pub lua_memory_limit: usize,
     /// The limits of encodings; the seed beside them is the keyspace's own.
@@ -195,6 +194,26 @@ pub struct Config {
     pub(crate) sentinel: Option<Vec<SentinelLine>>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
+}
+
+/// How locks are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockWaitParameters {
+    /// Whether a request for a lock is refused that would close a deadlock with owners of Redisson's of which only
+    /// the history tells that they wait.
+    pub deadlock_inferred: bool,
+    /// Milliseconds of the monotonic clock for which a lock that becomes free is kept from those who wait natively,
+    /// while clients of Redisson's wait for it too.
+    pub handoff_delay: u64,
+    /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
+    /// suspects that a message was lost.
+    pub wakeup_limit: u64,
+}
+
+impl Default for LockWaitParameters {
+    fn default() -> Self {
+        LockWaitParameters { deadlock_inferred: false, handoff_delay: 0, wakeup_limit: 1000 }
+    }
 }
 
 /// How accesses are counted under an LFU policy.
@@ -256,7 +275,7 @@ impl Default for Config {
             lock_history_max: 65_536,
             lock_ledger: true,
             lock_jeopardy: 0,
-            lock_wakeup_limit: 1000,
+            lock_waits: LockWaitParameters::default(),
             lua_memory_limit: 2 << 30,
             encodings: Encodings::default(),
             maxmemory: 0,

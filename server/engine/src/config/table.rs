@@ -1,7 +1,7 @@
 //! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
-//! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `load`, `lock-history`, `lock-history-max`,
-//! `lock-jeopardy`, `lock-ledger`, `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`,
-//! `threads`, `time` and `tls-port-file` are our own.
+//! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `load`, `lock-deadlock-inferred`,
+//! `lock-handoff-delay`, `lock-history`, `lock-history-max`, `lock-jeopardy`, `lock-ledger`, `lock-wakeup-limit`,
+//! `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and `tls-port-file` are our own.
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{
@@ -175,11 +175,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     text("load", "").fixed().field(field!(saves.load)),
     integer("loading-process-events-interval-bytes", 1024, INT, "2097152").hidden(),
     text("locale-collate", "").check(special::locale),
+    flag("lock-deadlock-inferred", "no").field(field!(lock_waits.deadlock_inferred)),
+    integer("lock-handoff-delay", 0, i64::MAX, "0").field(field!(lock_waits.handoff_delay)),
     flag("lock-history", "no").field(field!(lock_history)),
     integer("lock-history-max", 1, LOCK_HISTORY, "65536").field(field!(lock_history_max)),
     integer("lock-jeopardy", 0, i64::MAX, "0").field(field!(lock_jeopardy)),
     flag("lock-ledger", "yes").field(field!(lock_ledger)),
-    integer("lock-wakeup-limit", 0, i64::MAX, "1000").field(field!(lock_wakeup_limit)),
+    integer("lock-wakeup-limit", 0, i64::MAX, "1000").field(field!(lock_waits.wakeup_limit)),
     text("logfile", "").at_start().field(field!(logfile)),
     choice("loglevel", LogLevel::NAMES, "notice").field(field!(loglevel)),
     size("lua-memory-limit", 1 << 20, LONG, "2147483648").fixed().field(field!(lua_memory_limit)),

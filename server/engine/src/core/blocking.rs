@@ -102,6 +102,7 @@ impl Engine {
         // The lines that are skipped: the key is not of their type, or did not serve their first waiter.
         let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
         let mut out_of_turn = None;
+        let holds_back = self.holds_back(ready);
         let mut after = Place::FRONT;
         while let Some((place, waiter)) =
             self.keyspace.waiters.next_after(ready, after, |line| !passed_over.contains(&line))
@@ -111,6 +112,10 @@ impl Engine {
             let Some(class) = self.class_of(id) else { continue };
             // The key may be gone again, or of another type: it is signalled once more when that changes.
             if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
+                passed_over.push(class.line);
+                continue;
+            }
+            if holds_back && locks::can_be_held_back(class) {
                 passed_over.push(class.line);
                 continue;
             }
@@ -209,6 +214,7 @@ impl Engine {
             return self.sessions.get_mut(slot).delivery.end(open, true);
         };
         self.observe_served(slot, &blocked, began_ns);
+        let is_served = error.is_none();
         if let Some(error) = error {
             self.observers.stats.failed(blocked.command, error.as_bytes());
             let protocol = self.sessions.get(slot).protocol;
@@ -217,7 +223,11 @@ impl Engine {
         if blocked.on_reply.is_empty() {
             self.sessions.get_mut(slot).delivery.end(open, false);
         } else {
-            self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply);
+            let request = Request::new(&blocked.request.argv());
+            self.end_reply(slot, open, blocked.command, request, &blocked.on_reply);
+        }
+        if is_served {
+            self.end_closed_cycles(&blocked);
         }
     }
 
@@ -316,11 +326,16 @@ impl Engine {
 
     /// Ends a client's wait with an error. Whether the client was waiting.
     pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError) -> bool {
+        self.cancel_wait_as(id, error, HistoryCause::Unblocked)
+    }
+
+    /// The same, for this cause in the history.
+    pub(super) fn cancel_wait_as(&mut self, id: u64, error: &CommandError, cause: HistoryCause) -> bool {
         if let Some(ticket) = ticket_of(id) {
-            return self.cancel_ticket(ticket, error);
+            return self.cancel_ticket(ticket, error, cause);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
-        self.note_left_queue(slot, HistoryCause::Unblocked);
+        self.note_left_queue(slot, cause);
         let Some(blocked) = self.unblock(slot) else { return false };
         self.tell_left(&blocked, "cancelled");
         self.observers.stats.failed(blocked.command, error.as_bytes());

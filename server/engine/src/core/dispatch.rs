@@ -248,6 +248,7 @@ impl Engine {
         match self.run(call, command, args, reply) {
             None if self.stop.is_some() => Progress::Stop,
             None => Progress::Continue,
+            Some(parked) if !self.may_wait(call.db, command, (&parked, args), reply) => Progress::Continue,
             Some(parked) if parked.by_ticket() => {
                 self.leave_waiting(slot, command, Request::new(args.all()), parked, reply);
                 Progress::Continue
@@ -255,6 +256,24 @@ impl Engine {
             Some(parked) => {
                 self.block(slot, command, Request::new(args.all()), parked);
                 Progress::Blocked
+            }
+        }
+    }
+
+    /// Whether a request may wait; one that may not is answered why.
+    #[cold]
+    fn may_wait(
+        &mut self,
+        db: usize,
+        command: CommandId,
+        (parked, args): (&Unfinished, Args<'_>),
+        reply: &mut dyn Reply,
+    ) -> bool {
+        match self.check_foreign_cycles(db, parked, args) {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(command, &error, reply);
+                false
             }
         }
     }

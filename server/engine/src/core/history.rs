@@ -21,7 +21,7 @@ impl Engine {
     pub(super) fn configure_ledger(&mut self) {
         let config = &self.config;
         let history = config.lock_history.then_some(config.lock_history_max);
-        let wakeup_limit_ms = config.lock_wakeup_limit;
+        let wakeup_limit_ms = config.lock_waits.wakeup_limit;
         let settings = LedgerSettings {
             observes: config.lock_ledger,
             history,

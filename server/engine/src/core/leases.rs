@@ -21,8 +21,11 @@ impl Engine {
     /// Renews the leases of a client that are due; its timer has fired.
     pub(super) fn renew_leases(&mut self, client: u64) {
         if let Some(slot) = self.sessions.find(client) {
-            self.sessions.get_mut(slot).lease_timer = None;
-            sessions::renew_due(&mut self.keyspace, client, self.time.now);
+            let session = self.sessions.get_mut(slot);
+            session.lease_timer = None;
+            // Who waits cannot say anything.
+            let heard = if session.blocked { self.time.now } else { session.last_active };
+            sessions::renew_due(&mut self.keyspace, client, heard.monotonic_ms(), self.time.now);
             self.set_lease_timer(client);
         }
     }
@@ -31,7 +34,9 @@ impl Engine {
     #[cold]
     pub(super) fn renew_leases_for(&mut self, ms: u64) {
         let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-        for client in sessions::renew_all(&mut self.keyspace, ms, self.time.now) {
+        let all = &self.sessions;
+        let waits = |client| all.find(client).is_some_and(|slot| all.get(slot).blocked);
+        for client in sessions::renew_all(&mut self.keyspace, ms, waits, self.time.now) {
             self.set_lease_timer(client);
         }
     }

@@ -108,6 +108,9 @@ impl Engine {
         self.observers.stats.unblocked_clients += 1;
         if let Some(blocked) = self.end_ticket(ticket, &ending) {
             self.observe_served(slot, &blocked, began_ns);
+            if matches!(ending, Ending::Granted(_)) {
+                self.end_closed_cycles(&blocked);
+            }
         }
         self.deliver();
         true
@@ -125,8 +128,8 @@ impl Engine {
     }
 
     /// Ends the wait of a ticket with an error. Whether it was waiting.
-    pub(super) fn cancel_ticket(&mut self, ticket: u64, error: &CommandError) -> bool {
-        self.note_ticket(ticket, Some(HistoryCause::Unblocked));
+    pub(super) fn cancel_ticket(&mut self, ticket: u64, error: &CommandError, cause: HistoryCause) -> bool {
+        self.note_ticket(ticket, Some(cause));
         let Some(blocked) = self.end_ticket(ticket, &Ending::Cancelled(error.as_bytes())) else {
             return false;
         };

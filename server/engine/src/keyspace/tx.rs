@@ -210,6 +210,11 @@ impl Tx<'_> {
         self.keyspace.waiters.first_in_line(self.db, key, line)
     }
 
+    /// Whether those who wait for a key are held back, though it is ready. O(log n).
+    pub fn is_held_back(&self, key: &[u8]) -> bool {
+        self.keyspace.waiters.held_back.until_ms(self.db, key).is_some()
+    }
+
     /// The clients of a class that wait for a key, in the order of their places.
     pub fn waiting_of_class(&self, key: &[u8], class: &str) -> impl Iterator<Item = (Place, &Waiter)> {
         self.keyspace.waiters.of_class(self.db, key, class)

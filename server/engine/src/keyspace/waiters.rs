@@ -1,6 +1,7 @@
 //! The waiters on keys, in order of arrival, and the keys that have been signalled.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
+use super::held_back::HeldBack;
 use super::tickets::Tickets;
 use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
@@ -66,6 +67,8 @@ pub struct Waiters {
     by_label: WaitsByLabel,
     /// Those that clients have left behind.
     pub tickets: Tickets,
+    /// Those who are not served though their key is ready.
+    pub held_back: HeldBack,
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
@@ -163,6 +166,7 @@ impl Waiters {
             queue_bytes: 0,
             by_label: WaitsByLabel::default(),
             tickets: Tickets::default(),
+            held_back: HeldBack::default(),
             unkeyed: Vec::new(),
             arrivals: 0,
             ready: VecDeque::new(),
@@ -198,6 +202,7 @@ impl Waiters {
             + of_vec(&self.unkeyed)
             + self.by_label.memory()
             + self.tickets.memory()
+            + self.held_back.memory()
     }
 
     /// How many keys are waited for.

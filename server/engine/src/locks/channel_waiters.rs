@@ -1,6 +1,6 @@
 //! Clients that wait for a lock as Redisson does: by subscribing to its channels, in a cluster to those of its slot.
 
-use super::redisson::Channels;
+use super::redisson::{Channels, LOCK_CHANNELS};
 use crate::keyspace::glob;
 use crate::pubsub::PubSub;
 use std::collections::BTreeSet;
@@ -12,6 +12,13 @@ pub(crate) struct ChannelWaiter {
     pub(crate) client: u64,
     /// The owner it waits for, where the channel names one.
     pub(crate) owner: Option<Box<[u8]>>,
+}
+
+/// The channels of locks that somebody listens to.
+pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
+    let with_prefix =
+        move |prefix: &'static [u8]| pubsub.with_prefix(prefix).chain(pubsub.shards_with_prefix(prefix));
+    LOCK_CHANNELS.into_iter().flat_map(with_prefix).map(|(name, _)| name)
 }
 
 /// Clients that wait for a key as Redisson does: subscribed to the channels that contain its name, or to patterns that

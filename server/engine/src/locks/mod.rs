@@ -16,7 +16,7 @@ mod delays;
 pub(crate) mod events;
 mod fences;
 mod force_unlock;
-mod graph;
+pub(crate) mod graph;
 mod held;
 mod history;
 mod history_command;
@@ -46,6 +46,7 @@ mod verify;
 use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
+pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub use history::StampSource;
@@ -68,7 +69,6 @@ pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 /// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     info::ROWS,
-    scan::ROWS,
     release::ROWS,
     multi_release::ROWS,
     renew::ROWS,
@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
 
 /// The rows of those that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
-    &[info::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
+    &[info::LISTENING_ROWS, scan::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
 /// The rows of those that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[

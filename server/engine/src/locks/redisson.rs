@@ -246,13 +246,14 @@ pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
 }
 
-/// How the names of all channels of locks begin, fair ones included.
-pub(super) const LOCK_CHANNELS: &[u8] = CHANNEL;
+/// How the names of all channels of locks begin, of fair and of read-write locks too.
+pub(super) const LOCK_CHANNELS: [&[u8]; 2] = [CHANNEL, READ_WRITE_CHANNEL];
 
-/// The keys of the locks that these channels belong to, which begin as [`LOCK_CHANNELS`] do: what is in braces, and the
-/// whole, when that has braces of its own.
+/// The keys of the locks that these channels belong to, which begin as one of [`LOCK_CHANNELS`]: what is in braces, and
+/// the whole, when that has braces of its own.
 pub(super) fn listened_keys<'c>(channels: impl Iterator<Item = &'c [u8]>) -> Vec<Box<[u8]>> {
-    let keys = channels.filter_map(|channel| channel.strip_prefix(CHANNEL)).flat_map(|name| {
+    let name = |channel: &'c [u8]| LOCK_CHANNELS.into_iter().find_map(|prefix| channel.strip_prefix(prefix));
+    let keys = channels.filter_map(name).flat_map(|name| {
         let inner = name.strip_prefix(b"{").and_then(|rest| rest.split(|byte| *byte == b'}').next());
         [inner, Some(name)].into_iter().flatten().map(Box::from)
     });

@@ -1,30 +1,42 @@
 //! `LOCK.SCAN`: the keys of locks, a page at a time.
 
+use super::acquire::queue;
+use super::channel_waiters::{channel_waiters, listened_channels};
+use super::listening::ListeningHandler;
 use super::redisson;
 use crate::keyspace::{Tx, glob};
-use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
+use crate::pubsub::PubSub;
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::values::Value;
+use foldhash::fast::FixedState;
 use lockwheel_resp::{Reply, number};
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
-/// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.scan", -2, scan as DataHandler)
-    .flags(&[Flags::READONLY])
-    .categories(&["lock"])
-    .about("lock", "7.2.0", "O(1) for every call, O(N) for a complete iteration, N the keys")
-    .summary("Goes through the keys that are held as locks, a page at a time.")
-    .help(&[
-        "LOCK.SCAN <cursor> [MATCH <pattern>] [OWNER <owner>] [STATE HELD|WAITED] [COUNT <count>]",
-        "    Go through the keys that are held as locks, as SCAN does: those of an owner, those that somebody waits",
-        "    for.",
-    ])
-    .help_after("lock.info")
-    .syntax("cursor [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count]")
-    .tips(&["nondeterministic_output"])
-    .errors(&[
-        "ERR invalid cursor",
-        "ERR syntax error",
-        "ERR value is not an integer or out of range",
-    ])];
+/// The rows of the command that sees subscriptions too.
+pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
+    "lock.scan",
+    -2,
+    scan as ListeningHandler,
+)
+.flags(&[Flags::READONLY])
+.categories(&["lock"])
+.about(
+    "lock",
+    "7.2.0",
+    "O(1) for every call, O(N) for a complete iteration, N the keys; with WAITED O(N log N) for every call, \
+             N the keys that are waited for",
+)
+.summary("Goes through the keys that are held as locks, or waited for, a page at a time.")
+.help(&[
+    "LOCK.SCAN <cursor> [MATCH <pattern>] [OWNER <owner>] [STATE HELD|WAITED] [COUNT <count>]",
+    "    Go through the keys that are held as locks, as SCAN does; with WAITED through those that somebody",
+    "    waits for, held or free. OWNER: those that this owner holds.",
+])
+.help_after("lock.info")
+.syntax("cursor [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count]")
+.tips(&["nondeterministic_output"])
+.errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"])];
 
 /// How many keys a call visits by default.
 const COUNT_DEFAULT: usize = 10;
@@ -36,6 +48,9 @@ struct Wanted<'a> {
     owner: Option<&'a [u8]>,
     waited: bool,
 }
+
+/// Keys, and the cursor of the next page, 0 after the last.
+type Page = (Vec<Box<[u8]>>, u64);
 
 impl<'a> Wanted<'a> {
     fn parse(args: Args<'a>) -> Result<Self, CommandError> {
@@ -58,25 +73,63 @@ impl<'a> Wanted<'a> {
         Ok(wanted)
     }
 
-    fn has(&self, tx: &Tx<'_>, key: &[u8], value: &Value) -> bool {
-        (tx.marked(key).is_some() || redisson::is_held_read_write(value))
-            && self.pattern.is_none_or(|pattern| glob::matches(pattern, key, false))
-            && self.owner.is_none_or(|owner| redisson::is_held_by(value, owner))
-            && (!self.waited || tx.waiting(key).any(|waiter| !waiter.label.is_empty()))
+    /// Whether a lock has a name that is wanted, and the holder.
+    fn has(&self, key: &[u8], value: Option<&Value>) -> bool {
+        let is_held_by = |owner| value.is_some_and(|value| redisson::is_held_by(value, owner));
+        self.pattern.is_none_or(|pattern| glob::matches(pattern, key, false))
+            && self.owner.is_none_or(is_held_by)
     }
 }
 
-fn scan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// A page of the locks that are held.
+fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
+    let mut page = Vec::new();
+    let next = tx.scan(cursor, wanted.count, &mut |key, value| {
+        let is_lock = tx.marked(key).is_some() || redisson::is_held_read_write(value);
+        if is_lock && wanted.has(key, Some(value)) {
+            page.push(key.into());
+        }
+    });
+    (page, next)
+}
+
+/// A page of the locks that somebody waits for. They are ordered by a hash of their names, where the cursor is a place,
+/// so that one that is waited for from the first page to the last is on one of them. O(n log n), n all of these locks.
+fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) -> Page {
+    let listened = listened_channels(pubsub).filter_map(redisson::lock_of_channel).map(|(key, _)| key.into());
+    let keys: BTreeSet<Box<[u8]>> = tx.waited_for().into_iter().chain(listened).collect();
+    let is_ahead = |(place, key): &(u64, Box<[u8]>)| *place >= cursor && is_waited_for(tx, pubsub, key);
+    let mut keys: Vec<(u64, Box<[u8]>)> =
+        keys.into_iter().map(|key| (place(&key), key)).filter(is_ahead).collect();
+    keys.sort_unstable();
+    let Some(&(last, _)) = keys.get(wanted.count.min(keys.len()).saturating_sub(1)) else {
+        return (Vec::new(), 0);
+    };
+    // Those at one place come together.
+    let rest = keys.split_off(keys.partition_point(|(place, _)| *place <= last));
+    let page = keys.into_iter().map(|(_, key)| key).filter(|key| wanted.has(key, tx.peek(key)));
+    (page.collect(), rest.first().map_or(0, |(place, _)| *place))
+}
+
+/// The place of a key among those that are waited for, in as many bits as a cursor has.
+fn place(key: &[u8]) -> u64 {
+    FixedState::with_seed(0).hash_one(key) >> 12
+}
+
+/// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none.
+fn is_waited_for(tx: &Tx<'_>, pubsub: &PubSub, key: &[u8]) -> bool {
+    let is_native = || tx.waiting(key).any(|waiter| queue::mode_of(waiter.class).is_some());
+    !matches!(tx.peek(key), Some(Value::List(_))) && (is_native() || !channel_waiters(pubsub, key).is_empty())
+}
+
+fn scan(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let cursor = number::parse_i64(&args[1]).and_then(|cursor| u64::try_from(cursor).ok());
     let cursor = cursor.ok_or(errors::INVALID_CURSOR)?;
     let wanted = Wanted::parse(args)?;
-    let tx = &*tx;
-    let mut page = Vec::new();
-    let next = tx.scan(cursor, wanted.count, &mut |key, value| {
-        if wanted.has(tx, key, value) {
-            page.push(key);
-        }
-    });
+    let (page, next) = match wanted.waited {
+        true => waited_for(tx, pubsub, cursor, &wanted),
+        false => held(tx, cursor, &wanted),
+    };
     reply.array(2);
     // A cursor has 53 bits at the most.
     reply.bulk(next.to_string().as_bytes());

@@ -289,12 +289,14 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     let by_address = args.len() == 3;
     let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, &engine.users)? };
     let own = engine.session(call.slot).id;
-    let mut wanted = engine
-        .sessions
-        .live()
-        .filter(|session| filter.matches(session) && !(filter.skip_me && session.id == own))
-        .map(|session| session.slot)
-        .collect::<Vec<_>>();
+    let is_wanted = |session: &&Session| filter.matches(session) && !(filter.skip_me && session.id == own);
+    // One that is named is found without a look at all others.
+    let mut wanted: Vec<Slot> = match filter.id {
+        Some(id) => {
+            engine.live_client(id).filter(is_wanted).map(|session| session.slot).into_iter().collect()
+        }
+        None => engine.sessions.live().filter(is_wanted).map(|session| session.slot).collect(),
+    };
     if by_address {
         wanted.truncate(1);
         if wanted.is_empty() {

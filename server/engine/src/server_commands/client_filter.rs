@@ -37,7 +37,8 @@ impl ClientType {
 /// A filter of clients: all conditions must hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    id: Option<u64>,
+    /// The number of the only client that can pass.
+    pub(super) id: Option<u64>,
     kind: Option<ClientType>,
     addr: Option<String>,
     laddr: Option<String>,

@@ -28,6 +28,8 @@ pub(crate) enum TimerKind {
     Cut,
     /// Clients are no longer paused, on the monotonic clock.
     Pause,
+    /// Those who wait for a lock are held back no longer, on the monotonic clock.
+    HandOff,
     /// Something arrives from another server of this process, on the monotonic clock.
     Arrival,
     /// A sentinel looks at what it watches, on the monotonic clock.

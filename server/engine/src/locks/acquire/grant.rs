@@ -62,7 +62,7 @@ pub(in crate::locks) fn grant(
     }
     let token = counter.unwrap_or(acquired.token);
     if options.session {
-        lease_to_session(tx, acquired.grant, key, &field, options.lease_ms);
+        lease_to_session(tx, acquired.grant, key, &field, options);
     }
     if let Some(resource) = &options.fence {
         Fences::raise(tx, resource, token as i64, source);
@@ -71,10 +71,11 @@ pub(in crate::locks) fn grant(
 }
 
 /// From now on the hold lasts as long as the connection that has asked for it.
-fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], lease_ms: i64) {
+fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], options: &Options) {
     let Some(session) = tx.client() else { return };
-    let (db, key, holder) = (tx.db(), key.into(), field.into());
-    sessions::begin(tx, grant, SessionLease { session, db, key, holder, lease_ms, kind: &sessions::LOCK });
+    let &Options { lease_ms, ping_ms, .. } = options;
+    let (db, key, holder, kind) = (tx.db(), key.into(), field.into(), &sessions::LOCK);
+    sessions::begin(tx, grant, SessionLease { session, db, key, holder, lease_ms, ping_ms, kind });
 }
 
 impl Granted {

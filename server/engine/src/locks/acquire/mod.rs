@@ -35,13 +35,14 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [SHARED|EXCLUSIVE|FAIR] [NOREENTER|MAXHOLDS <count>] [FENCED] \
-             [LAYOUT HASH|STRING] [SESSION] [FENCE <resource>] [DELAY <milliseconds>] [DATA <data>] \
-             [GETHOLDER] [ASYNC]",
+             [LAYOUT HASH|STRING] [SESSION [PING <milliseconds>]] [FENCE <resource>] [DELAY <milliseconds>] \
+             [DATA <data>] [GETHOLDER] [ASYNC]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
         "    of the waiters the one with the highest priority is served first, 0 if it names none.",
         "    SHARED and EXCLUSIVE read and write a read-write lock; FENCED: the token is Redisson's counter;",
         "    FAIR: who waits stands in the queue of Redisson's fair lock.",
-        "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
+        "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end,",
+        "    and with PING when its client has sent nothing for so long.",
         "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
         "    DELAY: when the lease runs out, or the session ends, nobody gets the lock for so long.",
         "    DATA: what the holder says of itself, for those who ask; at most 4096 bytes.",
@@ -51,7 +52,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .syntax(
         "key owner [mode: SHARED | EXCLUSIVE | FAIR] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
          [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
-         [SESSION] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
+         [SESSION] [PING milliseconds] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
     )
     .errors(&[
         "ERR syntax error",
@@ -62,6 +63,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "ERR timeout is negative",
         "ERR invalid owner",
         "ERR the lease of a session is at least 100 milliseconds",
+        "ERR the PING interval of a session is at least 100 milliseconds",
         "ERR the data of a hold is at most 4096 bytes",
         "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
         "WAITQFULL this connection waits for 1024 locks already",
@@ -128,8 +130,11 @@ impl Attempt for Acquire {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        if waited_ms.is_none() && several::is_ahead(tx, &args[1], &args[2], &self.options)? {
-            return Ok(false);
+        if waited_ms.is_none() {
+            let is_held_back = !self.is_fair() && queue::is_held_back(tx, &args[1], self.options.rank());
+            if is_held_back || several::is_ahead(tx, &args[1], &args[2], &self.options)? {
+                return Ok(false);
+            }
         }
         let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {

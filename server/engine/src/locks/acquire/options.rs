@@ -34,6 +34,8 @@ pub(in crate::locks) struct Options {
     pub(in crate::locks) fenced: bool,
     /// The server renews the lease while the connection lives, and gives the lock back when it closes.
     pub(in crate::locks) session: bool,
+    /// How long the client of a session may say nothing.
+    pub(in crate::locks) ping_ms: Option<i64>,
     /// After a loss nobody else gets the lock for so long.
     pub(in crate::locks) delay_ms: Option<i64>,
     /// What the holder says of itself.
@@ -55,6 +57,7 @@ struct Given<'a> {
     priority: Option<i64>,
     limit: Option<Limit>,
     layout: Option<&'a [u8]>,
+    ping_ms: Option<i64>,
     delay_ms: Option<i64>,
     data: Option<&'a [u8]>,
     fence: Option<&'a [u8]>,
@@ -120,6 +123,8 @@ impl<'a> Given<'a> {
             once(&mut self.limit, Limit::parse(args, at + 1)?)?;
         } else if is("layout") {
             once(&mut self.layout, value()?)?;
+        } else if is("ping") {
+            once(&mut self.ping_ms, sessions::ping_ms(args, at + 1)?)?;
         } else if is("delay") {
             once(&mut self.delay_ms, delay_ms(tx, args, at + 1)?)?;
         } else if is("data") {
@@ -137,6 +142,8 @@ impl<'a> Given<'a> {
         let layout = self.layout()?;
         if self.session.is_some() {
             sessions::lease_ms(self.lease_ms.unwrap_or(DEFAULT_LEASE_MS))?;
+        } else if self.ping_ms.is_some() {
+            return Err(errors::SYNTAX);
         }
         let options = Options {
             layout,
@@ -146,6 +153,7 @@ impl<'a> Given<'a> {
             limit: self.limit.unwrap_or(Limit::None),
             fenced: self.fenced.is_some(),
             session: self.session.is_some(),
+            ping_ms: self.ping_ms,
             delay_ms: self.delay_ms,
             data: self.data.map(Box::from),
             get_holder: self.get_holder.is_some(),

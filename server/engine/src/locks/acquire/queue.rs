@@ -7,7 +7,7 @@ use crate::keyspace::Tx;
 use crate::spec::{Asking, WaitClass};
 
 /// The line in which all of them stand.
-pub(super) const LINE: &str = "lock";
+pub(crate) const LINE: &str = "lock";
 
 /// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
 /// released the lock itself.
@@ -34,7 +34,7 @@ const SEVERAL_ALONE: WaitClass = class("locks");
 const SEVERAL_SHARED: WaitClass = class("shared locks");
 
 /// The names of their classes: those who want to hold them alone, and those who want to share them.
-pub(in crate::locks) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
+pub(crate) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
 
 /// The rank of conversions, which are served before all others.
 pub(in crate::locks) const FIRST: i64 = i64::MIN;
@@ -66,6 +66,16 @@ pub(in crate::locks) fn mode_of(class: &str) -> Option<LockMode> {
     }
     let alone = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name, SEVERAL_ALONE.name];
     alone.contains(&class).then_some(LockMode::Exclusive)
+}
+
+/// Whether waiters of this class may be held back when the lock is free: a fair lock has an order of its own.
+pub(crate) fn can_be_held_back(class: &WaitClass) -> bool {
+    class.line == LINE && class.name != FAIR.name
+}
+
+/// Whether somebody before a newcomer of this rank is held back, though the lock is free.
+pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
+    tx.is_held_back(key) && tx.first_in_line(key, LINE).is_some_and(|(place, _)| place.rank <= rank)
 }
 
 /// How many stand in the line of a lock before those of this rank who come now. O(n), n those who wait.

@@ -40,7 +40,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .syntax(
             "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
              [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] \
-             [LAYOUT (layout: HASH | STRING)] [SESSION] [FENCE resource] \
+             [LAYOUT (layout: HASH | STRING)] [SESSION] [PING milliseconds] [FENCE resource] \
              [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
         )
         .errors(&[
@@ -55,6 +55,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR timeout is negative",
             "ERR invalid owner",
             "ERR the lease of a session is at least 100 milliseconds",
+            "ERR the PING interval of a session is at least 100 milliseconds",
             "ERR the data of a hold is at most 4096 bytes",
             "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
             "WAITQFULL this connection waits for 1024 locks already",

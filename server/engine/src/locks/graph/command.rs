@@ -1,8 +1,6 @@
 //! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
 
-use super::super::channel_waiters::channel_waiters;
-use super::super::history::Ring;
-use super::super::ledger::LockLedger;
+use super::super::channel_waiters::{channel_waiters, listened_channels};
 use super::super::listening::ListeningHandler;
 use super::super::redisson;
 use super::dot;
@@ -79,18 +77,12 @@ fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
     Ok((with_dot, with_inferred))
 }
 
-/// The channels of locks that somebody listens to.
-fn listened(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
-    let of_all = pubsub.with_prefix(redisson::LOCK_CHANNELS);
-    of_all.chain(pubsub.shards_with_prefix(redisson::LOCK_CHANNELS)).map(|(name, _)| name)
-}
-
 /// All edges, in the order of the names of waiters, locks and holders.
 fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
     let mut found = BTreeSet::new();
     let native = tx.waited_for();
-    let inferred = history_of(tx).filter(|_| with_inferred).map(Inferred::of).unwrap_or_default();
-    let listened = redisson::listened_keys(listened(pubsub));
+    let inferred = edges::history_of(tx).filter(|_| with_inferred).map(Inferred::of).unwrap_or_default();
+    let listened = redisson::listened_keys(listened_channels(pubsub));
     let keys: BTreeSet<Box<[u8]>> = native.into_iter().chain(listened).collect();
     for key in keys {
         let holders = edges::holders(tx, &key);
@@ -119,11 +111,6 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
         }
     }
     found.into_iter().collect()
-}
-
-/// The history, while it is on.
-fn history_of<'t>(tx: &'t Tx<'_>) -> Option<&'t Ring> {
-    Some(tx.subscriber::<LockLedger>()?.history()?.ring())
 }
 
 /// A cycle for each group of owners that wait for each other, the shortest of its first owner's.

@@ -1,7 +1,10 @@
 //! Whom a wait for a lock waits for.
 
 use super::super::acquire::queue::SEVERAL;
+use super::super::history::Ring;
+use super::super::ledger::LockLedger;
 use super::super::redisson;
+use super::foreign::ForeignWaits;
 use crate::keyspace::{Place, Tx};
 use crate::values::Value;
 use std::collections::BTreeSet;
@@ -29,11 +32,17 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
 
 /// Those holders of a lock that can be part of a cycle: the owner in question, and those that wait for something.
 /// O(n log n), n the holders or the owners that wait, whichever are fewer.
-pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> BTreeSet<Box<[u8]>> {
+pub(super) fn holders_that_wait(
+    tx: &Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    foreign: &ForeignWaits,
+) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
-        Some(value @ Value::Hash(hash)) if hash.len() > tx.all_labels().len() + 1 => {
-            let waiting = tx.all_labels().chain([owner]).filter(|name| redisson::is_held_by(value, name));
+        Some(value @ Value::Hash(hash)) if hash.len() > tx.all_labels().len() + foreign.len() + 1 => {
+            let names = tx.all_labels().chain(foreign.owners()).chain([owner]);
+            let waiting = names.filter(|name| redisson::is_held_by(value, name));
             waiting.map(Box::from).collect()
         }
         _ => holders(tx, key),
@@ -51,4 +60,9 @@ pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<
 /// The last place of an owner in the queue of a key.
 pub(super) fn last_place(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Place> {
     tx.waiting_as(key, owner).map(|(place, _)| place).last()
+}
+
+/// The history, while it is on.
+pub(super) fn history_of<'t>(tx: &'t Tx<'_>) -> Option<&'t Ring> {
+    Some(tx.subscriber::<LockLedger>()?.history()?.ring())
 }

@@ -3,11 +3,16 @@
 //! An owner waits for the holders of a lock that it has asked for, and for requests for several locks that stand before
 //! its own. Owners are told apart by their names, in each database by itself.
 
+mod check_foreign;
 mod command;
 mod dot;
 mod edges;
+mod foreign;
 mod inferred;
 mod search;
 
+pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;
+pub(crate) use foreign::ForeignWaits;
 pub(super) use search::{Newcomer, check};
+pub(crate) use search::{Waiting, check_waiting};

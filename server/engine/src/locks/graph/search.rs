@@ -3,6 +3,7 @@
 
 use super::super::events;
 use super::edges;
+use super::foreign::ForeignWaits;
 use crate::keyspace::{CalledBy, Place, Tx};
 use crate::spec::CommandError;
 use std::collections::BTreeSet;
@@ -22,15 +23,29 @@ pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) together: bool,
 }
 
-impl Newcomer<'_> {
-    /// Its place in the queues of its locks.
-    fn place(&self) -> Place {
-        Place { rank: self.rank, arrival: u64::MAX }
-    }
+/// A request that waits, or is about to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting<'r> {
+    pub(crate) owner: &'r [u8],
+    /// The locks that it wants.
+    pub(crate) keys: &'r [&'r [u8]],
+    /// Its place in their queues.
+    pub(crate) place: Place,
+    /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
+    pub(crate) together: bool,
+}
 
-    /// Whether one who waits for a lock at a place would have to wait for it, too.
+impl<'r> From<Newcomer<'r>> for Waiting<'r> {
+    fn from(newcomer: Newcomer<'r>) -> Self {
+        let Newcomer { owner, keys, rank, together } = newcomer;
+        Waiting { owner, keys, place: Place { rank, arrival: u64::MAX }, together }
+    }
+}
+
+impl Waiting<'_> {
+    /// Whether one who waits for a lock at a place has to wait for it, too.
     fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
-        self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place() < from)
+        self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place < from)
     }
 }
 
@@ -51,11 +66,22 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
     if !matches!(tx.called_by(), CalledBy::Client) {
         return Ok(());
     }
-    match cycle(tx, newcomer) {
+    check_waiting(tx, newcomer.into(), &ForeignWaits::default())
+}
+
+/// Checks that a request that waits, or is about to, is in no cycle of waits, with those of Redisson's that are known.
+///
+/// The error names the cycle.
+pub(crate) fn check_waiting(
+    tx: &mut Tx<'_>,
+    waiting: Waiting<'_>,
+    foreign: &ForeignWaits,
+) -> Result<(), CommandError> {
+    match cycle(tx, waiting, foreign) {
         None => Ok(()),
         Some(cycle) => {
             let cycle = text(&cycle);
-            newcomer.keys.iter().for_each(|key| events::deadlock(tx, key, newcomer.owner, &cycle));
+            waiting.keys.iter().for_each(|key| events::deadlock(tx, key, waiting.owner, &cycle));
             Err(CommandError::new([b"DEADLOCK ", &*cycle].concat()))
         }
     }
@@ -63,11 +89,11 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
 
 /// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
 /// reached.
-fn cycle(tx: &Tx<'_>, newcomer: Newcomer<'_>) -> Option<Cycle> {
-    let owner = newcomer.owner;
+fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits) -> Option<Cycle> {
+    let owner = waiting.owner;
     let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
-    for &key in newcomer.keys {
+    for &key in waiting.keys {
         if seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
             steps.push(Step { owner: owner.into(), key: key.into(), from: None });
         }
@@ -76,12 +102,12 @@ fn cycle(tx: &Tx<'_>, newcomer: Newcomer<'_>) -> Option<Cycle> {
     while let Some(step) = steps.get(at) {
         let is_first = step.from.is_none();
         let last_place = || edges::last_place(tx, &step.key, &step.owner);
-        let before = if is_first { Some(newcomer.place()) } else { last_place() };
+        let before = if is_first { Some(waiting.place) } else { last_place() };
         // One of a higher rank passes those who wait already.
-        if !is_first && newcomer.keeps(&step.key, before) {
+        if !is_first && waiting.keeps(&step.key, before) {
             return Some(path(&steps, at, owner));
         }
-        let mut others = edges::holders_that_wait(tx, &step.key, owner);
+        let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
         others.append(&mut edges::ahead(tx, &step.key, before));
         for other in others {
             if *other == *owner {
@@ -91,7 +117,7 @@ fn cycle(tx: &Tx<'_>, newcomer: Newcomer<'_>) -> Option<Cycle> {
                 }
                 continue;
             }
-            for key in tx.waited_for_as(&other) {
+            for key in tx.waited_for_as(&other).chain(foreign.of(&other)) {
                 if seen.insert((other.clone(), key.into())) {
                     steps.push(Step { owner: other.clone(), key: key.into(), from: Some(at) });
                 }

@@ -110,7 +110,8 @@ fn renewal(now: i64, wait_ms: i64) -> i64 {
     now.saturating_add(wait_ms / 2)
 }
 
-/// Takes an owner that gives up out of the queue: those behind it wait so much less.
+/// Takes an owner that gives up out of the queue: those behind it wait so much less. O(n), n those who wait, since each
+/// of these has a time of its own; O(log n) where it was the head, or has got the lock.
 pub(in crate::locks) fn leave(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -118,9 +119,14 @@ pub(in crate::locks) fn leave(
     wait_ms: i64,
 ) -> Result<(), CommandError> {
     let name = queue_key(key);
+    let Some(len) = tx.read::<List>(&name)?.map(List::len) else { return Ok(()) };
+    let is_whole = len == tx.read::<ZSet>(&queue_timeouts_key(key))?.map_or(0, ZSet::len);
+    // Where each who stands in the queue has a time, one that has none stands there no more: it has got the lock.
+    if is_whole && timeout(tx, key, owner)?.is_none() {
+        return Ok(());
+    }
     let Some(queue) = tx.read::<List>(&name)? else { return Ok(()) };
     let Some(at) = queue.iter().position(|waiting| *waiting == *owner) else { return Ok(()) };
-    let is_whole = queue.len() == tx.read::<ZSet>(&queue_timeouts_key(key))?.map_or(0, ZSet::len);
     if at == 0 && is_whole {
         // All others stand behind it: what becomes of its own time does not matter.
         shift_all(tx, key, wait_ms, 1)?;

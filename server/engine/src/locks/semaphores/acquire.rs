@@ -24,14 +24,15 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .about("lock", "7.2.0", "O(log N + M), N the waiters and the holds, M the permits with ids")
     .summary("Takes permits of a semaphore; with BLOCK waits for them, first come first served.")
     .help(&[
-        "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION] [PX <milliseconds>] [IDS] [BLOCK <milliseconds>] \
-             [PRIORITY <priority>] [BARGE]",
-        "    Take permits, until they are given back, PX is over or with SESSION the connection ends. IDS gives \
-             each a name. BLOCK waits, 0 for ever; BARGE does not queue behind those who wait.",
+        "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION [PING <milliseconds>]] [PX <milliseconds>] [IDS] \
+             [BLOCK <milliseconds>] [PRIORITY <priority>] [BARGE]",
+        "    Take permits, until they are given back, PX is over or with SESSION the connection ends, or has said \
+             nothing for as long as PING. IDS gives each a name. BLOCK waits, 0 for ever; BARGE does not queue behind \
+             those who wait.",
     ])
     .help_after("sem.init")
     .syntax(
-        "key owner [PERMITS count] [SESSION] [PX milliseconds] [IDS] [BLOCK milliseconds] \
+        "key owner [PERMITS count] [SESSION] [PING milliseconds] [PX milliseconds] [IDS] [BLOCK milliseconds] \
          [PRIORITY priority:integer] [BARGE]",
     )
     .errors(&[
@@ -44,6 +45,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR invalid owner",
         "ERR PERMITS with IDS is more than 10000",
         "ERR the lease of a session is at least 100 milliseconds",
+        "ERR the PING interval of a session is at least 100 milliseconds",
     ])];
 
 /// The name of the class of those who wait.
@@ -68,6 +70,8 @@ struct Acquire {
     ids: bool,
     /// The server renews the lease while the connection lives, and gives the permits back when it ends.
     session: bool,
+    /// How long the client of a session may say nothing.
+    ping_ms: Option<i64>,
     priority: i64,
     /// It need not queue behind those who wait.
     barge: bool,
@@ -75,7 +79,7 @@ struct Acquire {
 
 /// The request as it is read: each option at most once.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
-    let (mut permits, mut lease_ms, mut block, mut priority) = (None, None, None, None);
+    let (mut permits, mut lease_ms, mut block, mut priority, mut ping_ms) = (None, None, None, None, None);
     let (mut ids, mut barge, mut session) = (false, false, false);
     let mut at = 3;
     while at < args.len() {
@@ -99,6 +103,7 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
                     let ms = options::lease_ms(tx, args, at, "sem.acquire")?;
                     std::mem::replace(&mut lease_ms, ms).is_some()
                 }
+                at if args.is(at, "ping") => ping_ms.replace(sessions::ping_ms(args, at + 1)?).is_some(),
                 at if args.is(at, "block") => block.replace(options::block_ms(args, at + 1)?).is_some(),
                 at if args.is(at, "priority") => priority.replace(args.int(at + 1)?).is_some(),
                 _ => true,
@@ -114,8 +119,10 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
     }
     if session {
         lease_ms = Some(sessions::lease_ms(lease_ms.unwrap_or(DEFAULT_LEASE_MS))?);
+    } else if ping_ms.is_some() {
+        return Err(errors::SYNTAX);
     }
-    Ok((Acquire { permits, lease_ms, ids, session, priority, barge }, block))
+    Ok((Acquire { permits, lease_ms, ids, session, ping_ms, priority, barge }, block))
 }
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
@@ -174,7 +181,7 @@ impl Acquire {
         );
         super::note(tx, key, owner, HistoryCause::Acquire, self.permits, 0);
         if let Some(lease_ms) = self.lease_ms.filter(|_| self.session) {
-            session::begin(tx, token, key, owner, lease_ms);
+            session::begin(tx, token, key, owner, (lease_ms, self.ping_ms));
         }
         Ok(Some(Granted { left, token, ids }))
     }

@@ -10,10 +10,16 @@ use crate::keyspace::Tx;
 const PERMITS: LeaseKind = LeaseKind { renew, give_back };
 
 /// From now on the permits of this grant are held as long as the connection that has asked for them.
-pub(super) fn begin(tx: &mut Tx<'_>, token: u64, key: &[u8], owner: &[u8], lease_ms: i64) {
+pub(super) fn begin(
+    tx: &mut Tx<'_>,
+    token: u64,
+    key: &[u8],
+    owner: &[u8],
+    (lease_ms, ping_ms): (i64, Option<i64>),
+) {
     let Some(session) = tx.client() else { return };
-    let (db, key, holder) = (tx.db(), key.into(), owner.into());
-    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, kind: &PERMITS });
+    let (db, key, holder, kind) = (tx.db(), key.into(), owner.into(), &PERMITS);
+    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, ping_ms, kind });
 }
 
 /// The permits of a grant have been given back, if none of it is held any more.

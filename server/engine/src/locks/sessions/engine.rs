@@ -14,20 +14,41 @@ pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> boo
     leases(&keyspace.tx(0, now)).has(session)
 }
 
-/// Renews the leases of a connection that are due. O(log n) each.
-pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, now: Now) {
+/// Renews the leases of a connection that are due, and gives back those whose client has said nothing for too long: it
+/// was heard of last at that instant. O(log n) each.
+pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) {
     let mut tx = keyspace.tx(0, now);
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
     {
-        renew(&mut tx, id, 0);
+        match leases(&tx).silent_at_ms(id) {
+            Some(silent_ms) if silent_ms <= now.monotonic_ms() => hear(&mut tx, id, heard_at_ms),
+            _ => renew(&mut tx, id, 0),
+        }
     }
 }
 
-/// Renews all leases as if it were so many milliseconds later; the connections that have some. O(n log n).
-pub(crate) fn renew_all(keyspace: &mut Keyspace, later_ms: i64, now: Now) -> Vec<u64> {
+/// The client of a lease was heard of last at that instant: gives back what is leased when that is too long ago.
+fn hear(tx: &mut Tx<'_>, id: u64, heard_at_ms: i64) {
+    with_leases(tx, |leases| leases.heard(id, heard_at_ms));
+    if leases(tx).silent_at_ms(id).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {
+        give_back_one(tx, id);
+    }
+}
+
+/// Renews all leases as if it were so many milliseconds later; the connections that have some. A client that waits, of
+/// which it is asked, cannot say anything. O(n log n).
+pub(crate) fn renew_all(
+    keyspace: &mut Keyspace,
+    later_ms: i64,
+    waits: impl Fn(u64) -> bool,
+    now: Now,
+) -> Vec<u64> {
     let mut tx = keyspace.tx(0, now);
     for id in leases(&tx).ids() {
+        if leases(&tx).get(id).is_some_and(|lease| waits(lease.session)) {
+            with_leases(&mut tx, |leases| leases.heard(id, now.monotonic_ms().saturating_add(later_ms)));
+        }
         renew(&mut tx, id, later_ms);
     }
     leases(&tx).sessions()
@@ -49,9 +70,13 @@ fn renew(tx: &mut Tx<'_>, id: u64, later_ms: i64) {
 pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
     let mut tx = keyspace.tx(0, now);
     for id in leases(&tx).of(session) {
-        let Some(lease) = leases(&tx).get(id).cloned() else { continue };
-        with_leases(&mut tx, |leases| leases.end(id));
-        tx.select(lease.db);
-        (lease.kind.give_back)(&mut tx, id, &lease);
+        give_back_one(&mut tx, id);
     }
+}
+
+fn give_back_one(tx: &mut Tx<'_>, id: u64) {
+    let Some(lease) = leases(tx).get(id).cloned() else { return };
+    with_leases(tx, |leases| leases.end(id));
+    tx.select(lease.db);
+    (lease.kind.give_back)(tx, id, &lease);
 }

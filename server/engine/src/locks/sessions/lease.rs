@@ -1,7 +1,7 @@
 //! One lease of a connection.
 
 use crate::keyspace::Tx;
-use crate::spec::CommandError;
+use crate::spec::{Args, CommandError, errors};
 
 /// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
 const LEAST_MS: i64 = 100;
@@ -11,6 +11,16 @@ const TOO_SHORT: CommandError = CommandError::text("ERR the lease of a session i
 /// Checks the lease of a session, in milliseconds.
 pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
     if ms < LEAST_MS { Err(TOO_SHORT) } else { Ok(ms) }
+}
+
+const PING_TOO_SHORT: CommandError =
+    CommandError::text("ERR the PING interval of a session is at least 100 milliseconds");
+
+/// How long a client may say nothing, `PING milliseconds`, argument `at`.
+pub(in crate::locks) fn ping_ms(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+    args.get(at).ok_or(errors::SYNTAX)?;
+    let ms = args.int(at)?;
+    if ms < LEAST_MS { Err(PING_TOO_SHORT) } else { Ok(ms) }
 }
 
 /// What is leased, and how: one constant for each family of commands.
@@ -34,6 +44,8 @@ pub(in crate::locks) struct SessionLease {
     pub(in crate::locks) holder: Box<[u8]>,
     /// How long it lasts after each renewal.
     pub(in crate::locks) lease_ms: i64,
+    /// How long the client may say nothing before all is given back as if its connection had ended.
+    pub(in crate::locks) ping_ms: Option<i64>,
     pub(in crate::locks) kind: &'static LeaseKind,
 }
 

@@ -15,16 +15,24 @@ pub(in crate::locks) struct SessionLeases {
     changed: Vec<u64>,
 }
 
-/// A lease, and when it was renewed, on the monotonic clock.
+/// A lease, when it was renewed, and when its client is known to have said something, on the monotonic clock.
 #[derive(Debug)]
 struct Timed {
     renewed_at_ms: i64,
+    heard_at_ms: i64,
     lease: SessionLease,
 }
 
 impl Timed {
+    /// When it is to be renewed, or its client to have said something.
     fn due_ms(&self) -> i64 {
-        self.renewed_at_ms.saturating_add(self.lease.renewal_ms())
+        let renewal_ms = self.renewed_at_ms.saturating_add(self.lease.renewal_ms());
+        self.silent_at_ms().map_or(renewal_ms, |silent_ms| silent_ms.min(renewal_ms))
+    }
+
+    /// When its client has been silent for too long.
+    fn silent_at_ms(&self) -> Option<i64> {
+        self.lease.ping_ms.map(|ping_ms| self.heard_at_ms.saturating_add(ping_ms))
     }
 }
 
@@ -34,7 +42,7 @@ impl SessionLeases {
         self.end(id);
         let session = lease.session;
         self.name_bytes += name_bytes(&lease);
-        let timed = Timed { renewed_at_ms: now_ms, lease };
+        let timed = Timed { renewed_at_ms: now_ms, heard_at_ms: now_ms, lease };
         let of_session = self.by_session.entry(session).or_default();
         of_session.insert((timed.due_ms(), id));
         if of_session.first().is_some_and(|(_, first)| *first == id) {
@@ -69,11 +77,25 @@ impl SessionLeases {
 
     /// A lease has been renewed. O(log n).
     pub(super) fn renewed(&mut self, id: u64, now_ms: i64) {
+        self.change(id, |timed| timed.renewed_at_ms = now_ms);
+    }
+
+    /// The client of a lease has said something. O(log n).
+    pub(super) fn heard(&mut self, id: u64, at_ms: i64) {
+        self.change(id, |timed| timed.heard_at_ms = at_ms);
+    }
+
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut Timed)) {
         let Some(timed) = self.leases.get_mut(&id) else { return };
         let Some(of_session) = self.by_session.get_mut(&timed.lease.session) else { return };
         of_session.remove(&(timed.due_ms(), id));
-        timed.renewed_at_ms = now_ms;
+        change(timed);
         of_session.insert((timed.due_ms(), id));
+    }
+
+    /// When the client of a lease has been silent for too long, as far as it is known; `None`: it may say nothing.
+    pub(super) fn silent_at_ms(&self, id: u64) -> Option<i64> {
+        self.leases.get(&id)?.silent_at_ms()
     }
 
     #[inline]

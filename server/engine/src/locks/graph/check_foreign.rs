@@ -1,0 +1,28 @@
+//! The check of a request that is about to wait, with those who wait as Redisson does.
+
+use super::super::channel_waiters::listened_channels;
+use super::edges;
+use super::foreign::ForeignWaits;
+use super::inferred::Inferred;
+use super::search::{Waiting, check_waiting};
+use crate::keyspace::Tx;
+use crate::pubsub::PubSub;
+use crate::spec::CommandError;
+
+/// Checks that a request that is about to wait closes no cycle in which owners of Redisson's wait; of those that are
+/// only inferred, if `inferred`, as the history has it.
+///
+/// The error names the cycle.
+pub(crate) fn check_foreign(
+    tx: &mut Tx<'_>,
+    pubsub: &PubSub,
+    waiting: Waiting<'_>,
+    inferred: bool,
+) -> Result<(), CommandError> {
+    if listened_channels(pubsub).next().is_none() {
+        return Ok(());
+    }
+    let known = edges::history_of(tx).filter(|_| inferred).map(Inferred::of);
+    let foreign = ForeignWaits::of_all(tx, pubsub, known.as_ref());
+    if foreign.len() == 0 { Ok(()) } else { check_waiting(tx, waiting, &foreign) }
+}
