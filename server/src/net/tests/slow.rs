@@ -59,12 +59,13 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
     let seen = outlived.clone();
     // The engine is held, so it is left.
     shared.defer(Job::of(slot, move |engine| {
-        engine.execute(slot, &[b"EVAL", b"while true do end", b"0"]);
+        let _stopped = engine.execute(slot, &[b"EVAL", b"while true do end", b"0"]);
         seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
     }));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while shared.script.running().is_none() {}
+            shared.script.arm();
             shared.defer(Job::of(slot, move |engine| engine.disconnect(slot)));
             let passed = Arc::new(AtomicUsize::new(0));
             let passes = passed.clone();
