@@ -4,7 +4,7 @@
 //! in the port file, and the resident memory when nobody has asked anything for a while.
 
 use lockwheel_bench::servers::memory::resident;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -36,9 +36,9 @@ fn main() -> Result<(), String> {
         [program, starts] => (program, starts.parse().map_err(|error| format!("{starts}: {error}"))?),
         _ => return Err("topologies PROGRAM [STARTS]".to_owned()),
     };
-    println!(
-        "| shape | servers | ready, ms: median [shortest–longest] | MiB resident when idle |\n|---|---|---|---|"
-    );
+    print(
+        "| shape | servers | ready, ms: median [shortest–longest] | MiB resident when idle |\n|---|---|---|---|",
+    )?;
     for (shape, servers) in SHAPES {
         let mut figures = (0..starts.max(1)).map(|_| start(program, shape)).collect::<Result<Vec<_>, _>>()?;
         figures.sort_by_key(|(ready, _)| *ready);
@@ -48,9 +48,15 @@ fn main() -> Result<(), String> {
         idle.sort_unstable();
         let idle = idle.get(idle.len() / 2).map_or("?".to_owned(), |bytes| mebibytes(*bytes));
         let name = if shape.is_empty() { "a server by itself" } else { shape };
-        println!("| {name} | {servers} | {:.1} [{:.1}–{:.1}] | {idle} |", ms(middle), ms(0), ms(last));
+        let [middle, least, most] = [middle, 0, last].map(ms);
+        print(&format!("| {name} | {servers} | {middle:.1} [{least:.1}–{most:.1}] | {idle} |"))?;
     }
     Ok(())
+}
+
+/// Writes a line of the table.
+fn print(line: &str) -> Result<(), String> {
+    writeln!(std::io::stdout(), "{line}").map_err(|error| error.to_string())
 }
 
 fn mebibytes(bytes: u64) -> String {

@@ -35,7 +35,7 @@ impl Host for NetHost {
         self.stopwatch.ns()
     }
 
-    fn script_begins(&self, engine: &Engine) {
+    fn rules_changed(&self, engine: &Engine) {
         if let Some(shared) = self.shared.upgrade() {
             shared.follow(engine);
         }

@@ -172,7 +172,7 @@ impl Shared {
         self.engine.lock()
     }
 
-    /// Whether every client may do everything without logging in, as the engine was left or a script has begun.
+    /// Whether every client may do everything without logging in, as the engine was left, or its users have changed.
     pub(super) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }
@@ -355,8 +355,8 @@ impl Shared {
         self.follow(engine);
     }
 
-    /// Follows what others decide by without the engine: at the end of each batch, and at the beginning of each script,
-    /// which may be slow.
+    /// Follows what others decide by without the engine: at the end of each batch, and when parameters or users change
+    /// in one, whose next request may run a slow script.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
         self.client_limit.set(engine.config.maxclients);

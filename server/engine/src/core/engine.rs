@@ -281,9 +281,9 @@ pub trait Host: Send + Sync {
     /// It may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 
-    /// Called before each script or function runs: what the host decides by without the engine, while that is slow, is
-    /// as the requests before it have left it.
-    fn script_begins(&self, engine: &Engine) {
+    /// Parameters or users have changed. What the host decides by without the engine follows at once: a later request
+    /// of the same batch may run a slow script.
+    fn rules_changed(&self, engine: &Engine) {
         let _decides_nothing = engine;
     }
 

@@ -54,6 +54,7 @@ impl Engine {
             self.maxmemory_changed();
         }
         self.cluster_parameters_changed(&before.cluster);
+        self.rules_changed();
     }
 
     /// A client was turned away, because there are too many.

@@ -88,6 +88,7 @@ impl Engine {
             }
         }
         self.users = users;
+        self.rules_changed();
     }
 
     /// The parameters of the start are in force again.

@@ -118,23 +118,17 @@ impl Engine {
     /// Adds a user, or changes the one of the same name. Who listens to what that user may not hear any more is
     /// disconnected; the caller after its reply.
     pub(crate) fn put_user(&mut self, user: User, caller: Slot) {
-        let known = self.users.find(&user.name);
-        if let Some(id) = known {
+        if let Some(id) = self.users.find(&user.name) {
             self.cut_listeners(id, &user, caller);
         }
         self.users.put(user);
-        if let Some(id) = known {
-            self.tell_connections(id);
-        }
+        self.rules_changed();
     }
 
-    /// The connections of a user's clients learn what they may do now, for as long as a script is slow.
-    fn tell_connections(&mut self, id: UserId) {
-        let slots: Vec<Slot> = self.sessions.slots().collect();
-        for slot in slots {
-            if self.sessions.get(slot).login.acts_as(id) {
-                self.wake(slot);
-            }
+    /// The host follows what has changed.
+    pub(super) fn rules_changed(&self) {
+        if let Some(host) = &self.environment.host {
+            host.rules_changed(self);
         }
     }
 
@@ -152,6 +146,7 @@ impl Engine {
     pub(crate) fn remove_user(&mut self, id: UserId, caller: Slot) {
         self.cut_sessions(caller, |session| session.login == Login::As(id));
         self.users.remove(id);
+        self.rules_changed();
     }
 
     /// Has these users instead of all others. The clients of all users but the default one are disconnected, the caller
@@ -159,7 +154,7 @@ impl Engine {
     pub(crate) fn replace_users(&mut self, users: Users, caller: Slot) {
         self.cut_sessions(caller, |session| matches!(session.login, Login::As(id) if id != UserId::DEFAULT));
         self.users = users;
-        self.tell_connections(UserId::DEFAULT);
+        self.rules_changed();
     }
 
     /// Disconnects those clients for which `ends` holds; they have no user any more.

@@ -95,9 +95,6 @@ pub(super) fn run(
     };
     let failed = with_runtime(engine, |engine, runtime| {
         engine.scripts.caller = Some(call.slot);
-        if let Some(host) = &engine.environment.host {
-            host.script_begins(engine);
-        }
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
         let began_ns = engine.time.reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);

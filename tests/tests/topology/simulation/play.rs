@@ -228,10 +228,6 @@ impl Play {
     }
 
     fn fail_over(&mut self) {
-        if matches!(self.shape, Shape::Replicas(_)) && !self.killed.is_empty() {
-            // Who is killed meanwhile comes back to the master that it had, and nobody tells it of another.
-            return;
-        }
         let node = self.rng.below(self.shape.holders());
         match (self.shape, self.rng.below(3)) {
             (Shape::Cluster(..), 0) => _ = self.ask(node, "CLUSTER FAILOVER"),

@@ -117,8 +117,12 @@ impl Engine {
         }
     }
 
-    /// Where the master is that it follows.
+    /// Where the master is that it follows; when it was killed, the one that it follows when it comes back.
     pub(crate) fn followed(&self) -> Option<(&str, u16)> {
+        if self.was_killed() {
+            let [host, port] = &self.config.replication.master[..] else { return None };
+            return Some((host, port.parse().ok()?));
+        }
         self.following.as_ref().map(|following| (following.host.as_str(), following.port))
     }
 
