@@ -255,7 +255,7 @@ impl Database {
         clock: AccessClock,
     ) -> u32 {
         if self.tables.is_empty() {
-            self.tables.resize_with(TABLES, HashTable::new);
+            self.begin_tables();
         }
         let entry = Entry::new(key, value, clock);
         self.outside += entry.key_bytes() + entry.value.heap_bytes();
@@ -403,8 +403,16 @@ impl Database {
         gone
     }
 
-    /// Takes all keys out. O(1).
+    /// Takes all keys out. The place for tables stays, when there was one: keys come again. O(1).
     pub(super) fn take(&mut self) -> Database {
-        std::mem::take(self)
+        let taken = std::mem::take(self);
+        if !taken.tables.is_empty() {
+            self.begin_tables();
+        }
+        taken
+    }
+
+    fn begin_tables(&mut self) {
+        self.tables.resize_with(TABLES, HashTable::new);
     }
 }

@@ -89,7 +89,13 @@ fn a_panic_in_work_that_was_left_ends_neither_the_script_nor_a_loop() {
         panic_at(&server, Point::Deferred, 4);
         drop(others);
         (0..8).for_each(|_| drop(Client::connect(&server)));
-        assert_eq!(other.ask("SCRIPT KILL"), "+OK");
+        // It is work that is left, too: each mistake costs one who asks for it.
+        let kills = || {
+            let mut client = Client::connect(&server);
+            client.try_send("SCRIPT KILL");
+            client.line() == "+OK"
+        };
+        assert!((0..5).any(|_| kills()), "{threads} threads");
         let end = runner.line();
         assert!(end.contains("Script killed by user"), "{threads} threads: {end}");
         mend(&server);
