@@ -390,6 +390,7 @@ impl EventLoop {
     }
 
     fn add(&self, mut connection: Connection, turn: &mut Turn<'_>) {
+        self.shared.hooks.reach(Point::Connected);
         let key = self.connections.borrow_mut().reserve();
         connection.key = key;
         let socket = Arc::get_mut(&mut connection.socket).expect("nobody else has a new connection's socket");
@@ -403,6 +404,8 @@ impl EventLoop {
         self.shared.clients.insert(connection.id, Client { address, socket });
         let next = if connection.is_closing() { Next::Write } else { Next::Wait };
         self.put_back(key, Box::new(connection), next);
+        // What has changed since it got its session could tell nobody.
+        self.changed.borrow_mut().push(key);
     }
 
     /// Lets connections take pushed output, with the lock held once for all of them.

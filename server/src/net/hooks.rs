@@ -13,6 +13,8 @@ pub(super) enum Point {
     Disconnect,
     /// A connection is about to refresh its session's status.
     Refresh,
+    /// A new connection has its session, and nobody can find it yet.
+    Connected,
     /// A message of the loop is about to be handled.
     LoopMessage,
     /// A connection is about to be read.

@@ -2,6 +2,7 @@
 
 mod client;
 mod gone;
+mod new;
 mod panics;
 mod slow;
 

@@ -1,0 +1,28 @@
+//! What happens to a client that has just come.
+
+use super::*;
+use lockwheel_engine::clients::Peer;
+
+#[test]
+fn what_changes_for_a_client_before_it_can_be_found_reaches_it_all_the_same() {
+    for threads in [1, 2, 4] {
+        let server = server(threads);
+        let mut first = Client::connect(&server);
+        assert_eq!(first.ask("FAULT.EXEMPT"), "+OK");
+        assert_eq!(first.ask("FAULT.PARTITION ALL"), ":0");
+        let loops = shared(&server).clone();
+        let heals = AtomicUsize::new(1);
+        shared(&server).hooks.set(move |point| {
+            if point == Point::Connected && heals.swap(0, Ordering::SeqCst) == 1 {
+                loops.with_engine(|engine| {
+                    let slot = engine.connect_as(1_000_001, Peer::default());
+                    let _done = engine.execute(slot, &[b"FAULT.HEAL"]);
+                    engine.disconnect(slot);
+                });
+            }
+        });
+        let mut new = Client::connect(&server);
+        assert_eq!(new.ask("PING"), "+PONG", "{threads} threads");
+        mend(&server);
+    }
+}
