@@ -60,7 +60,7 @@ pub(super) struct Removed {
 /// The keys of one database.
 #[derive(Debug, Default)]
 pub(super) struct Database {
-    /// Empty until the first key.
+    /// Empty until the first key; from then on there is a place for each.
     tables: Vec<HashTable<u32>>,
     entries: Entries,
     /// Beside the entries that have one.
@@ -390,7 +390,7 @@ impl Database {
         self.len -= 1;
         // Rebuilding the tables costs more than a command: one key that comes and goes must not trigger it.
         if self.len == 0 && self.peak > TABLES {
-            *self = Database::default();
+            drop(self.take());
             return gone;
         }
         let table = &mut self.tables[table_of(hash)];
@@ -403,7 +403,7 @@ impl Database {
         gone
     }
 
-    /// Takes all keys out. The place for tables stays, when there was one: keys come again. O(1).
+    /// Takes all keys out. O(1).
     pub(super) fn take(&mut self) -> Database {
         let taken = std::mem::take(self);
         if !taken.tables.is_empty() {
