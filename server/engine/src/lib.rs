@@ -12,6 +12,7 @@ pub mod config;
 pub mod core;
 mod families;
 pub mod faults;
+mod finally;
 pub mod keyspace;
 mod latency;
 pub mod locks;

@@ -41,6 +41,7 @@ const HOUSES: &[House] = &[
         sources: ENGINE,
         rooms: &[
             ("memory", These(&[])),
+            ("finally", These(&[])),
             ("pages", These(&["memory"])),
             ("time", These(&["pages"])),
             ("values", These(&["memory"])),
@@ -51,7 +52,7 @@ const HOUSES: &[House] = &[
             ("commands", These(&["time", "values", "rdb", "keyspace", "spec"])),
             ("pubsub", These(&["memory", "keyspace"])),
             ("tracking", These(&["memory", "keyspace"])),
-            ("locks", These(&["memory", "time", "values", "keyspace", "spec", "pubsub"])),
+            ("locks", These(&["memory", "finally", "time", "values", "keyspace", "spec", "pubsub"])),
             ("sentinel", These(&["keyspace"])),
             ("config", These(&["time", "values", "keyspace", "spec", "acl", "sentinel"])),
             ("timers", These(&["time", "keyspace"])),

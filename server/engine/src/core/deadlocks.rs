@@ -40,8 +40,13 @@ impl Engine {
         let Retry::OnKeys(on) = &served.retry else { return };
         let Some(label) = on.label.filter(|_| is_for_lock(on)) else { return };
         let argv = served.request.argv();
-        let (owner, given) = (argv[label], keys(on, &argv));
-        for id in self.waits_of(served.db, owner) {
+        let owner = argv[label];
+        let waits = self.waits_of(served.db, owner);
+        if waits.is_empty() {
+            return;
+        }
+        let given = keys(on, &argv);
+        for id in waits {
             if let Err(error) = self.check_wait(id, owner, &given) {
                 self.cancel_wait_as(id, &error, HistoryCause::Error);
             }

@@ -6,11 +6,11 @@ use super::faults::NodeFault;
 use super::shared_clock::ClockRequest;
 use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 use crate::clients::Closing;
+use crate::finally::finally;
 use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::Reply;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The commands that read the history of locks of all servers.
 const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
@@ -22,9 +22,9 @@ impl Engine {
             return act(self);
         }
         let was_muted = locks::mute_history(&mut self.keyspace, true);
-        let done = catch_unwind(AssertUnwindSafe(|| act(self)));
-        locks::mute_history(&mut self.keyspace, was_muted);
-        done.unwrap_or_else(|panic| resume_unwind(panic))
+        finally(self, act, |engine| {
+            locks::mute_history(&mut engine.keyspace, was_muted);
+        })
     }
 
     /// Whether it is one of several servers of its process.
@@ -155,6 +155,7 @@ mod tests {
     use crate::config::Config;
     use crate::locks::{HistoryReader, StampSource};
     use crate::time::Now;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     /// One of two servers, with a history that has one lock taken.
     fn member() -> Engine {

@@ -2,9 +2,9 @@
 
 use super::history::{Event, Filter, Happening, History, Request, Ring, merge};
 use super::ledger::{LockLedger, ReleaseCause};
+use crate::finally::finally;
 use crate::keyspace::Keyspace;
 use crate::time::Now;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
     keyspace.subscriber_itself::<LockLedger>()?.history_mut()
@@ -53,9 +53,7 @@ pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Key
         }
     };
     declare(keyspace, Some(ReleaseCause::FailedOver));
-    let result = catch_unwind(AssertUnwindSafe(|| act(keyspace)));
-    declare(keyspace, None);
-    result.unwrap_or_else(|panic| resume_unwind(panic))
+    finally(keyspace, act, |keyspace| declare(keyspace, None))
 }
 
 /// What happens from now on is not recorded, or again: another server has done it, and records it. What it was before.
@@ -81,9 +79,9 @@ impl MergedHistory {
     /// Runs `act` while this is the history of a keyspace, whether its own is on or off.
     pub(crate) fn instead<T>(self, keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
         let own = exchange(keyspace, Some(self.0));
-        let result = catch_unwind(AssertUnwindSafe(|| act(keyspace)));
-        exchange(keyspace, own);
-        result.unwrap_or_else(|panic| resume_unwind(panic))
+        finally(keyspace, act, |keyspace| {
+            exchange(keyspace, own);
+        })
     }
 }
 
