@@ -107,8 +107,10 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
             break;
         }
         let began_ns = this.stopwatch.ns();
+        // Before anything that may run a slow script: a socket says only once that it is ready.
+        this.collect(&events);
         contained("what had to wait", || this.retry_engine());
-        this.turn(&events, EngineAccess::Lock);
+        this.turn(EngineAccess::Lock);
         this.shared.traffic[index].has_turned(this.stopwatch.ns() - began_ns);
     }
     current_loop::set(None);
@@ -120,7 +122,8 @@ impl CurrentLoop for EventLoop {
     fn serve_while_slow(&self, engine: &mut Engine) {
         let mut events = Events::with_capacity(EVENTS);
         if self.wait(&mut events, Some(Duration::ZERO)) {
-            self.turn(&events, EngineAccess::Lent(engine));
+            self.collect(&events);
+            self.turn(EngineAccess::Lent(engine));
         }
     }
 }
@@ -168,7 +171,7 @@ impl EventLoop {
         }
     }
 
-    fn turn(&self, events: &Events, access: EngineAccess<'_>) {
+    fn turn(&self, access: EngineAccess<'_>) {
         let turn = &mut Turn {
             shared: &self.shared,
             index: self.index,
@@ -176,7 +179,6 @@ impl EventLoop {
             changed: &self.changed,
             awaits_engine: &self.awaits_engine,
         };
-        self.collect(events);
         self.perform_all(turn);
         if !self.awaits_engine.get() {
             contained("changed sessions", || self.refresh_changed(turn));
@@ -237,6 +239,7 @@ impl EventLoop {
                 });
             }
             Task::Read { key } => self.with(key, turn, |connection, _, buffer| connection.read(buffer)),
+            Task::Run { key } if self.shared.lets_requests_go_on() && self.lets_go_before(key, turn) => {}
             Task::Run { key } => self.with(key, turn, |connection, turn, _| {
                 self.shared.hooks.reach(Point::Run);
                 connection.run(turn)
@@ -244,6 +247,21 @@ impl EventLoop {
             Task::Prefetch => self.prefetch(turn),
             Task::Message(message) => self.handle_message(message, turn),
         }
+    }
+
+    /// Lets requests that were paused go before those of a connection, while it is in its place: one of them may be a
+    /// script without an end, beside which it is answered `BUSY`. False when that is not possible now.
+    #[cold]
+    fn lets_go_before(&self, key: usize, turn: &Turn<'_>) -> bool {
+        if turn.is_lent() {
+            return false;
+        }
+        self.tasks.borrow_mut().push_front(Task::Run { key });
+        let went = self.shared.run_unless_busy(self.index, |_: &mut Engine| ()).is_ok();
+        if !went {
+            self.tasks.borrow_mut().pop_front();
+        }
+        went
     }
 
     /// Fetches the keys of small batches, those of all connections together.

@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     is_open: AtomicBool,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
+    /// Clients that were paused go on with the next batch that is no client's own.
+    lets_requests_go_on: AtomicBool,
     /// The loop that locked the engine last: a running script runs there.
     holder: AtomicUsize,
     pub(super) batches: Batches,
@@ -123,6 +125,7 @@ impl Shared {
             client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),
             is_open: AtomicBool::new(engine.is_open()),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
+            lets_requests_go_on: AtomicBool::new(false),
             holder: AtomicUsize::new(0),
             refused: Refused::new(&engine.commands),
             put_off: Mutex::default(),
@@ -198,18 +201,32 @@ impl Shared {
         self.run(None, self.lock().lock(), work)
     }
 
-    /// Begins a batch: what is due fires, and deferred work is done before what came later.
+    /// Begins a batch of a client: what is due fires, and deferred work is done before what came later.
     pub(super) fn begin(&self, engine: &mut Engine) {
+        self.begin_with(engine, Self::read_time);
+    }
+
+    fn begin_with(&self, engine: &mut Engine, read_time: impl FnOnce(&Self, &mut Engine)) {
         self.batches.begin();
-        self.read_time(engine);
+        read_time(self, engine);
         // Loops that wait for the engine are woken at the end of the batch.
         if self.engine.is_asked() {
             self.run_jobs(engine);
         }
     }
 
-    /// Brings the engine to the present instant.
+    /// Brings the engine to the present instant, within the batch of a client. Nobody else's request begins there: while
+    /// it runs, and it may be an endless script, this client would be answered nothing.
     pub(super) fn read_time(&self, engine: &mut Engine) {
+        if engine.parks_requests() {
+            contained("what was due", || engine.go_on_at(self.clock.now()));
+        } else {
+            self.fire(engine);
+        }
+    }
+
+    /// Brings the engine to the present instant: what is due fires.
+    fn fire(&self, engine: &mut Engine) {
         contained("what was due", || {
             self.hooks.reach(Point::Begin);
             engine.begin(self.clock.now());
@@ -249,7 +266,7 @@ impl Shared {
         mut engine: MutexGuard<'_, Engine>,
         work: impl FnOnce(&mut Engine) -> T,
     ) -> T {
-        self.begin(&mut engine);
+        self.begin_with(&mut engine, Self::fire);
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut notices = Notices::default();
         self.unlock(engine, &mut notices);
@@ -364,6 +381,13 @@ impl Shared {
         self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
         self.is_open.store(engine.is_open(), Ordering::Relaxed);
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
+        self.lets_requests_go_on.store(engine.lets_requests_go_on(), Ordering::Relaxed);
+    }
+
+    /// Whether requests of clients that are no longer paused are to run before those that have come since.
+    #[inline]
+    pub(super) fn lets_requests_go_on(&self) -> bool {
+        self.lets_requests_go_on.load(Ordering::Relaxed)
     }
 
     /// Does deferred work, and wakes the loops that wait for the engine.

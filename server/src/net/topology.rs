@@ -108,7 +108,11 @@ impl Topology {
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut engines: Vec<&mut Engine> = held.iter_mut().map(|engine| &mut **engine).collect();
             let now = nodes[0].clock.now();
-            engines.iter_mut().for_each(|engine| engine.begin(now));
+            engines.iter_mut().for_each(|engine| match engine.parks_requests() {
+                // They go on in a batch of their own server.
+                true => engine.go_on_at(now),
+                false => engine.begin(now),
+            });
             for (node, pending) in self.pending.iter().enumerate() {
                 std::mem::take(&mut *pending.lock()).into_iter().for_each(|id| network.post(node, id));
             }

@@ -60,7 +60,6 @@ impl Engine {
     /// A client was turned away, because there are too many.
     pub fn reject_connection(&mut self) {
         self.observers.stats.rejected_connections += 1;
-        self.observers.stats.answered_error(b"ERR max number of clients reached");
     }
 
     /// A client is disconnected, because it has sent more than it may have pending.
@@ -107,6 +106,19 @@ impl Engine {
         if self.limits.evicts() {
             self.evict_piece();
         }
+    }
+
+    /// Whether requests are parked that go on by themselves when their time has come: no client's own batch should begin
+    /// with one of them, which may be a script without an end.
+    #[inline]
+    pub fn parks_requests(&self) -> bool {
+        !self.pausing.parked.is_empty() || self.holds_something()
+    }
+
+    /// Whether some of them can go on now.
+    #[inline]
+    pub fn lets_requests_go_on(&self) -> bool {
+        self.pausing.is_over && !self.pausing.parked.is_empty()
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.

@@ -184,3 +184,83 @@ fn a_refusal_that_the_scripts_own_thread_did_not_see_is_told_by_the_next_batch()
     let told = lines.iter().find(|line| line.starts_with("cmdstat_get:"));
     assert!(told.is_some_and(|line| line.contains("rejected_calls=3")), "{lines:?}");
 }
+
+/// A paused client's endless script begins: others are told of it, whoever comes first and however the pause ends.
+#[test]
+fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
+    for threads in [1, 2, 4] {
+        let server = server(threads);
+        let (mut paused, mut other) = (Client::connect(&server), Client::connect(&server));
+        assert_eq!(other.ask("CONFIG SET busy-reply-threshold 1"), "+OK");
+        for (pause, ends) in [("CLIENT PAUSE 100000", true), ("CLIENT PAUSE 30", false)] {
+            assert_eq!(other.ask(pause), "+OK");
+            paused.send("EVAL 'while true do end' 0");
+            let loops = shared(&server).clone();
+            while ends && !loops.with_engine(|engine| engine.parks_requests()) {}
+            // The pause ends between the reading of a request and its running.
+            let ended = AtomicUsize::new(usize::from(ends));
+            loops.clone().hooks.set(move |point| {
+                if point == Point::Read && ended.swap(0, Ordering::SeqCst) == 1 {
+                    let mut engine = loops.lock().lock();
+                    let slot = engine.connect_as(1_000_001, Peer::default());
+                    let _done = engine.execute(slot, &[b"CLIENT", b"UNPAUSE"]);
+                    engine.disconnect(slot);
+                    loops.follow(&engine);
+                }
+            });
+            other.until_busy();
+            assert_eq!(other.ask("SCRIPT KILL"), "+OK", "{threads} threads, {pause}");
+            assert!(paused.line().contains("Script killed"));
+            mend(&server);
+        }
+    }
+}
+
+/// The same of a request that a fault delays.
+#[test]
+fn who_comes_first_after_a_delay_is_told_that_a_delayed_script_is_slow() {
+    for threads in [1, 2, 4] {
+        let server = server(threads);
+        let (mut delayed, mut other) = (Client::connect(&server), Client::connect(&server));
+        assert_eq!(other.ask("CONFIG SET busy-reply-threshold 1"), "+OK");
+        for n in 0..5 {
+            assert_eq!(other.ask(&format!("FAULT.ADD late:{n} ON eval TIMES 1 DO DELAY 10")), "+OK");
+            delayed.send("EVAL 'while true do end' 0");
+            other.until_busy();
+            assert_eq!(other.ask("SCRIPT KILL"), "+OK", "{threads} threads");
+            assert!(delayed.line().contains("Script killed"));
+        }
+    }
+}
+
+/// A loop learns at once that a request has come and that a delayed script is due.
+#[test]
+fn who_comes_with_a_deadline_is_told_that_its_script_is_slow() {
+    let server = server(1);
+    let (mut delayed, mut first) = (Client::connect(&server), Client::connect(&server));
+    let mut other = Client::connect(&server);
+    assert_eq!([first.ask("CONFIG SET busy-reply-threshold 1"), other.ask("PING")], ["+OK", "+PONG"]);
+    assert_eq!(first.ask("FAULT.ADD late ON eval TIMES 1 DO DELAY 100"), "+OK");
+    delayed.send("EVAL 'while true do end' 0");
+    let loops = shared(&server).clone();
+    while !loops.with_engine(|engine| engine.parks_requests()) {}
+    // The loop stands until the deadline has passed and the other's request has come.
+    let (go_on, stand) = std::sync::mpsc::channel::<()>();
+    let stand = parking_lot::Mutex::new(Some(stand));
+    loops.clone().hooks.set(move |point| {
+        if point == Point::Read
+            && let Some(stand) = stand.lock().take()
+        {
+            let _gone_on = stand.recv();
+        }
+    });
+    first.send("PING");
+    other.send("PING");
+    while loops.clock.now().monotonic_us < loops.timer_at.load(Ordering::Relaxed) {}
+    drop(go_on);
+    if !other.line().starts_with("-BUSY") {
+        other.until_busy();
+    }
+    assert_eq!(other.ask("SCRIPT KILL"), "+OK");
+    assert!(delayed.line().contains("Script killed"));
+}

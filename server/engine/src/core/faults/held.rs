@@ -53,6 +53,12 @@ impl HeldClients {
         }
     }
 
+    /// Whether nothing is held.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_rule.is_empty()
+    }
+
     /// How many a rule holds.
     pub(super) fn count(&self, rule: RuleId) -> usize {
         self.by_rule.get(&rule).map_or(0, BTreeMap::len)

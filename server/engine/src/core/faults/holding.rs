@@ -59,6 +59,12 @@ impl Engine {
         self.faults.held.remove(held.rule, arrival);
     }
 
+    /// Whether anything is held.
+    #[inline]
+    pub(in crate::core) fn holds_something(&self) -> bool {
+        !self.faults.held.is_empty()
+    }
+
     /// How many requests and replies a rule holds.
     pub(crate) fn held_by(&self, rule: RuleId) -> usize {
         self.faults.held.count(rule)
