@@ -2,6 +2,7 @@
 
 use super::accept::{Acceptor, Rebinds};
 use super::current_tls::CurrentTls;
+use super::descriptors;
 use super::listener::{BindError, Endpoints, Listeners};
 use super::tls::TlsContext;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
@@ -39,6 +40,12 @@ impl Acceptors {
 
     /// Follows parameters that were changed: all of them or none. Port 0 means none here.
     pub(super) fn follow(&self, config: &Config, changes: HostChanges) -> Result<(), HostRefusal> {
+        if changes.clients {
+            let most = descriptors::make_room_for(config.maxclients);
+            if most < config.maxclients {
+                return Err(HostRefusal::Clients(most));
+            }
+        }
         let context = changes.tls.then(|| TlsContext::load(&config.tls)).transpose().map_err(|error| {
             tracing::warn!("{error}");
             HostRefusal::Tls

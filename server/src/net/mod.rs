@@ -18,6 +18,7 @@ mod contain;
 mod current_loop;
 mod current_tls;
 mod deferred;
+mod descriptors;
 mod event_loop;
 mod files;
 mod hooks;
@@ -61,6 +62,7 @@ mod write_buffer;
 mod tests;
 
 pub(crate) use acceptors::Acceptors;
+pub(crate) use descriptors::fit_clients;
 pub use listener::BindError;
 pub(crate) use listener::Listeners;
 pub(crate) use os_clock::OsClock;

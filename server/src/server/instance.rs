@@ -200,6 +200,7 @@ impl Server {
         #[cfg(unix)]
         let _socket_file = listeners.take_file();
         let idle_exit = Some(config.idle_exit).filter(|&seconds| seconds > 0).map(Duration::from_secs);
+        config.maxclients = net::fit_clients(config.maxclients)?;
         config.port = listeners.port();
         config.tls.port = listeners.tls_port();
         let shown_port = config.shown_port();

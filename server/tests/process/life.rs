@@ -143,3 +143,54 @@ fn jedis_own_configuration_starts() {
     assert_eq!(client.ask("AUTH foobared"), "+OK");
     assert_eq!(client.ask("PING"), "+PONG");
 }
+
+/// A server that may open as many files as `ulimit` with these arguments says.
+#[cfg(unix)]
+fn with_files(limit: &str) -> (Process, String) {
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("ulimit {limit}; exec \"$0\" --port 0"), env!("CARGO_BIN_EXE_lockwheel")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut out = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
+    let mut said = String::new();
+    while !said.contains("port=") {
+        assert!(out.read_line(&mut said).expect("standard output is text") > 0, "not ready: {said}");
+    }
+    let port = said.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok()).expect("a port");
+    (Process { child, ready: said.clone(), port }, said)
+}
+
+#[cfg(unix)]
+#[test]
+fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
+    // The first limit may be raised up to the second.
+    let (soft, _) = with_files("-Sn 100; ulimit -Hn 500");
+    assert!(["468", "10000"].contains(&&*soft.client().parameter("maxclients")));
+
+    // Who may raise the second has enough all the same.
+    let raised =
+        Command::new("sh").args(["-c", "ulimit -n 100; ulimit -n 20000"]).stderr(Stdio::null()).status();
+    if raised.expect("there is a shell").success() {
+        return;
+    }
+    let (server, said) = with_files("-n 100");
+    assert!(said.contains("maxclients is 68 and not 10000"), "{said}");
+    let mut clients: Vec<_> = (0..68).map(|_| server.client()).collect();
+    assert!(clients.iter_mut().all(|client| client.ask("PING") == "+PONG"));
+    assert_eq!(server.client().read(), "-ERR max number of clients reached");
+    let told = "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able \
+                to handle the specified number of clients, try with 68";
+    assert_eq!(clients[0].ask("CONFIG SET maxclients 5000"), told);
+    assert_eq!(clients[0].parameter("maxclients"), "68");
+    assert_eq!(clients[0].ask("CONFIG SET maxclients 50"), "+OK");
+    assert_eq!(clients[0].ask("CONFIG SET maxclients 68"), "+OK");
+
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 32; exec \"$0\" --port 0 --threads 1", env!("CARGO_BIN_EXE_lockwheel")])
+        .output()
+        .expect("there is a shell");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("the limit of open files ('ulimit -n') leaves none for clients"), "{told}");
+}

@@ -5,6 +5,7 @@ use super::parameter::{Change, Context, HostPart, Parameter, Reason, Value};
 use super::table::PARAMETERS;
 use crate::keyspace::glob;
 use crate::spec::quotable;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why CONFIG SET changed nothing: its reply, without the leading `-`.
@@ -41,6 +42,8 @@ impl std::error::Error for SetError {}
 /// What CONFIG SET changes around the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostChanges {
+    /// The most clients that there may be.
+    pub clients: bool,
     /// How connections over TLS are made: files are read anew.
     pub tls: bool,
 }
@@ -52,19 +55,27 @@ pub enum HostRefusal {
     Listening,
     /// No connection over TLS can be made like this.
     Tls,
+    /// The system has descriptors for so many clients only.
+    Clients(usize),
 }
 
 impl HostRefusal {
     /// What CONFIG SET answers when it concerns this part; none when it does not.
-    fn answer(self, part: HostPart) -> Option<&'static str> {
+    fn answer(self, part: HostPart) -> Option<Cow<'static, str>> {
         match (self, part) {
-            (HostRefusal::Listening, HostPart::Addresses) => Some("Failed to bind to specified addresses."),
+            (HostRefusal::Listening, HostPart::Addresses) => Some("Failed to bind to specified addresses.".into()),
             (HostRefusal::Listening, HostPart::Port | HostPart::TlsPort) => {
-                Some("Unable to listen on this port. Check server logs.")
+                Some("Unable to listen on this port. Check server logs.".into())
             }
             (HostRefusal::Tls, HostPart::Tls | HostPart::TlsPort) => {
-                Some("Unable to update TLS configuration. Check server logs.")
+                Some("Unable to update TLS configuration. Check server logs.".into())
             }
+            (HostRefusal::Clients(most), HostPart::Clients) => Some(
+                format!(
+                    "The operating system is not able to handle the specified number of clients, try with {most}"
+                )
+                .into(),
+            ),
             _ => None,
         }
     }
@@ -142,12 +153,15 @@ impl Config {
         let has_tls = changed.tls.port.is_some();
         parts.retain(|(_, part)| has_tls || *part != HostPart::Tls);
         let tls = has_tls && parts.iter().any(|(_, part)| matches!(part, HostPart::Tls | HostPart::TlsPort));
+        let clients = changed.maxclients > self.maxclients;
         if !parts.is_empty()
-            && let Err(refusal) = follow(&changed, HostChanges { tls })
+            && let Err(refusal) = follow(&changed, HostChanges { clients, tls })
         {
             let answers = |(name, part): &(&'static str, HostPart)| Some((*name, refusal.answer(*part)?));
-            let (name, answer) = parts.iter().find_map(answers).unwrap_or(("", ""));
-            return Err(SetError::because(name.as_bytes(), answer));
+            // What concerns none of them stands in nobody's way.
+            if let Some((name, answer)) = parts.iter().find_map(answers) {
+                return Err(SetError::because(name.as_bytes(), &answer));
+            }
         }
         *self = changed;
         Ok(())

@@ -119,6 +119,8 @@ pub enum HostPart {
     Port,
     /// The port that is listened on for connections over TLS.
     TlsPort,
+    /// How many clients there may be.
+    Clients,
     /// How connections over TLS are made. A value given again counts as another: files are read anew.
     Tls,
 }

@@ -187,7 +187,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     size("lua-memory-limit", 1 << 20, LONG, "2147483648").fixed().field(field!(lua_memory_limit)),
     text("masterauth", "").secret().field(field!(replication.masterauth)),
     text("masteruser", "").secret().field(field!(replication.masteruser)),
-    integer("maxclients", 1, UINT, "10000").field(field!(maxclients)),
+    integer("maxclients", 1, UINT, "10000").host(HostPart::Clients).field(field!(maxclients)),
     size("maxmemory", 0, u64::MAX, "0").field(field!(maxmemory)),
     Parameter::new("maxmemory-clients", Kind::SizeOrPercent, "0").field(field!(maxmemory_clients)),
     integer("maxmemory-eviction-tenacity", 0, 100, "10").field(field!(maxmemory_eviction_tenacity)),

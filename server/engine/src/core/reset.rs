@@ -97,7 +97,7 @@ impl Engine {
         let before = std::mem::replace(&mut self.config, at_start);
         let (now, host) = (&self.config, self.environment.host.clone());
         let moves = now.bind != before.bind || now.port != before.port || now.tls != before.tls;
-        let changes = HostChanges { tls: now.tls.port.is_some() && now.tls != before.tls };
+        let changes = HostChanges { clients: false, tls: now.tls.port.is_some() && now.tls != before.tls };
         if moves && host.is_none_or(|host| host.follow(now, changes).is_err()) {
             self.config.bind = before.bind.clone();
             (self.config.port, self.config.tls) = (before.port, before.tls.clone());
