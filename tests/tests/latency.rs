@@ -182,6 +182,8 @@ fn info_shows_the_percentiles_that_are_asked_for() {
         client.line("CONFIG SET latency-tracking-info-percentiles \"\"");
         let info = text(&client.line("INFO latencystats"));
         assert!(info.contains("latency_percentiles_usec_debug:\r\n"), "{info}");
+        client.line("CONFIG SET latency-tracking no");
+        assert_eq!(text(&client.line("INFO latencystats")), "# Latencystats\r\n");
     }
 }
 

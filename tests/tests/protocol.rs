@@ -247,6 +247,7 @@ fn there_are_no_more_clients_than_allowed() {
     let rejected = first.line("INFO stats");
     let rejected = String::from_utf8_lossy(rejected.as_bytes().unwrap()).into_owned();
     assert!(rejected.contains("rejected_connections:1\r\n"), "{rejected}");
+    assert!(rejected.contains("total_error_replies:0\r\n"), "{rejected}");
     assert_eq!(second.line("CONFIG SET maxclients 10").to_string(), "+OK");
     assert_eq!(Client::connect(server.addr()).line("PING").to_string(), "+PONG");
 }

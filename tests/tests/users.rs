@@ -403,6 +403,23 @@ fn told(info: Reply) -> Option<(Reply, BTreeSet<String>)> {
 }
 
 #[test]
+fn categories_list_what_they_list_in_redis() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let (mut theirs, mut own) = (Client::connect(real.addr()), Client::connect(Endpoint::addr(&server)));
+    let names = |client: &mut Client, line: &str| -> BTreeSet<String> {
+        let Reply::Array(names) = client.line(line) else { panic!("{line}: a list") };
+        names.iter().map(|name| name.to_string().trim_matches('"').to_owned()).collect()
+    };
+    let known = &names(&mut theirs, "COMMAND LIST") & &names(&mut own, "COMMAND LIST");
+    for category in names(&mut theirs, "ACL CAT") {
+        let line = format!("ACL CAT {category}");
+        let [listed_there, listed] = [&mut theirs, &mut own].map(|client| &names(client, &line) & &known);
+        assert_eq!(listed, listed_there, "{category}");
+    }
+}
+
+#[test]
 fn random_users_may_make_the_same_random_requests_as_on_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();

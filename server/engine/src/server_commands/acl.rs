@@ -163,8 +163,7 @@ fn cat(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
                 || CommandError::new([b"ERR Unknown category '", quotable(&args[2]), b"'"].concat());
             let category = Category::find(&args[2]).ok_or_else(unknown)?;
             let listed = engine.commands.iter_all().filter(|command| command.categories.contains(category));
-            // Redis lists a container by its subcommands alone.
-            listed.filter(|command| command.subcommands.is_empty()).map(|command| &*command.name).collect()
+            listed.map(|command| &*command.name).collect()
         }
         _ => return Err(unknown_or_arity(args)),
     };

@@ -1,11 +1,11 @@
 //! LOLWUT.
 
-use crate::core::Handler;
-use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
+use crate::core::{Call, Engine, Handler};
+use crate::spec::{Args, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Stateless(lolwut))
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Engine(lolwut))
     .flags(&[Flags::READONLY, Flags::FAST])
     .about("server", "5.0.0", "")
     .summary("The version of Redis that the server speaks for, as a text for people.")
@@ -13,10 +13,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::State
     .errors(&["ERR value is not an integer or out of range"])];
 
 /// The drawings of earlier versions are left to them.
-fn lolwut(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn lolwut(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(1, "version") && args.len() > 2 {
         args.int(2)?;
     }
-    reply.verbatim(*b"txt", format!("Redis ver. {REDIS_VERSION}\n").as_bytes());
+    reply.verbatim(*b"txt", format!("Redis ver. {}\n", engine.config.compat.release()).as_bytes());
     Ok(())
 }

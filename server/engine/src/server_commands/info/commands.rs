@@ -32,6 +32,9 @@ pub(super) fn errorstats(engine: &Engine, lines: &mut Lines) {
 
 /// How long most calls of each command took, in microseconds, without those that were never called.
 pub(super) fn latencystats(engine: &Engine, lines: &mut Lines) {
+    if !engine.config.latency_tracking {
+        return;
+    }
     let percentiles = &engine.config.latency_tracking_info_percentiles;
     let parsed = percentiles.iter().filter_map(|text| Some((text, text.parse::<f64>().ok()?)));
     let percentiles: Vec<(&String, f64)> = parsed.collect();
