@@ -37,7 +37,7 @@ fn main() -> Result<(), String> {
         _ => return Err("topologies PROGRAM [STARTS]".to_owned()),
     };
     print(
-        "| shape | servers | ready, ms: median [shortest–longest] | MiB resident when idle: the same |\n|---|---|---|---|",
+        "| shape | servers | ready, ms: median [shortest–longest] | MiB resident when idle |\n|---|---|---|---|",
     )?;
     for (shape, servers) in SHAPES {
         let mut figures = (0..starts.max(1)).map(|_| start(program, shape)).collect::<Result<Vec<_>, _>>()?;
