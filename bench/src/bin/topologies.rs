@@ -46,7 +46,12 @@ fn main() -> Result<(), String> {
         let (middle, last) = (figures.len() / 2, figures.len() - 1);
         let mut idle: Vec<u64> = figures.iter().filter_map(|(_, idle)| *idle).collect();
         idle.sort_unstable();
-        let idle = idle.get(idle.len() / 2).map_or("?".to_owned(), |bytes| mebibytes(*bytes));
+        let idle = match (idle.first(), idle.get(idle.len() / 2), idle.last()) {
+            (Some(least), Some(middle), Some(most)) => {
+                format!("{} [{}–{}]", mebibytes(*middle), mebibytes(*least), mebibytes(*most))
+            }
+            _ => "?".to_owned(),
+        };
         let name = if shape.is_empty() { "a server by itself" } else { shape };
         let [middle, least, most] = [middle, 0, last].map(ms);
         print(&format!("| {name} | {servers} | {middle:.1} [{least:.1}–{most:.1}] | {idle} |"))?;

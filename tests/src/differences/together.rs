@@ -20,11 +20,6 @@ pub const TOGETHER: &[Beside] = &[
         held_by: ("tests/tests/topology/differences.rs", "a_replica_tells_the_events_of_the_stream"),
     },
     Beside {
-        name: "FAILOVER is refused where there are replicas",
-        reason: "REPLICAOF on the heir and the others does it, and so do sentinels and FAULT.FAILOVER",
-        held_by: ("tests/tests/topology/differences.rs", "a_master_hands_nothing_over_by_failover"),
-    },
-    Beside {
         name: "a replica bounds what its master announces",
         reason: "Redis trusts its master in lengths; here memory grows with what has arrived",
         held_by: (

@@ -1,6 +1,7 @@
 //! Masters and replicas: ours with ours, ours with a real redis-server, in both parts.
 
 mod cuts;
+mod failover;
 mod random;
 mod rules;
 mod servers;

@@ -1,7 +1,7 @@
 //! Redlock-split-vote: of five servers two are cut off from one client, and the clock of a third jumps. Both clients
 //! have a majority.
 
-use crate::stage::{LOCK, Stage, check, redisson_3_17, redisson_4_7};
+use crate::stage::{LOCK, Stage, check, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{self, Jvm, Setup};
 
@@ -79,6 +79,11 @@ fn is_found_with(jvm: Option<&Jvm>) {
 #[test]
 fn redlock_split_vote_is_found_with_redisson_3_17() {
     is_found_with(redisson_3_17());
+}
+
+#[test]
+fn redlock_split_vote_is_found_with_redisson_3_24() {
+    is_found_with(redisson_3_24());
 }
 
 #[test]

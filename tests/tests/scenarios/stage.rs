@@ -114,6 +114,12 @@ pub(crate) fn redisson_3_17() -> Option<&'static Jvm> {
 }
 
 /// As [`redisson_3_17`].
+pub(crate) fn redisson_3_24() -> Option<&'static Jvm> {
+    static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
+    JVM.get_or_init(|| start(Version::new(3, 24, 3))).as_ref()
+}
+
+/// As [`redisson_3_17`].
 pub(crate) fn redisson_4_7() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(4, 7, 0))).as_ref()

@@ -201,3 +201,20 @@ fn keys_move_between_nodes_of_one_process() {
     assert_eq!(text(&mut clients[4], &format!("GET {KEY}")), "\"v\"");
     assert_eq!(text(&mut clients[3], "DBSIZE"), ":0");
 }
+
+#[test]
+fn each_slot_that_has_moved_is_known_to_all_at_once() {
+    let (_topology, mut clients) = cluster(Duration::ZERO);
+    let id = |client: &mut Client| text(client, "CLUSTER MYID").trim_matches('"').to_owned();
+    let [from, to] = [id(&mut clients[0]), id(&mut clients[1])];
+    for slot in 0..3 {
+        assert_eq!(text(&mut clients[1], &format!("CLUSTER SETSLOT {slot} IMPORTING {from}")), "+OK");
+        assert_eq!(text(&mut clients[0], &format!("CLUSTER SETSLOT {slot} MIGRATING {to}")), "+OK");
+        assert_eq!(text(&mut clients[1], &format!("CLUSTER SETSLOT {slot} NODE {to}")), "+OK");
+        for client in &mut clients {
+            let nodes = text(client, "CLUSTER NODES");
+            let moved = if slot == 0 { " 0 5461-".to_owned() } else { format!(" 0-{slot} 5461-") };
+            assert!(nodes.contains(&moved), "slot {slot}: {nodes}");
+        }
+    }
+}

@@ -21,15 +21,6 @@ fn a_replica_tells_the_events_of_the_stream() {
 }
 
 #[test]
-fn a_master_hands_nothing_over_by_failover() {
-    let topology = ours::builder().replicas(1).start().expect("they start");
-    let mut master = Client::connect(topology.servers()[0].addr());
-    assert_eq!(text(&mut master, "WAIT 1 0"), ":1");
-    let refused = "-ERR FAILOVER is not supported, REPLICAOF NO ONE makes a replica a master";
-    assert_eq!(text(&mut master, "FAILOVER"), refused);
-}
-
-#[test]
 fn several_options_of_a_master_are_set_together_or_not_at_all() {
     let (_topology, mut clients) = watched(2);
     let refused = text(&mut clients[3], "SENTINEL SET mymaster failover-timeout 4321 quorum 0");

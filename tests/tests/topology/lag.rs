@@ -62,3 +62,83 @@ fn wait_is_answered_when_the_replica_has_it() {
     beside.line("CLOCK.ADVANCE 50");
     assert_eq!(clients[0].read_reply().to_string(), ":0");
 }
+
+/// A field of INFO replication.
+fn told(client: &mut Client, field: &str) -> String {
+    let info = client.cmd(&["INFO", "replication"]);
+    let text = String::from_utf8_lossy(info.as_bytes().expect("INFO is a text")).into_owned();
+    let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    found.unwrap_or_else(|| panic!("no {field} in {text}")).trim_end().to_owned()
+}
+
+/// Both roles, and how far it is that one becomes the other.
+fn roles(clients: &mut [Client]) -> [String; 3] {
+    [
+        told(&mut clients[0], "role"),
+        told(&mut clients[1], "role"),
+        told(&mut clients[0], "master_failover_state"),
+    ]
+}
+
+#[test]
+fn a_master_hands_over_when_its_replica_has_everything() {
+    let (topology, mut clients) = lagging();
+    assert_eq!(text(&mut clients[0], "SET k 1"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAILOVER"), "+OK");
+    assert_eq!(roles(&mut clients), ["master", "slave", "waiting-for-sync"]);
+    assert_eq!(text(&mut clients[0], "FAILOVER"), "-ERR FAILOVER already in progress.");
+    assert_eq!(text(&mut clients[0], "REPLICAOF NO ONE"), "-ERR REPLICAOF not allowed while failing over.");
+    let mut writer = Client::connect(topology.servers()[0].addr());
+    writer.send_line("SET k 2");
+    while clients[0].line("AWAIT.BLOCKED 1").to_string() != ":1" {}
+    // It is no pause that a client ends.
+    assert_eq!(text(&mut clients[0], "CLIENT UNPAUSE"), "+OK");
+    assert_eq!(text(&mut clients[0], "GET k"), "\"1\"");
+    clients[1].line("CLOCK.ADVANCE 500");
+    assert_eq!(roles(&mut clients), ["slave", "master", "no-failover"]);
+    assert_eq!(writer.read_reply().to_string(), "-READONLY You can't write against a read only replica.");
+    assert_eq!(text(&mut clients[1], "GET k"), "\"1\"");
+    assert_eq!(text(&mut clients[1], "SET k 3"), "+OK");
+    clients[1].line("CLOCK.ADVANCE 500");
+    assert_eq!(
+        (told(&mut clients[0], "master_link_status"), text(&mut clients[0], "GET k")),
+        ("up".into(), "\"3\"".into())
+    );
+}
+
+#[test]
+fn what_was_to_be_handed_over_stays_when_its_time_is_over() {
+    let (topology, mut clients) = lagging();
+    assert_eq!(text(&mut clients[0], "SET k 1"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAILOVER TIMEOUT 50"), "+OK");
+    let mut writer = Client::connect(topology.servers()[0].addr());
+    writer.send_line("SET k 2");
+    while clients[0].line("AWAIT.BLOCKED 1").to_string() != ":1" {}
+    clients[1].line("CLOCK.ADVANCE 49");
+    assert_eq!(roles(&mut clients), ["master", "slave", "waiting-for-sync"]);
+    clients[1].line("CLOCK.ADVANCE 1");
+    assert_eq!(roles(&mut clients), ["master", "slave", "no-failover"]);
+    assert_eq!(writer.read_reply().to_string(), "+OK");
+    assert_eq!(text(&mut clients[0], "FAILOVER"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAILOVER ABORT"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAILOVER ABORT"), "-ERR No failover in progress.");
+    assert_eq!(text(&mut clients[0], "SET k 3"), "+OK");
+}
+
+#[test]
+fn what_a_forced_heir_lacks_is_lost() {
+    let (topology, mut clients) = lagging();
+    assert_eq!(text(&mut clients[0], "SET early v"), "+OK");
+    clients[0].line("CLOCK.ADVANCE 200");
+    assert_eq!(text(&mut clients[0], "SET late v"), "+OK");
+    let port = topology.servers()[1].port();
+    let line = format!("FAILOVER TO 127.0.0.1 {port} FORCE TIMEOUT 50");
+    assert_eq!(text(&mut clients[0], &line), "+OK");
+    clients[1].line("CLOCK.ADVANCE 50");
+    assert_eq!(roles(&mut clients)[..2], ["slave", "master"]);
+    clients[1].line("CLOCK.ADVANCE 500");
+    assert_eq!(roles(&mut clients), ["slave", "master", "no-failover"]);
+    for client in &mut clients {
+        assert_eq!(text(client, "EXISTS early late"), ":1");
+    }
+}

@@ -5,10 +5,20 @@ use crate::keyspace::{Change, Context, Interests, Subscriber, What};
 use crate::memory::block;
 use std::collections::BTreeSet;
 
+/// How many slots stand together: a node without keys has a pointer for so many.
+const PAGE: usize = 64;
+
+/// The keys of a slot, in order.
+type Keys = BTreeSet<Box<[u8]>>;
+
+/// Those of a slot that has none.
+static NONE: Keys = BTreeSet::new();
+
 /// The keys of each slot, in order.
 #[derive(Debug)]
 pub(crate) struct SlotKeys {
-    slots: Box<[BTreeSet<Box<[u8]>>]>,
+    /// Slots in their order; those of a page in which there has been no key have none.
+    pages: Box<[Option<Box<[Keys; PAGE]>>]>,
     /// Bytes of memory of the names.
     names: usize,
     keys: usize,
@@ -17,13 +27,14 @@ pub(crate) struct SlotKeys {
 impl SlotKeys {
     /// No keys.
     pub(crate) fn new() -> Self {
-        let slots = (0..SLOTS).map(|_| BTreeSet::new()).collect();
-        SlotKeys { slots, names: 0, keys: 0 }
+        let pages = (0..usize::from(SLOTS).div_ceil(PAGE)).map(|_| None).collect();
+        SlotKeys { pages, names: 0, keys: 0 }
     }
 
     /// The keys of a slot, in order.
-    pub(crate) fn of(&self, slot: u16) -> &BTreeSet<Box<[u8]>> {
-        &self.slots[usize::from(slot)]
+    pub(crate) fn of(&self, slot: u16) -> &Keys {
+        let (page, place) = place_of(slot);
+        self.pages[page].as_ref().map_or(&NONE, |page| &page[place])
     }
 
     /// A key is there. O(log keys of its slot).
@@ -33,14 +44,16 @@ impl SlotKeys {
 
     /// A key is there, or is not. O(log keys of its slot).
     fn note(&mut self, key: &[u8], is_there: bool) {
-        let slot = &mut self.slots[usize::from(slot_of(key))];
+        let (page, place) = place_of(slot_of(key));
+        let page = &mut self.pages[page];
         if is_there {
+            let slot = &mut page.get_or_insert_with(|| Box::new([const { BTreeSet::new() }; PAGE]))[place];
             if !slot.contains(key) {
                 slot.insert(key.into());
                 self.names += block(key.len());
                 self.keys += 1;
             }
-        } else if slot.remove(key) {
+        } else if page.as_mut().is_some_and(|page| page[place].remove(key)) {
             self.names -= block(key.len());
             self.keys -= 1;
         }
@@ -49,6 +62,11 @@ impl SlotKeys {
     fn clear(&mut self) {
         *self = SlotKeys::new();
     }
+}
+
+/// The page of a slot, and its place there.
+fn place_of(slot: u16) -> (usize, usize) {
+    (usize::from(slot) / PAGE, usize::from(slot) % PAGE)
 }
 
 impl Subscriber for SlotKeys {
@@ -69,6 +87,30 @@ impl Subscriber for SlotKeys {
     fn memory(&self) -> usize {
         /// Bytes that a name takes in a set, about: its place, and its share of the set's free ones.
         const PLACE: usize = 24;
-        block(self.slots.len() * size_of::<BTreeSet<Box<[u8]>>>()) + self.names + self.keys * PLACE
+        let pages = self.pages.iter().flatten().count() * block(size_of::<[Keys; PAGE]>());
+        block(size_of_val(&*self.pages)) + pages + self.names + self.keys * PLACE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_have_memory_when_they_have_keys() {
+        let mut keys = SlotKeys::new();
+        let empty = keys.memory();
+        assert!(empty < 8 << 10, "{empty}");
+        let slot = slot_of(b"foo");
+        keys.note(b"foo", false);
+        assert_eq!((keys.of(slot).len(), keys.memory()), (0, empty));
+        ["foo", "{foo}2", "{foo}2", "bar"].iter().for_each(|key| keys.add(key.as_bytes()));
+        assert!(keys.of(slot).iter().map(|key| &**key).eq([&b"foo"[..], b"{foo}2"]));
+        assert_eq!((keys.keys, keys.of(slot ^ 1).len(), keys.of(0).len()), (3, 0, 0));
+        assert!(keys.memory() > empty + 2 * PAGE * size_of::<Keys>(), "{}", keys.memory());
+        keys.note(b"foo", false);
+        assert_eq!((keys.keys, keys.of(slot).len()), (2, 1));
+        keys.clear();
+        assert_eq!((keys.keys, keys.of(slot).len(), keys.memory()), (0, 0, empty));
     }
 }

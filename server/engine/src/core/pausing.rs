@@ -37,6 +37,19 @@ impl Engine {
         self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
     }
 
+    /// Pauses who would write until the master's part is handed over, or no longer. It is no pause that a client ends.
+    pub(super) fn pause_for_hand_over(&mut self, hands_over: bool) {
+        if std::mem::replace(&mut self.pausing.hands_over, hands_over) == hands_over {
+            return;
+        }
+        if !hands_over {
+            return self.end_pause();
+        }
+        self.hooks.set(Hook::Pause, true);
+        self.pause_expiry_if_needed();
+        self.hide_all_due();
+    }
+
     /// Ends the pause, if there is one. Who was paused goes on when the next batch begins.
     pub(crate) fn unpause(&mut self) {
         if let Some((_, timer, _)) = self.pausing.pause.take() {
@@ -53,7 +66,7 @@ impl Engine {
     }
 
     fn end_pause(&mut self) {
-        self.hooks.set(Hook::Pause, false);
+        self.hooks.set(Hook::Pause, self.pausing.kind().is_some());
         self.pause_expiry_if_needed();
         self.hide_all_due();
         self.pausing.is_over = true;
@@ -73,7 +86,7 @@ impl Engine {
 
     /// Parks a request if its client is paused.
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>) -> Option<Progress> {
-        let (kind, ..) = self.pausing.pause?;
+        let kind = self.pausing.kind()?;
         let session = self.sessions.get(slot);
         if session.closing == Some(Closing::Now) {
             return None;

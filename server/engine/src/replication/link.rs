@@ -18,6 +18,8 @@ pub(crate) struct LinkParameters {
     pub(crate) ip: String,
     /// The history that it knows, and the first offset that it lacks.
     pub(crate) knows: Option<(ReplicationId, i64)>,
+    /// The other one is a replica that is to become the master.
+    pub(crate) hands_over: bool,
 }
 
 /// How far a link is.
@@ -92,6 +94,7 @@ pub(crate) struct Link {
     parser: RequestParser,
     events: VecDeque<LinkEvent>,
     has_failed: bool,
+    was_refused: bool,
 }
 
 impl Link {
@@ -107,6 +110,7 @@ impl Link {
             parser: RequestParser::new(),
             events: VecDeque::new(),
             has_failed: false,
+            was_refused: false,
         }
     }
 
@@ -153,6 +157,12 @@ impl Link {
     /// What is to be sent.
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
+    }
+
+    /// Whether it has asked for the stream in vain, up to now.
+    pub(crate) fn asked_in_vain(&self) -> bool {
+        self.was_refused
+            || (self.state == LinkState::Handshake && self.awaited.front() == Some(&Awaited::Psync))
     }
 
     /// Says up to which offset the replica has the stream.
@@ -240,7 +250,10 @@ impl Link {
     fn ask_for_stream(&mut self) {
         match self.parameters.knows {
             Some((id, offset)) => {
-                self.ask(Awaited::Psync, &[b"PSYNC", id.as_bytes(), offset.to_string().as_bytes()]);
+                let offset = offset.to_string();
+                let words: [&[u8]; 4] = [b"PSYNC", id.as_bytes(), offset.as_bytes(), b"FAILOVER"];
+                let count = if self.parameters.hands_over { 4 } else { 3 };
+                self.ask(Awaited::Psync, &words[..count]);
             }
             None => self.ask(Awaited::Psync, &[b"PSYNC", b"?", b"-1"]),
         }
@@ -262,6 +275,7 @@ impl Link {
             self.state = LinkState::Connected;
             self.events.push_back(LinkEvent::Continue(id));
         } else {
+            self.was_refused = true;
             self.fail(format!("Unexpected reply to PSYNC from master: {shown}"));
         }
     }

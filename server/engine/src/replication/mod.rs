@@ -3,6 +3,7 @@
 
 mod backlog;
 mod feed;
+mod hand_over;
 mod link;
 mod replica;
 mod replid;
@@ -11,6 +12,7 @@ mod stream;
 mod transfer;
 
 pub(crate) use feed::Feed;
+pub(crate) use hand_over::{HandOver, HandOverState};
 pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};
 pub(crate) use replid::ReplicationId;

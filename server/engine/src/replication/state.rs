@@ -1,6 +1,7 @@
 //! The state of replication: the history, the stream, the replicas.
 
 use super::backlog::Backlog;
+use super::hand_over::HandOver;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use crate::keyspace::Rng;
@@ -39,6 +40,8 @@ pub(crate) struct Replication {
     written: BTreeMap<u64, i64>,
     /// The offset behind which replicas have last been asked how far they are.
     pub(crate) asked_at: i64,
+    /// The master's part is handed over.
+    pub(crate) hand_over: Option<HandOver>,
     /// Since when there is no replica, in real monotonic milliseconds.
     pub(crate) alone_since_ms: Option<i64>,
     /// When the stream last had something to keep the connections alive, in the same.
@@ -64,6 +67,7 @@ impl Replication {
             for_7_0: false,
             written: BTreeMap::new(),
             asked_at: -1,
+            hand_over: None,
             alone_since_ms: None,
             pinged_ms: 0,
             full_syncs: 0,
@@ -165,6 +169,26 @@ impl Replication {
     /// The replicas that follow the stream.
     pub(crate) fn online(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
+    }
+
+    /// The replica at this address.
+    pub(crate) fn at(&self, host: &str, port: i64) -> Option<&Replica> {
+        let is_there = |replica: &&Replica| {
+            replica.ip.eq_ignore_ascii_case(host) && i64::from(replica.announced.port) == port
+        };
+        self.replicas.values().find(is_there)
+    }
+
+    /// The address of a replica that has the whole stream: of this one, if one is named.
+    pub(crate) fn synced(&self, address: Option<&(String, u16)>) -> Option<(String, u16)> {
+        let mut online = self.online().filter(|replica| replica.acknowledged == self.offset);
+        let is_meant = |replica: &Replica| {
+            address.is_none_or(|(host, port)| {
+                replica.ip.eq_ignore_ascii_case(host) && replica.announced.port == *port
+            })
+        };
+        let synced = online.find(|replica| is_meant(replica))?;
+        Some((synced.ip.clone(), synced.announced.port))
     }
 
     /// How many replicas have the stream up to an offset.

@@ -71,7 +71,12 @@ impl Engine {
     fn ping_replicas(&mut self) {
         let now_ms = self.time.system.monotonic_ms();
         let period_ms = self.config.replication.ping_period.saturating_mul(1000);
-        if self.replication.replicas.is_empty() || now_ms - self.replication.pinged_ms < period_ms {
+        // Who has everything when the master's part is handed over must not lack a PING.
+        let hands_over = self.replication.hand_over.is_some();
+        if hands_over
+            || self.replication.replicas.is_empty()
+            || now_ms - self.replication.pinged_ms < period_ms
+        {
             return;
         }
         self.replication.pinged_ms = now_ms;

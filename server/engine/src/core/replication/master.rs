@@ -218,6 +218,7 @@ impl Engine {
                 replica.announced.port
             );
         }
+        self.look_at_hand_over();
     }
 
     /// A client is gone that may have been a replica.

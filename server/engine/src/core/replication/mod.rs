@@ -2,6 +2,7 @@
 
 mod cron;
 mod following;
+mod hand_over;
 mod master;
 mod replica;
 mod rules;

@@ -144,6 +144,7 @@ impl Engine {
             port,
             ip: parameters.announce_ip.clone(),
             knows: Some((self.replication.id, self.replication.offset + 1)),
+            hands_over: self.replication.hand_over.is_some(),
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
         let id = self.connect_to(endpoint, Purpose::Master);
@@ -195,6 +196,7 @@ impl Engine {
                 LinkEvent::FullResync(id, offset) => {
                     tracing::info!("Full resync from master: {id}:{offset}");
                     following.expected = Some((id, offset));
+                    self.end_hand_over();
                 }
                 LinkEvent::Continue(id) => self.go_on_with_stream(id),
                 LinkEvent::Snapshot(file) => self.take_snapshot(&file),
@@ -209,6 +211,11 @@ impl Engine {
         let now_ms = self.time.system.monotonic_ms();
         let Some(following) = self.following.as_mut() else { return };
         tracing::warn!("Connection with master lost: {why}");
+        if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
+            && self.replication.hand_over.is_some()
+        {
+            return self.abort_hand_over("Failover target rejected psync request");
+        }
         if following.is_connected() {
             following.down_since_ms = Some(now_ms);
         }
@@ -227,6 +234,7 @@ impl Engine {
     }
 
     fn link_up(&mut self) {
+        self.end_hand_over();
         if let Some(following) = &mut self.following {
             following.down_since_ms = None;
             following.owes_answer = true;

@@ -158,10 +158,10 @@ pub(super) fn set_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
         view.set_migrating(slot, None);
     } else if args.is(3, "node") && with_node {
         let to = master(engine, known(view, &args[4])?)?;
-        let epoch = engine.cluster()?.view.me().config_epoch;
-        give(engine, slot, to)?;
+        let has_come = give(engine, slot, to)?;
         engine.cluster_changed();
-        if engine.cluster()?.view.me().config_epoch != epoch {
+        // The others hear of each slot as soon as possible: of the next ones the epoch tells nothing new.
+        if has_come {
             engine.with_gossip(Gossip::tell_all);
         }
         return ok(reply);
@@ -186,8 +186,8 @@ fn master(engine: &Engine, number: NodeNumber) -> Result<NodeNumber, CommandErro
     if is_replica { Err(CommandError::text("ERR Target node is not a master")) } else { Ok(number) }
 }
 
-/// SETSLOT NODE: a move has ended.
-fn give(engine: &mut Engine, slot: u16, to: NodeNumber) -> Outcome {
+/// SETSLOT NODE: a move has ended. Whether it was one to this node.
+fn give(engine: &mut Engine, slot: u16, to: NodeNumber) -> Result<bool, CommandError> {
     let keys = engine.keys_in_slot(slot);
     let may_replicate = engine.config.cluster.allow_replica_migration;
     let view = &mut engine.cluster_mut()?.view;
@@ -206,11 +206,12 @@ fn give(engine: &mut Engine, slot: u16, to: NodeNumber) -> Outcome {
         tracing::info!("Configuration change detected. Reconfiguring myself as a replica of the new owner");
         view.replicate(to);
     }
-    if to == me && view.importing_from(slot).is_some() {
+    let has_come = to == me && view.importing_from(slot).is_some();
+    if has_come {
         if view.bump_epoch() {
             tracing::info!("configEpoch updated after importing slot {slot}");
         }
         view.set_importing(slot, None);
     }
-    Ok(())
+    Ok(has_come)
 }

@@ -86,6 +86,22 @@ fn content_of(filter: &[u8]) -> Result<Content, CommandError> {
     Ok(content)
 }
 
+pub(super) const HEIR_IS_MASTER: &str = "ERR PSYNC FAILOVER can't be sent to a master.";
+pub(super) const OTHER_HISTORY: &str = "ERR PSYNC FAILOVER replid must match my replid.";
+
+/// The master asks its replica to take its part over.
+fn take_over(engine: &mut Engine, id: &[u8]) -> Outcome {
+    if engine.following.is_none() {
+        return Err(CommandError::text(HEIR_IS_MASTER));
+    }
+    if !engine.replication.id.is(id) {
+        return Err(CommandError::text(OTHER_HISTORY));
+    }
+    engine.unfollow_master();
+    tracing::info!("MASTER MODE enabled (failover request)");
+    Ok(())
+}
+
 pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let offset = args.int(2)?;
     let wishes = engine.session(call.slot).replica;
@@ -95,6 +111,9 @@ pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: 
         reply.status(format!("FULLRESYNC {} {}", replication.id, replication.offset).as_bytes());
         reply.bulk(&file);
         return Ok(());
+    }
+    if args.len() > 3 && args.is(3, "failover") && !engine.session(call.slot).is_replica {
+        take_over(engine, &args[1])?;
     }
     attach(engine, call, Wanted { from: Some((&args[1], offset)) })
 }

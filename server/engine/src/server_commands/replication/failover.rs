@@ -1,0 +1,87 @@
+//! FAILOVER: a master hands its part over to a replica.
+
+use crate::core::{Call, Engine};
+use crate::replication::ReplicaState;
+use crate::spec::{Args, CommandError, Outcome, errors};
+use lockwheel_resp::Reply;
+
+pub(super) const TIMEOUT: &str = "ERR FAILOVER timeout must be greater than 0";
+pub(super) const NONE: &str = "ERR No failover in progress.";
+pub(super) const UNDER_WAY: &str = "ERR FAILOVER already in progress.";
+pub(super) const ON_REPLICA: &str = "ERR FAILOVER is not valid when server is a replica.";
+pub(super) const NO_REPLICAS: &str = "ERR FAILOVER requires connected replicas.";
+pub(super) const FORCED_WHERE: &str =
+    "ERR FAILOVER with force option requires both a timeout and target HOST and IP.";
+pub(super) const NO_REPLICA: &str = "ERR FAILOVER target HOST and PORT is not a replica.";
+pub(super) const NOT_ONLINE: &str = "ERR FAILOVER target replica is not online.";
+
+/// What a request asks for.
+#[derive(Debug, Default)]
+struct Asked {
+    to: Option<(String, i64)>,
+    timeout_ms: Option<i64>,
+    is_forced: bool,
+}
+
+impl Asked {
+    fn read(args: Args<'_>) -> Result<Self, CommandError> {
+        let (mut asked, mut at) = (Asked::default(), 1);
+        while at < args.len() {
+            if args.is(at, "timeout") && at + 1 < args.len() && asked.timeout_ms.is_none() {
+                let ms = args.int_in(at + 1, 1, i64::MAX, CommandError::text(TIMEOUT))?;
+                asked.timeout_ms = Some(ms);
+                at += 2;
+            } else if args.is(at, "to") && at + 2 < args.len() && asked.to.is_none() {
+                let port = args.int(at + 2)?;
+                asked.to = Some((String::from_utf8_lossy(&args[at + 1]).into_owned(), port));
+                at += 3;
+            } else if args.is(at, "force") && !asked.is_forced {
+                asked.is_forced = true;
+                at += 1;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(asked)
+    }
+}
+
+pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if engine.config.cluster.enabled {
+        return Err(CommandError::text("ERR FAILOVER not allowed in cluster mode."));
+    }
+    if args.len() == 2 && args.is(1, "abort") {
+        if engine.replication.hand_over.is_none() {
+            return Err(CommandError::text(NONE));
+        }
+        engine.abort_hand_over("Failover manually aborted");
+        reply.ok();
+        return Ok(());
+    }
+    let asked = Asked::read(args)?;
+    if engine.replication.hand_over.is_some() {
+        return Err(CommandError::text(UNDER_WAY));
+    }
+    if engine.following.is_some() {
+        return Err(CommandError::text(ON_REPLICA));
+    }
+    if engine.replication.replicas.is_empty() {
+        return Err(CommandError::text(NO_REPLICAS));
+    }
+    if asked.is_forced && (asked.timeout_ms.is_none() || asked.to.is_none()) {
+        return Err(CommandError::text(FORCED_WHERE));
+    }
+    let to = match &asked.to {
+        None => None,
+        Some((host, port)) => {
+            let replica = engine.replication.at(host, *port).ok_or(CommandError::text(NO_REPLICA))?;
+            if replica.state != ReplicaState::Online {
+                return Err(CommandError::text(NOT_ONLINE));
+            }
+            Some((host.clone(), replica.announced.port))
+        }
+    };
+    engine.hand_over(to, asked.timeout_ms, asked.is_forced);
+    reply.ok();
+    Ok(())
+}
