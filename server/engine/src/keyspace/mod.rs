@@ -42,6 +42,7 @@ mod thread_marks;
 mod tickets;
 mod tx;
 mod typed;
+mod unchanged;
 mod waiters;
 mod waits;
 mod watches;
