@@ -1,5 +1,5 @@
-//! What it takes when one of many leaves a lock, or gets it, or comes beside them, counted by valgrind: it may grow with
-//! the logarithm of how many there are, and no more.
+//! What it takes when one of many leaves a lock, or gets it, or comes beside them, counted by valgrind: it may grow
+//! with the logarithm of how many there are, and no more.
 //!
 //! `cargo test --release -p lockwheel-bench --test crowds`.
 

@@ -10,8 +10,8 @@ use crate::pubsub::PubSub;
 use crate::values::{Value, ZSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The locks that owners of Redisson's wait for. Those that stand in queues are looked up when they are come upon: there
-/// may be many that have nothing to do with a request.
+/// The locks that owners of Redisson's wait for. Those that stand in queues are looked up when they are come upon:
+/// there may be many that have nothing to do with a request.
 #[derive(Debug, Default)]
 pub(crate) struct ForeignWaits<'p> {
     /// Who listens; none: nobody that matters.
