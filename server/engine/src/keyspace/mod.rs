@@ -67,6 +67,7 @@ pub use order::Order;
 pub use rng::Rng;
 pub use snapshot::{KeyWriter, SnapshotProgress};
 pub use subscriber::{Context, Subscriber};
+pub use thread_marks::ChangedField;
 pub use tickets::{Tickets, ticket_of, waiter_of};
 pub use tx::{Tx, WrongType};
 pub use typed::Typed;
