@@ -1,5 +1,5 @@
-//! What it takes when one of many leaves a lock, or gets it, counted by valgrind: it may grow with the logarithm of how
-//! many there are, and no more.
+//! What it takes when one of many leaves a lock, or gets it, or comes beside them, counted by valgrind: it may grow
+//! with the logarithm of how many there are, and no more.
 //!
 //! `cargo test --release -p lockwheel-bench --test crowds`.
 
@@ -7,8 +7,18 @@ use std::env;
 use std::process::Command;
 
 /// Kinds of events of the program `crowd`.
-const KINDS: [&str; 6] = ["unblocked", "killed", "timed-out", "reader", "reader-before-readers", "fair"];
-/// How many wait, or hold the lock.
+const KINDS: [&str; 9] = [
+    "unblocked",
+    "killed",
+    "timed-out",
+    "reader",
+    "reader-before-readers",
+    "fair",
+    "fair-unblocked",
+    "fair-killed",
+    "beside-listeners",
+];
+/// How many wait, hold the lock, or wait for others as Redisson does.
 const FEW: u64 = 200;
 const MANY: u64 = 10_000;
 /// Events of the shorter and of the longer run: what lies between them is free of how the crowd came together.

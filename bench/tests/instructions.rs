@@ -22,7 +22,7 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "get", 1),
     ("lock-ledger", "set", 1),
     ("lock-ledger", "lock_pair_native", 1),
-    ("lock-ledger", "lock_pair_evalsha", 2),
+    ("lock-ledger", "lock_pair_evalsha", 1),
     ("lock-history", "lock_pair_native", 30),
     ("lock-history", "lock_pair_evalsha", 30),
 ];

@@ -10,7 +10,19 @@ use lockwheel_engine::core::Simulation;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Kinds of events.
-const KINDS: [&str; 6] = ["unblocked", "killed", "timed-out", "reader", "reader-before-readers", "fair"];
+const KINDS: [&str; 9] = [
+    "unblocked",
+    "killed",
+    "timed-out",
+    "reader",
+    "reader-before-readers",
+    "fair",
+    "fair-unblocked",
+    "fair-killed",
+    "beside-listeners",
+];
+/// How the names of Redisson's owners begin.
+const INSTANCE: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,7 +52,13 @@ impl Crowd {
             "unblocked" | "killed" | "timed-out" => {
                 crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?
             }
-            "fair" => crowd.ask("LOCK.ACQUIRE l w0 FAIR PX 1000000000", "*10")?,
+            "fair" | "fair-unblocked" | "fair-killed" => {
+                crowd.ask("LOCK.ACQUIRE l w0 FAIR PX 1000000000", "*10")?
+            }
+            "beside-listeners" => {
+                crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?;
+                (0..clients).try_for_each(|n| crowd.listen(n))?;
+            }
             "reader" | "reader-before-readers" => {
                 for n in 0..clients {
                     let lease_ms = 1_000_000 + n;
@@ -50,9 +68,9 @@ impl Crowd {
             }
             _ => return Err(format!("no kind {kind}")),
         }
-        for n in 1..=if kind == "reader" { 0 } else { clients } {
+        for n in 1..=if ["reader", "beside-listeners"].contains(&kind) { 0 } else { clients } {
             let how = match kind {
-                "fair" => "FAIR BLOCK 0".to_owned(),
+                "fair" | "fair-unblocked" | "fair-killed" => "FAIR BLOCK 0".to_owned(),
                 "reader-before-readers" => "SHARED BLOCK 0".to_owned(),
                 "timed-out" => format!("BLOCK {}", 1000 + n),
                 _ => "BLOCK 0".to_owned(),
@@ -67,10 +85,15 @@ impl Crowd {
         // From the middle, where most stand on either side.
         let middle = self.waiting.get(self.waiting.len() / 2 + event).copied().unwrap_or_default();
         match kind {
-            "unblocked" => self.ask(&format!("CLIENT UNBLOCK {middle}"), ":1"),
-            "killed" => self.ask(&format!("CLIENT KILL ID {middle}"), ":1"),
+            "unblocked" | "fair-unblocked" => self.ask(&format!("CLIENT UNBLOCK {middle}"), ":1"),
+            "killed" | "fair-killed" => self.ask(&format!("CLIENT KILL ID {middle}"), ":1"),
             // The first one goes by another instant.
             "timed-out" => self.ask(&format!("CLOCK.ADVANCE {}", if event == 0 { 1001 } else { 1 }), ""),
+            // One more waits, for a lock that the others have nothing to do with.
+            "beside-listeners" => {
+                self.wait(&format!("LOCK.ACQUIRE l w{event} BLOCK 0"));
+                Ok(())
+            }
             // The one with the longest lease leaves.
             "reader" | "reader-before-readers" => self.leave(),
             _ => self.ask(&format!("LOCK.RELEASE l w{event}"), ":0"),
@@ -83,6 +106,16 @@ impl Crowd {
         let fields: usize = info.trim_start_matches(':').trim().parse().map_err(|_| info)?;
         // Beside the readers there is the mode.
         self.ask(&format!("LOCK.RELEASE l r{}", fields - 2), ":0")
+    }
+
+    /// A client waits as Redisson does, for a fair lock that is some other's.
+    fn listen(&mut self, n: usize) -> Result<(), String> {
+        let owner = format!("{INSTANCE}:{n}");
+        self.ask(&format!("RPUSH redisson_lock_queue:{{f{n}}} {owner}"), ":1")?;
+        self.ask(&format!("ZADD redisson_lock_timeout:{{f{n}}} 2000000000 {owner}"), ":1")?;
+        let client = self.server.connect();
+        self.server.ask(client, &format!("SUBSCRIBE redisson_lock__channel:{{f{n}}}:{owner}"));
+        Ok(())
     }
 
     fn ask(&mut self, line: &str, answer: &str) -> Result<(), String> {

@@ -195,7 +195,11 @@ fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused()
     assert_eq!(server.ask(main, "EXISTS redisson_lock_queue:{k2}"), ":0\r\n");
     // Without a wait there is none to refuse, and when it has stopped to listen it waits no longer.
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a"), "$-1\r\n");
+    // In a cluster it listens to a channel of its slot.
+    server.send(redisson, &format!("SSUBSCRIBE redisson_lock__channel:{{k1}}:{OWNER}"));
     server.send(redisson, "UNSUBSCRIBE");
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), error);
+    server.send(redisson, "SUNSUBSCRIBE");
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), "");
 }
 

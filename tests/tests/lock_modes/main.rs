@@ -6,6 +6,7 @@ mod counting;
 mod delays;
 mod fair;
 mod fair_against_model;
+mod fair_leaving;
 mod fair_model;
 mod fair_turns;
 mod interop;

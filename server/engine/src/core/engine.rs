@@ -222,7 +222,7 @@ impl Engine {
             replication_timer: None,
             keyspace,
             sessions: Sessions::default(),
-            pubsub: PubSub::default(),
+            pubsub: PubSub::new(locks::waiter_of_channel),
             users: start.users.clone(),
             observers: Observers::new(&config),
             commands: Arc::new(table),

@@ -55,6 +55,7 @@ fn of_pubsub(pubsub: &PubSub) -> usize {
     let (names, trees) = (kinds.iter().sum(), kinds.iter().filter(|names| **names > 0).count());
     let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
     pubsub.name_bytes()
+        + pubsub.ending_bytes()
         + names * ROUNDED
         + of_trees(trees, names, entry_bytes)
         + of_trees(names, pubsub.subscriptions(), size_of::<u64>())

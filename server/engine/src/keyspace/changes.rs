@@ -108,7 +108,7 @@ impl Tx<'_> {
     }
 
     #[inline(never)]
-    fn report_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
+    pub(super) fn report_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         self.report(key, &What::FieldAdded { at, field });
     }
 

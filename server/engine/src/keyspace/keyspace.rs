@@ -15,6 +15,7 @@ use super::order::Order;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
 use super::subscriber::Subscription;
+use super::unchanged::Unchanged;
 use super::waiters::Waiters;
 use super::watches::Watches;
 use crate::time::{Now, Over};
@@ -72,6 +73,8 @@ pub struct Keyspace {
     pub waiters: Waiters,
     /// The watchers of keys.
     pub watches: Watches,
+    /// Keys that have not changed since somebody who waits looked at them.
+    pub(super) unchanged: Unchanged,
     /// The classes of events that are published.
     pub(super) published: EventClasses,
     /// The other subscribers of changes.
@@ -134,6 +137,7 @@ impl Keyspace {
             interests: Interests::NONE,
             waiters: Waiters::new(seed),
             watches: Watches::new(seed),
+            unchanged: Unchanged::new(seed),
             published: EventClasses::NONE,
             subscriptions: Vec::new(),
             marking: Marking::default(),
@@ -285,7 +289,8 @@ impl Keyspace {
     pub fn bytes(&self) -> DatabaseBytes {
         let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
         let subscribers = subscribers + self.marking.given_back.memory();
-        let overhead = self.waiters.memory() + self.watches.memory() + self.key_timers.memory() + subscribers;
+        let of_waits = self.waiters.memory() + self.unchanged.memory();
+        let overhead = of_waits + self.watches.memory() + self.key_timers.memory() + subscribers;
         self.databases.iter().map(Database::bytes).fold(DatabaseBytes { data: 0, overhead }, |sum, one| {
             DatabaseBytes { data: sum.data + one.data, overhead: sum.overhead + one.overhead }
         })

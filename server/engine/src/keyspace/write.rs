@@ -322,6 +322,7 @@ impl Tx<'_> {
             }
         }
         keyspace.databases.swap(one, other);
+        keyspace.unchanged.clear();
         if keyspace.timed > one.min(other) {
             keyspace.timed = keyspace.timed.max(one.max(other) + 1);
         }
@@ -377,8 +378,10 @@ impl Tx<'_> {
         if self.keyspace.keeper.is_some() {
             self.keep_all(&[self.db]);
         }
-        let Keyspace { databases, watches, waiters, hasher, expiry_backlog, .. } = &mut *self.keyspace;
+        let Keyspace { databases, watches, waiters, unchanged, hasher, expiry_backlog, .. } =
+            &mut *self.keyspace;
         let gone = databases[self.db].take();
+        unchanged.clear();
         let count = gone.len() - gone.count_due(*expiry_backlog);
         for key in watches.keys(self.db) {
             if gone.find(hash_of(hasher, &key), &key).is_some() {

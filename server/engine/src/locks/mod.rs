@@ -62,7 +62,7 @@ pub(crate) use history_feed::{
 pub(crate) use info::snapshot;
 pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
-pub(crate) use redisson::lock_of_channel;
+pub(crate) use redisson::{lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 

@@ -235,6 +235,12 @@ pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> 
     Some((unbraced(name), owner))
 }
 
+/// The owner that waits for a fair lock, from its own channel.
+pub(crate) fn waiter_of_channel(channel: &[u8]) -> Option<&[u8]> {
+    let (key, owner) = lock_of_channel(channel)?;
+    owner.filter(|owner| waiter_channel(key, owner) == channel)
+}
+
 /// The name of a key from its name in what belongs to it.
 fn unbraced(name: &[u8]) -> &[u8] {
     let inner = name.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
@@ -309,6 +315,9 @@ mod tests {
             let owner = b"8743c9c0-0795-4907-87fd-6c719a6b4586:4711";
             let fair = [&*Channels::of(key).fair, owner].concat();
             assert_eq!(lock_of_channel(&fair), Some((key, Some(&owner[..]))));
+            assert_eq!(waiter_of_channel(&fair), Some(&owner[..]));
+            let of_others = [lock_channel(key), [&*read_write_channel(key), b":", owner].concat()];
+            assert!(of_others.iter().all(|channel| waiter_of_channel(channel).is_none()));
         }
         assert_eq!((lock_of_queue(b"other"), lock_of_channel(b"news")), (None, None));
     }

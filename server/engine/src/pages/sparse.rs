@@ -58,7 +58,7 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
     }
 
     /// Keeps `value` at `index`, which is not in use.
-    #[inline]
+    #[inline(always)]
     pub fn insert_at(&mut self, index: u32, value: V) {
         match self.pages.get_mut(index as usize / PAGE) {
             Some(Page { used, values: Some(values) }) => {
@@ -101,8 +101,8 @@ impl<V: Default + Copy, const PAGE: usize> Sparse<V, PAGE> {
         let Some(Page { used, values: Some(values) }) = self.pages.get_mut(index as usize / PAGE) else {
             no_page(index)
         };
-        *used -= 1;
         let value = values[index as usize % PAGE];
+        *used -= 1;
         if *used == 0 && self.spare != index / PAGE as u32 {
             self.emptied(index / PAGE as u32);
         }

@@ -1,18 +1,24 @@
 //! Publish/subscribe: the subscribers of channels and patterns.
 
+mod endings;
+
 use crate::keyspace::glob;
+use crate::memory::of_trees;
+use endings::{EndingOf, Endings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who listens, by the name of a channel or a pattern.
 type Subscribers = BTreeMap<Box<[u8]>, BTreeSet<u64>>;
 
 /// The subscribers of channels and patterns. Ordered, so that deliveries are the same in every run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PubSub {
     channels: Subscribers,
     patterns: Subscribers,
     /// Of channels of shards, which are apart from the others.
     shards: Subscribers,
+    /// Channels, of shards too, by the endings of their names.
+    endings: Endings,
     /// Bytes of the names of all.
     names: usize,
     /// How many subscriptions there are to all.
@@ -20,6 +26,18 @@ pub(crate) struct PubSub {
 }
 
 impl PubSub {
+    /// Nobody listens. Channels are found by the endings that this function gives.
+    pub(crate) fn new(ending_of: EndingOf) -> Self {
+        PubSub {
+            channels: Subscribers::new(),
+            patterns: Subscribers::new(),
+            shards: Subscribers::new(),
+            endings: Endings::new(ending_of),
+            names: 0,
+            subscriptions: 0,
+        }
+    }
+
     /// How many subscriptions a message to the channel reaches, each pattern counted.
     pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
         self.subscribers(channel) + self.matching(channel).map(|(_, ids)| ids.len()).sum::<usize>()
@@ -65,6 +83,30 @@ impl PubSub {
         self.channels.get(channel).into_iter().flatten().copied()
     }
 
+    /// Whether a client is subscribed to the channel itself, or to that of a shard. O(log n).
+    pub(crate) fn listens(&self, channel: &[u8], id: u64) -> bool {
+        [&self.channels, &self.shards].iter().any(|all| all.get(channel).is_some_and(|ids| ids.contains(&id)))
+    }
+
+    /// The channels with subscribers, of shards too, whose names have this ending, in order. O(log n) to begin.
+    pub(crate) fn with_ending(&self, ending: &[u8]) -> impl Iterator<Item = &[u8]> {
+        self.endings.with(ending)
+    }
+
+    /// The endings by which channels with subscribers are found, in order.
+    pub(crate) fn endings(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.endings.all()
+    }
+
+    /// Bytes of memory of what finds channels by their endings, about. O(1).
+    pub(crate) fn ending_bytes(&self) -> usize {
+        let (bytes, endings, names) = self.endings.sizes();
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Box<[u8]>>)>();
+        bytes
+            + of_trees(usize::from(endings > 0), endings, entry_bytes)
+            + of_trees(endings, names, size_of::<Box<[u8]>>())
+    }
+
     /// The channels with subscribers whose names have this prefix, in order, each with its subscribers.
     pub(crate) fn with_prefix<'a>(
         &'a self,
@@ -105,6 +147,7 @@ impl PubSub {
     /// A client subscribes to a channel. O(log n).
     pub(crate) fn subscribe(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.channels);
+        self.endings.add(channel);
     }
 
     /// A client subscribes to a pattern. O(log n).
@@ -115,16 +158,19 @@ impl PubSub {
     /// A client subscribes to a channel of a shard. O(log n).
     pub(crate) fn subscribe_shard(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.shards);
+        self.endings.add(channel);
     }
 
     /// A client unsubscribes from a channel of a shard. O(log n).
     pub(crate) fn unsubscribe_shard(&mut self, channel: &[u8], id: u64) {
         self.leave(channel, id, |all| &mut all.shards);
+        self.forget_ending(channel);
     }
 
     /// A client unsubscribes from a channel. O(log n).
     pub(crate) fn unsubscribe(&mut self, channel: &[u8], id: u64) {
         self.leave(channel, id, |all| &mut all.channels);
+        self.forget_ending(channel);
     }
 
     /// A client unsubscribes from a pattern. O(log n).
@@ -162,6 +208,13 @@ impl PubSub {
         if is_last {
             of(self).remove(name);
             self.names -= name.len();
+        }
+    }
+
+    /// A channel has fewer subscribers: perhaps it is not to be found any more.
+    fn forget_ending(&mut self, channel: &[u8]) {
+        if !self.channels.contains_key(channel) && !self.shards.contains_key(channel) {
+            self.endings.remove(channel);
         }
     }
 }

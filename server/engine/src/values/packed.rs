@@ -54,10 +54,13 @@ impl Packed {
     /// The first element.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<&[u8]> {
-        match self.0.get(HEADER) {
-            Some(&len) if len < 0x80 => self.0.get(HEADER + 1..HEADER + 1 + usize::from(len)),
-            _ => self.iter().next(),
+        if let [_, _, _, _, len, rest @ ..] = &*self.0
+            && *len < 0x80
+            && let Some(first) = rest.get(..usize::from(*len))
+        {
+            return Some(first);
         }
+        self.iter().next()
     }
 
     /// The elements from the one at `place` on.

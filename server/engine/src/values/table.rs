@@ -127,6 +127,11 @@ impl<E: Keyed> Table<E> {
         Some(&self.entries[self.find(key)?])
     }
 
+    /// Changes all entries, whose keys and bytes stay what they are. O(n).
+    pub(super) fn change_all(&mut self, change: impl FnMut(&mut E)) {
+        self.entries.iter_mut().for_each(change);
+    }
+
     /// Changes anything but the key of the entry at `position`.
     pub(super) fn change(&mut self, position: usize, change: impl FnOnce(&mut E)) {
         let entry = &mut self.entries[position];

@@ -1,6 +1,6 @@
 //! The commands that change hashes.
 
-use crate::keyspace::{Tx, events};
+use crate::keyspace::{ChangedField, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
@@ -150,19 +150,17 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, field) = (&args[1], &args[2]);
     let increment = args.int(3)?;
     let mut sum = increment;
-    let edit = tx.write_or_new::<Hash>(key)?;
     // Without an existing field nothing can fail, so that a hash created just now does not stay empty.
-    let new = edit.value.update(field, edit.encodings, |old| {
-        if let Some(old) = old {
-            let old = number::parse_i64(old).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER)?;
-            sum = old.checked_add(increment).ok_or(errors::INCREMENT_OVERFLOW)?;
-        }
-        Ok::<_, CommandError>(IntText::new(sum))
+    let changed = tx.change_field(key, field, |hash, encodings| {
+        hash.update(field, encodings, |old| {
+            if let Some(old) = old {
+                let old = number::parse_i64(old).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER)?;
+                sum = old.checked_add(increment).ok_or(errors::INCREMENT_OVERFLOW)?;
+            }
+            Ok::<_, CommandError>(IntText::new(sum))
+        })
     })?;
-    let (at, is_marked) = (edit.at, edit.is_marked);
-    if new {
-        tx.field_added(at, key, field);
-    } else if increment > 0 && is_marked {
+    if increment > 0 && changed == ChangedField::OfMarked {
         tx.field_raised(key);
     }
     tx.changed(key, events::HINCRBY);

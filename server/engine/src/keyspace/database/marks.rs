@@ -42,6 +42,12 @@ impl Database {
         is_sole
     }
 
+    /// The mark of an entry that says already that it has one.
+    #[inline(always)]
+    pub(in crate::keyspace) fn keep_mark(&mut self, id: u32, mark: Mark) {
+        self.marks.insert_at(id, mark);
+    }
+
     /// Removes the mark beside an entry.
     #[inline]
     pub(in crate::keyspace) fn take_mark(&mut self, id: u32) -> Option<Mark> {

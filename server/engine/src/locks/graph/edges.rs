@@ -36,7 +36,7 @@ pub(super) fn holders_that_wait(
     tx: &Tx<'_>,
     key: &[u8],
     owner: &[u8],
-    foreign: &ForeignWaits,
+    foreign: &ForeignWaits<'_>,
 ) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.

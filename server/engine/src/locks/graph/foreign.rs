@@ -3,7 +3,6 @@
 //! One that waits for a fair lock stands in its queue, and its client listens to a channel of its own: that is certain.
 //! Whom a subscription stands for that threads share only the history tells, which may be wrong.
 
-use super::super::channel_waiters::{channel_waiters, listened_channels};
 use super::super::redisson;
 use super::inferred::Inferred;
 use crate::keyspace::Tx;
@@ -11,51 +10,48 @@ use crate::pubsub::PubSub;
 use crate::values::{Value, ZSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The locks that owners of Redisson's wait for.
+/// The locks that owners of Redisson's wait for. Those that stand in queues are looked up when they are come upon:
+/// there may be many that have nothing to do with a request.
 #[derive(Debug, Default)]
-pub(crate) struct ForeignWaits {
-    by_owner: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
+pub(crate) struct ForeignWaits<'p> {
+    /// Who listens; none: nobody that matters.
+    pubsub: Option<&'p PubSub>,
+    /// The locks that are inferred to be waited for, by owner.
+    inferred: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
 }
 
-impl ForeignWaits {
-    /// Those of a database; with the inferred ones, too. O(n log n), n the channels of locks that are listened to and
-    /// their listeners.
-    pub(super) fn of_all(tx: &Tx<'_>, pubsub: &PubSub, inferred: Option<&Inferred>) -> Self {
-        let mut waits = ForeignWaits::default();
-        let keys: BTreeSet<&[u8]> =
-            listened_channels(pubsub).filter_map(redisson::lock_of_channel).map(|(key, _)| key).collect();
-        for key in keys {
-            for waiter in channel_waiters(pubsub, key) {
-                match (waiter.owner, inferred) {
-                    (Some(owner), _) if stands_in_queue(tx, key, &owner) => waits.add(&owner, key),
-                    (None, Some(inferred)) => {
-                        let owners = inferred.owners(tx.db(), key, waiter.client);
-                        owners.for_each(|owner| waits.add(owner, key));
-                    }
-                    _ => {}
+impl<'p> ForeignWaits<'p> {
+    /// Those of a database; with the inferred ones, too. O(1), but O(n log n) with n inferred ones.
+    pub(super) fn of_all(tx: &Tx<'_>, pubsub: &'p PubSub, inferred: Option<&Inferred>) -> Self {
+        let mut waits = ForeignWaits { pubsub: Some(pubsub), inferred: BTreeMap::new() };
+        for (key, client, owners) in inferred.into_iter().flat_map(|inferred| inferred.of_db(tx.db())) {
+            let channels = [redisson::lock_channel(key), redisson::read_write_channel(key)];
+            if channels.iter().any(|channel| pubsub.listens(channel, client)) {
+                for owner in owners {
+                    waits.inferred.entry(owner.clone()).or_default().insert(key.into());
                 }
             }
         }
         waits
     }
 
-    fn add(&mut self, owner: &[u8], key: &[u8]) {
-        self.by_owner.entry(owner.into()).or_default().insert(key.into());
+    /// The locks that an owner waits for, in order. O(n log n), n these.
+    pub(super) fn of(&self, tx: &Tx<'_>, owner: &[u8]) -> BTreeSet<&[u8]> {
+        let channels = self.pubsub.into_iter().flat_map(|pubsub| pubsub.with_ending(owner));
+        let named = channels.filter_map(redisson::lock_of_channel).map(|(key, _)| key);
+        let queued = named.filter(|key| stands_in_queue(tx, key, owner));
+        queued.chain(self.inferred.get(owner).into_iter().flatten().map(|key| &**key)).collect()
     }
 
-    /// The locks that an owner waits for.
-    pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = &[u8]> {
-        self.by_owner.get(owner).into_iter().flatten().map(|key| &**key)
-    }
-
-    /// The owners that wait.
+    /// The owners that wait, and perhaps others that listen as if they did. An owner may come twice.
     pub(super) fn owners(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_owner.keys().map(|owner| &**owner)
+        let named = self.pubsub.into_iter().flat_map(PubSub::endings);
+        named.chain(self.inferred.keys().map(|owner| &**owner))
     }
 
-    /// How many do.
+    /// How many these are. O(1).
     pub(super) fn len(&self) -> usize {
-        self.by_owner.len()
+        self.pubsub.map_or(0, |pubsub| pubsub.endings().len()) + self.inferred.len()
     }
 }
 

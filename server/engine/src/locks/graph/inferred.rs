@@ -53,6 +53,13 @@ impl Inferred {
         Inferred { by_key }
     }
 
+    /// The locks of a database with the clients by whose subscriptions owners wait for them, and these owners.
+    pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &BTreeSet<Box<[u8]>>)> {
+        let of_db =
+            self.by_key.range(((db, Box::default()), 0)..).take_while(move |(((of, _), _), _)| *of == db);
+        of_db.map(|(((_, key), client), owners)| (&**key, *client, owners))
+    }
+
     /// The owners that wait for a lock by a client's subscription.
     pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
         self.by_key.get(&((db, key.into()), client)).into_iter().flatten().map(|owner| &**owner)

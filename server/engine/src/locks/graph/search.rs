@@ -75,7 +75,7 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
 pub(crate) fn check_waiting(
     tx: &mut Tx<'_>,
     waiting: Waiting<'_>,
-    foreign: &ForeignWaits,
+    foreign: &ForeignWaits<'_>,
 ) -> Result<(), CommandError> {
     match cycle(tx, waiting, foreign) {
         None => Ok(()),
@@ -89,7 +89,7 @@ pub(crate) fn check_waiting(
 
 /// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
 /// reached.
-fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits) -> Option<Cycle> {
+fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Option<Cycle> {
     let owner = waiting.owner;
     let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
@@ -117,7 +117,7 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits) -> Option<Cy
                 }
                 continue;
             }
-            for key in tx.waited_for_as(&other).chain(foreign.of(&other)) {
+            for key in tx.waited_for_as(&other).chain(foreign.of(tx, &other)) {
                 if seen.insert((other.clone(), key.into())) {
                     steps.push(Step { owner: other.clone(), key: key.into(), from: Some(at) });
                 }

@@ -3,13 +3,17 @@
 //!
 //! Redisson counts that by its clients' clocks, and drops a head whose time is over. Those that wait natively have a
 //! connection that lives or not: the server keeps their scores ahead, and puts back who was dropped.
+//!
+//! The list and the set are mostly in the same order. Where that is known, who leaves the queue is found by its score,
+//! and the times of all behind it are changed together. It is found out once, and known as long as nothing but this
+//! module has changed either.
 
 use super::super::channels;
 use super::super::redisson::{queue_key, queue_timeouts_key};
 use super::{Standing, plain};
 use crate::keyspace::{Tx, events};
 use crate::spec::CommandError;
-use crate::values::{End, List, ZSet};
+use crate::values::{End, List, Value, ZSet};
 
 /// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
@@ -34,11 +38,16 @@ pub(in crate::locks) fn dequeue(
     owner: &[u8],
     wait_ms: i64,
 ) -> Result<(), CommandError> {
-    if head(tx, key)?.is_some_and(|head| *head == *owner) {
-        pop(tx, key)?;
-    }
-    remove_timeout(tx, key, owner)?;
-    shift_all(tx, key, wait_ms, 0)
+    keeping_order(tx, key, |tx| {
+        let is_head = head(tx, key)?.is_some_and(|head| *head == *owner);
+        let has_time = timeout(tx, key, owner)?.is_some();
+        if is_head {
+            pop(tx, key)?;
+        }
+        remove_timeout(tx, key, owner)?;
+        shift_all(tx, key, wait_ms, 0)?;
+        Ok(is_head == has_time)
+    })
 }
 
 /// Puts an owner at the end of the queue, unless it stands there.
@@ -62,8 +71,12 @@ pub(in crate::locks) fn join(
     let none = if tx.exists(key) { -1 } else { -2 };
     let left = || tx.deadline(key).map_or(none, |deadline| deadline - now) as f64;
     let ttl = ends.map_or_else(left, |ends| ends - now as f64);
-    set_timeout(tx, key, owner, ttl + now as f64 + wait_ms as f64)?;
-    push(tx, key, owner, End::Right)
+    keeping_order(tx, key, |tx| {
+        set_timeout(tx, key, owner, ttl + now as f64 + wait_ms as f64)?;
+        push(tx, key, owner, End::Right)?;
+        let timeouts = tx.read::<ZSet>(&queue_timeouts_key(key))?;
+        Ok(timeouts.is_some_and(|timeouts| timeouts.rank(owner).map(|rank| rank + 1) == Some(timeouts.len())))
+    })
 }
 
 /// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead, and
@@ -88,7 +101,11 @@ pub(in crate::locks) fn keep(
 fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let now = tx.now().wall_ms();
     if timeout(tx, key, owner)?.is_none_or(|ends| ends <= renewal(now, wait_ms) as f64) {
-        set_timeout(tx, key, owner, now.saturating_add(wait_ms) as f64)?;
+        keeping_order(tx, key, |tx| {
+            let before = rank(tx, key, owner)?;
+            set_timeout(tx, key, owner, now.saturating_add(wait_ms) as f64)?;
+            Ok(rank(tx, key, owner)? == before)
+        })?;
     }
     Ok(())
 }
@@ -110,8 +127,8 @@ fn renewal(now: i64, wait_ms: i64) -> i64 {
     now.saturating_add(wait_ms / 2)
 }
 
-/// Takes an owner that gives up out of the queue: those behind it wait so much less. O(n), n those who wait, since each
-/// of these has a time of its own; O(log n) where it was the head, or has got the lock.
+/// Takes an owner that gives up out of the queue: those behind it wait so much less. O(log n) amortised, n those who
+/// wait, unless scripts change the queue between such calls, or it is in another order than their times: then O(n).
 pub(in crate::locks) fn leave(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -125,8 +142,12 @@ pub(in crate::locks) fn leave(
     if is_whole && timeout(tx, key, owner)?.is_none() {
         return Ok(());
     }
+    if is_whole && leave_in_order(tx, key, owner, wait_ms)? {
+        return Ok(());
+    }
     let Some(queue) = tx.read::<List>(&name)? else { return Ok(()) };
     let Some(at) = queue.iter().position(|waiting| *waiting == *owner) else { return Ok(()) };
+    let keeps_order = at == 0 && is_whole && is_known_in_order(tx, key);
     if at == 0 && is_whole {
         // All others stand behind it: what becomes of its own time does not matter.
         shift_all(tx, key, wait_ms, 1)?;
@@ -139,8 +160,65 @@ pub(in crate::locks) fn leave(
         tx.changed(&name, events::LREM);
         tx.delete_if_empty(&name);
     }
+    if keeps_order {
+        note_order(tx, key);
+    }
     if at == 0 && !tx.exists(key) {
         channels::notify_head(tx, key);
+    }
+    Ok(())
+}
+
+/// The same where the list and the set are in the same order, and somebody stands before the owner; whether they are.
+fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<bool, CommandError> {
+    let Some(at) = rank(tx, key, owner)?.filter(|at| *at > 0) else { return Ok(false) };
+    if !is_in_order(tx, key) {
+        return Ok(false);
+    }
+    let (name, timeouts_name) = (queue_key(key), queue_timeouts_key(key));
+    let Some(timeouts) = tx.write::<ZSet>(&timeouts_name)? else { return Ok(false) };
+    let Some((_, behind)) = timeouts.value.remove_and_shift(owner, -(wait_ms as f64)) else {
+        return Ok(false);
+    };
+    tx.changed_times(&timeouts_name, events::ZINCR, behind);
+    tx.changed(&timeouts_name, events::ZREM);
+    if let Some(edit) = tx.write::<List>(&name)? {
+        edit.value.remove_range(at..at + 1, edit.encodings);
+        tx.changed(&name, events::LREM);
+    }
+    note_order(tx, key);
+    Ok(true)
+}
+
+/// Whether the list and the set have the same owners in the same order. O(n) unless it is known.
+fn is_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
+    if is_known_in_order(tx, key) {
+        return true;
+    }
+    let [queue, timeouts] = [queue_key(key), queue_timeouts_key(key)].map(|name| tx.peek(&name));
+    let (Some(Value::List(queue)), Some(Value::ZSet(timeouts))) = (queue, timeouts) else { return false };
+    queue.len() == timeouts.len() && queue.iter().eq(timeouts.iter().map(|(owner, _)| owner))
+}
+
+/// Whether it is known that they have, without looking.
+fn is_known_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
+    tx.is_unchanged(&queue_key(key)) && tx.is_unchanged(&queue_timeouts_key(key))
+}
+
+fn note_order(tx: &mut Tx<'_>, key: &[u8]) {
+    tx.note_unchanged(&queue_key(key));
+    tx.note_unchanged(&queue_timeouts_key(key));
+}
+
+/// Runs `change`, which tells whether the list and the set are in the same order after it if they were before.
+fn keeping_order(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    change: impl FnOnce(&mut Tx<'_>) -> Result<bool, CommandError>,
+) -> Result<(), CommandError> {
+    let is_known = is_known_in_order(tx, key);
+    if change(tx)? && is_known {
+        note_order(tx, key);
     }
     Ok(())
 }
@@ -153,8 +231,11 @@ fn drop_stale(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
         if !is_over || waits(tx, key, &head) {
             break;
         }
-        remove_timeout(tx, key, &head)?;
-        pop(tx, key)?;
+        keeping_order(tx, key, |tx| {
+            remove_timeout(tx, key, &head)?;
+            pop(tx, key)?;
+            Ok(true)
+        })?;
     }
     Ok(())
 }
@@ -165,6 +246,11 @@ fn head(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<Box<[u8]>>, CommandError> 
 
 fn timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<f64>, CommandError> {
     Ok(tx.read::<ZSet>(&queue_timeouts_key(key))?.and_then(|timeouts| timeouts.score(owner)))
+}
+
+/// How many have times before that of an owner.
+fn rank(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<usize>, CommandError> {
+    Ok(tx.read::<ZSet>(&queue_timeouts_key(key))?.and_then(|timeouts| timeouts.rank(owner)))
 }
 
 fn push(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], end: End) -> Result<(), CommandError> {

@@ -22,17 +22,19 @@ pub(super) enum Marked {
     ReadLease(u64),
 }
 
+/// The mark of keys that several owners hold.
+const SEVERAL: u64 = 1;
 /// Set in the marks of keys that hold leases.
 const LEASE: u64 = 1 << 47;
 
 impl Marked {
     /// Decodes a mark: 46 bits of a number, which last for two years of a million grants a second, and the lowest bit
-    /// for a native hold; 0 for several owners. The highest bit stands for a lease.
+    /// for a native hold; that alone for several owners, since numbers begin at 1. The highest bit stands for a lease.
     #[inline]
     pub(super) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
         let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
-        if bits == 0 {
+        if bits == SEVERAL {
             Marked::Several
         } else if bits & LEASE != 0 {
             Marked::ReadLease(bits & !LEASE)
@@ -46,7 +48,7 @@ impl Marked {
     pub(super) fn mark(self) -> Mark {
         let bits = match self {
             Marked::One(grant) => grant.number << 1 | u64::from(grant.native),
-            Marked::Several => 0,
+            Marked::Several => SEVERAL,
             Marked::ReadLease(number) => number | LEASE,
         };
         let [a, b, c, d, e, f, ..] = bits.to_le_bytes();

@@ -5,6 +5,7 @@ mod bulk;
 mod iter;
 mod ranked;
 mod small;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -176,6 +177,16 @@ impl ZSet {
                 Some(found.score)
             }
             Form::Ranked(ranked) => ranked.remove(member),
+        }
+    }
+
+    /// Removes `member`, and adds so much, which is negative, to the scores of all behind it: its score, and how many
+    /// these are. Nothing happens where that is not done at once: in a small set, or when some of them would come
+    /// before others, or a sum be rounded. O(log n) amortised.
+    pub fn remove_and_shift(&mut self, member: &[u8], by: f64) -> Option<(f64, usize)> {
+        match &mut self.0 {
+            Form::Packed(_) => None,
+            Form::Ranked(ranked) => ranked.remove_and_shift(member, by),
         }
     }
 

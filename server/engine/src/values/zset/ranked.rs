@@ -1,5 +1,6 @@
 //! The large form of a sorted set: a table by member, and a tree by score.
 
+use super::steps::Steps;
 use super::tree::{Item, Tree};
 use crate::memory::block;
 use crate::values::table::{Keyed, Table};
@@ -24,12 +25,15 @@ impl Keyed for Scored {
 
 /// Members by name and by rank.
 ///
-/// All scores can be shifted at once: what the table and the tree have is less by `shift` than what it stands for.
+/// All scores can be shifted at once: what the table and the tree have is less by `shift` than what it stands for. So
+/// can all behind a place: `steps` says where.
 #[derive(Clone, Debug)]
 pub(super) struct Ranked {
     table: Table<Scored>,
     tree: Tree,
     shift: f64,
+    /// None while all are shifted by the same.
+    steps: Option<Box<Steps>>,
     /// Whether all scores are whole numbers that can be added to each other without rounding.
     is_whole: bool,
 }
@@ -50,7 +54,7 @@ impl Ranked {
     /// An empty set with room for `capacity` members.
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
         let (table, tree) = (Table::with_capacity(capacity, seed), Tree::new());
-        Self { table, tree, shift: NO_SHIFT, is_whole: true }
+        Self { table, tree, shift: NO_SHIFT, steps: None, is_whole: true }
     }
 
     /// The set of these members and scores, which are distinct and in order. O(members).
@@ -66,7 +70,8 @@ impl Ranked {
             .map(|(position, pair)| Item { score: pair.1, position: position as u32 })
             .collect();
         let (table, tree) = (Table::of_distinct(entries, seed), Tree::of_sorted(&items));
-        Self { table, tree, shift: NO_SHIFT, is_whole: pairs.iter().all(|pair| is_whole(pair.1)) }
+        let is_whole = pairs.iter().all(|pair| is_whole(pair.1));
+        Self { table, tree, shift: NO_SHIFT, steps: None, is_whole }
     }
 
     /// Adds so much to all scores, which stay in their order; whether that was possible, because no sum is rounded.
@@ -80,9 +85,53 @@ impl Ranked {
         is_possible
     }
 
+    /// Removes a member, and adds so much, which is negative, to the scores of all behind it, if these stay behind
+    /// those before it and no sum is rounded: the score of the member, and how many are behind it. O(log n), but O(n)
+    /// once in as many calls as there may be steps.
+    pub(super) fn remove_and_shift(&mut self, member: &[u8], by: f64) -> Option<(f64, usize)> {
+        let rank = self.rank(member)?;
+        let behind = self.len() - rank - 1;
+        let kept = self.tree.get(rank)?.score;
+        if let Some(next) = self.tree.get(rank + 1) {
+            let before = rank.checked_sub(1).and_then(|rank| self.tree.get(rank));
+            let is_behind = |before| self.score_of(next) + by > self.score_of(before);
+            let total = self.shift + by + self.steps.as_deref().map_or(0.0, Steps::last);
+            let is_possible = by <= 0.0 && self.is_whole && is_whole(by) && is_whole(total);
+            if !is_possible || next.score <= kept || !before.is_none_or(is_behind) {
+                return None;
+            }
+        }
+        let score = self.remove(member)?;
+        if behind > 0 {
+            if self.steps.as_deref().is_some_and(Steps::is_full) {
+                self.level();
+                // The steps are gone: what is behind begins at another score.
+                let above = rank.checked_sub(1).and_then(|rank| self.tree.get(rank));
+                self.shift_above(above.map_or(f64::NEG_INFINITY, |before| before.score), by);
+            } else {
+                self.shift_above(kept, by);
+            }
+        }
+        Some((score, behind))
+    }
+
+    fn shift_above(&mut self, kept: f64, by: f64) {
+        self.steps.get_or_insert_default().add(kept, by);
+    }
+
+    /// The same set without steps. O(n log steps).
+    #[cold]
+    fn level(&mut self) {
+        let Some(steps) = self.steps.take() else { return };
+        let level = |score: f64| score + steps.at(score);
+        self.table.change_all(|scored| scored.score = level(scored.score));
+        self.tree.change_scores(&level);
+    }
+
     /// The same set, of which no score is shifted. O(n log n).
     #[cold]
     fn settle(&mut self) {
+        self.level();
         let scores = |scored: &Scored| (scored.member.clone(), scored.score + self.shift);
         let pairs: Vec<(Box<[u8]>, f64)> = self.table.entries().iter().map(scores).collect();
         self.shift = NO_SHIFT;
@@ -98,7 +147,8 @@ impl Ranked {
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes() + self.tree.heap_bytes()
+        let of_steps = |steps: &Steps| block(size_of::<Steps>()) + steps.heap_bytes();
+        self.table.heap_bytes() + self.tree.heap_bytes() + self.steps.as_deref().map_or(0, of_steps)
     }
 
     /// The members by position in the table, for random picks and scans.
@@ -108,12 +158,12 @@ impl Ranked {
 
     /// Member and score of an entry of the table.
     pub(super) fn pair<'a>(&self, scored: &'a Scored) -> (&'a [u8], f64) {
-        (&scored.member, scored.score + self.shift)
+        (&scored.member, self.meant(scored.score))
     }
 
     /// The score of `member`. O(1).
     pub(super) fn score(&self, member: &[u8]) -> Option<f64> {
-        Some(self.table.get(member)?.score + self.shift)
+        Some(self.meant(self.table.get(member)?.score))
     }
 
     /// How many members come before `member`. O(log n).
@@ -126,12 +176,19 @@ impl Ranked {
     pub(super) fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
         if !is_whole(score) {
             self.is_whole = false;
-            if self.shift != 0.0 {
+            if self.shift != 0.0 || self.steps.is_some() {
                 self.settle();
             }
         }
         // Without a shift, minus zero stays what it is.
-        let score = if self.shift == 0.0 { score } else { score - self.shift };
+        let mut kept = if self.shift == 0.0 { score } else { score - self.shift };
+        if self.steps.is_some() {
+            kept = self.kept_behind_all(score).unwrap_or_else(|| {
+                self.level();
+                kept
+            });
+        }
+        let score = kept;
         match self.table.insert_with(member, || Scored { member: member.into(), score }) {
             Ok(position) => {
                 self.link(position, member, score);
@@ -144,7 +201,7 @@ impl Ranked {
                     self.table.change(position, |scored| scored.score = score);
                     self.link(position, member, score);
                 }
-                Some(old + self.shift)
+                Some(self.meant(old))
             }
         }
     }
@@ -152,14 +209,15 @@ impl Ranked {
     /// Removes `member`; returns its score. O(log n).
     pub(super) fn remove(&mut self, member: &[u8]) -> Option<f64> {
         let position = self.table.find(member)?;
-        Some(self.remove_at(position).score + self.shift)
+        let kept = self.remove_at(position).score;
+        Some(self.meant(kept))
     }
 
     /// Removes and returns the member with this rank. O(log n).
     pub(super) fn take(&mut self, rank: usize) -> Option<(Box<[u8]>, f64)> {
         let item = self.tree.get(rank)?;
         let Scored { member, score } = self.remove_at(item.position as usize);
-        Some((member, score + self.shift))
+        Some((member, self.meant(score)))
     }
 
     /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
@@ -177,7 +235,26 @@ impl Ranked {
 
     /// The score of an item of the tree.
     pub(super) fn score_of(&self, item: Item) -> f64 {
-        item.score + self.shift
+        self.meant(item.score)
+    }
+
+    /// What a score stands for that the table and the tree have.
+    #[inline]
+    fn meant(&self, kept: f64) -> f64 {
+        match &self.steps {
+            None => kept + self.shift,
+            Some(steps) => kept + self.shift + steps.at(kept),
+        }
+    }
+
+    /// What is kept for a score that comes behind all others, where there are steps.
+    fn kept_behind_all(&self, score: f64) -> Option<f64> {
+        let last = self.tree.len().checked_sub(1).and_then(|rank| self.tree.get(rank));
+        if last.is_some_and(|last| self.score_of(last) >= score) {
+            return None;
+        }
+        let kept = self.steps.as_deref()?.above_all(|total| score - self.shift - total)?;
+        last.is_none_or(|last| last.score < kept).then_some(kept)
     }
 
     /// The member and the score of an item of the tree.

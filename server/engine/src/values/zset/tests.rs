@@ -218,10 +218,11 @@ proptest! {
 }
 
 proptest! {
-    /// Shifts between other changes, of whole scores and of others.
+    /// Shifts between other changes, of whole scores and of others; of all scores, and of those behind a member that
+    /// goes.
     #[test]
-    fn a_shift_moves_all_scores(
-        steps in prop::collection::vec((0_u8..6, 0_usize..40, scores(), -1000_i32..1000), 0..200),
+    fn a_shift_moves_scores_and_nothing_else(
+        steps in prop::collection::vec((0_u8..9, 0_usize..40, scores(), -1000_i32..1000), 0..200),
         whole in any::<bool>(),
     ) {
         let (enc, mut zset, mut model) = (small(), ZSet::new(), Model::new());
@@ -240,6 +241,22 @@ proptest! {
                         model.remove(&**member);
                     }
                     prop_assert_eq!(zset.pop_min(), first);
+                }
+                3..6 => {
+                    let by = -f64::from(by.abs() % 10);
+                    if let Some((score, behind)) = zset.remove_and_shift(&member, by) {
+                        prop_assert_eq!(model.remove(&member), Some(score));
+                        let is_behind = |(other, there): (&Vec<u8>, &f64)| {
+                            order((other, *there), (&member, score)) == Ordering::Greater
+                        };
+                        let moved: Vec<Vec<u8>> = model
+                            .iter()
+                            .filter(|(other, there)| is_behind((other, there)))
+                            .map(|(other, _)| other.clone())
+                            .collect();
+                        prop_assert_eq!(behind, moved.len());
+                        moved.iter().for_each(|other| *model.get_mut(other).unwrap() += by);
+                    }
                 }
                 _ => prop_assert_eq!(zset.insert(&member, score, &enc), model.insert(member, score)),
             }

@@ -135,6 +135,11 @@ impl Tree {
         self.root.relabel(order, position);
     }
 
+    /// Gives all items other scores, by which they stay in their order. O(n).
+    pub(super) fn change_scores(&mut self, change: &impl Fn(f64) -> f64) {
+        self.root.change_scores(change);
+    }
+
     /// How many items satisfy `below`, which holds for a beginning of the sequence and for nothing after it.
     pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
         let (mut node, mut rank) = (&self.root, 0);
@@ -276,6 +281,16 @@ impl Node {
                 children[at].node.relabel(order, position);
                 children[at].refresh();
             }
+        }
+    }
+
+    fn change_scores(&mut self, change: &impl Fn(f64) -> f64) {
+        match self {
+            Self::Leaf(items) => items.iter_mut().for_each(|item| item.score = change(item.score)),
+            Self::Inner(children) => children.iter_mut().for_each(|child| {
+                child.node.change_scores(change);
+                child.refresh();
+            }),
         }
     }
 

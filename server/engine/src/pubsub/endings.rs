@@ -1,0 +1,89 @@
+//! Channels by how their names end, where that names somebody.
+
+use crate::memory::block;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The part of a channel's name that it is to be found by, if it has one.
+pub(crate) type EndingOf = fn(&[u8]) -> Option<&[u8]>;
+
+/// The channels with subscribers that have such an ending, by it.
+#[derive(Debug)]
+pub(super) struct Endings {
+    ending_of: EndingOf,
+    channels: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
+    /// Bytes of all names and endings, and how many names there are.
+    bytes: usize,
+    count: usize,
+}
+
+impl Endings {
+    /// No channels yet.
+    pub(super) fn new(ending_of: EndingOf) -> Self {
+        Endings { ending_of, channels: BTreeMap::new(), bytes: 0, count: 0 }
+    }
+
+    /// A channel has subscribers. O(log n), for others than those with an ending O(1).
+    pub(super) fn add(&mut self, channel: &[u8]) {
+        let Some(ending) = (self.ending_of)(channel) else { return };
+        let channels = self.channels.entry(ending.into()).or_default();
+        self.bytes += if channels.is_empty() { block(ending.len()) } else { 0 };
+        if channels.insert(channel.into()) {
+            self.bytes += block(channel.len());
+            self.count += 1;
+        }
+    }
+
+    /// A channel has no subscribers any more. O(log n), for others than those with an ending O(1).
+    pub(super) fn remove(&mut self, channel: &[u8]) {
+        let Some(ending) = (self.ending_of)(channel) else { return };
+        let Some(channels) = self.channels.get_mut(ending) else { return };
+        if channels.remove(channel) {
+            self.bytes -= block(channel.len());
+            self.count -= 1;
+        }
+        if channels.is_empty() {
+            self.bytes -= block(ending.len());
+            self.channels.remove(ending);
+        }
+    }
+
+    /// The channels with this ending, in order. O(log n) to begin.
+    pub(super) fn with(&self, ending: &[u8]) -> impl Iterator<Item = &[u8]> {
+        self.channels.get(ending).into_iter().flatten().map(|channel| &**channel)
+    }
+
+    /// The endings, in order.
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.channels.keys().map(|ending| &**ending)
+    }
+
+    /// Bytes of names and endings, and how many of each there are. O(1).
+    pub(super) fn sizes(&self) -> (usize, usize, usize) {
+        (self.bytes, self.channels.len(), self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after_colon(name: &[u8]) -> Option<&[u8]> {
+        name.iter().rposition(|byte| *byte == b':').map(|at| &name[at + 1..])
+    }
+
+    #[test]
+    fn channels_are_found_by_their_endings_as_long_as_they_are_there() {
+        let mut endings = Endings::new(after_colon);
+        for name in [&b"one:a"[..], b"two:a", b"one:b", b"none", b"one:a"] {
+            endings.add(name);
+        }
+        assert!(endings.with(b"a").eq([&b"one:a"[..], b"two:a"]));
+        assert!(endings.all().eq([b"a", b"b"]));
+        endings.remove(b"one:a");
+        assert!(endings.with(b"a").eq([b"two:a"]) && endings.with(b"none").next().is_none());
+        for name in [&b"two:a"[..], b"one:b", b"none", b"never:b"] {
+            endings.remove(name);
+        }
+        assert_eq!((endings.all().len(), endings.sizes()), (0, (0, 0, 0)));
+    }
+}
