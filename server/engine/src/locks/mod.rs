@@ -16,6 +16,7 @@ mod delays;
 pub(crate) mod events;
 mod fences;
 mod force_unlock;
+mod full_info;
 pub(crate) mod graph;
 mod held;
 mod history;
