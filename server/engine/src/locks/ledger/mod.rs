@@ -10,6 +10,7 @@ mod fair_queues;
 mod grant;
 mod handle;
 mod joint_owners;
+mod limits;
 mod lock_ledger;
 mod observed;
 mod permits;
@@ -28,6 +29,7 @@ pub(super) use handle::{
     has_grant, is_followed, jeopardy_ms, last_cause, last_loss, last_read_lease, leased, leases, next_delay,
     next_grant, note_permits, record, released_partly, renewed, token, with_leases,
 };
+pub(crate) use limits::VerifyLimits;
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use permits::PermitsNote;
 pub(super) use release::{Release, ReleaseCause};
