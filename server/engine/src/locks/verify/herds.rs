@@ -23,7 +23,8 @@ struct HandOff {
 /// A lock that some wait for by its channel.
 #[derive(Debug, Default)]
 struct Herd {
-    listeners: BTreeSet<u64>,
+    /// How many clients do.
+    listeners: usize,
     /// Who waits: after which hand-off it was refused first.
     refused: BTreeMap<Name, u64>,
     now: HandOff,
@@ -38,18 +39,41 @@ struct Herd {
 pub(super) struct Herds {
     limit: u64,
     by_key: BTreeMap<Name, Herd>,
+    /// Which locks' channels clients listen to.
+    listening: BTreeSet<(u64, Name)>,
 }
 
 impl Herds {
     /// More requests in vain than this are too many for one hand-off.
     pub(super) fn new(limit: u64) -> Self {
-        Herds { limit, by_key: BTreeMap::new() }
+        Herds { limit, by_key: BTreeMap::new(), listening: BTreeSet::new() }
+    }
+
+    fn listens(&mut self, client: u64, key: Name) {
+        if self.listening.insert((client, key)) {
+            self.by_key.entry(key).or_default().listeners += 1;
+        }
+    }
+
+    fn left(&mut self, client: u64, key: Name) {
+        if self.listening.remove(&(client, key))
+            && let Some(herd) = self.by_key.get_mut(&key)
+        {
+            herd.left();
+        }
+    }
+
+    fn is_gone(&mut self, client: u64) {
+        let of_client = self.listening.range((client, Name::NONE)..(client + 1, Name::NONE));
+        for (client, key) in of_client.copied().collect::<Vec<_>>() {
+            self.left(client, key);
+        }
     }
 }
 
 impl Herd {
     fn freed(&mut self, seq: u64) {
-        if !self.listeners.is_empty() {
+        if self.listeners > 0 {
             self.now = HandOff { freed: seq, ..HandOff::default() };
             self.hand_offs += 1;
         }
@@ -67,9 +91,9 @@ impl Herd {
         }
     }
 
-    fn left(&mut self, client: u64) {
-        self.listeners.remove(&client);
-        if self.listeners.is_empty() {
+    fn left(&mut self) {
+        self.listeners -= 1;
+        if self.listeners == 0 {
             self.refused.clear();
             self.now = HandOff::default();
         }
@@ -80,15 +104,13 @@ impl Invariant for Herds {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Vec<Finding>) {
         let listens = entry.native == Some(false) && entry.owner == Name::NONE;
         match entry.event {
-            Event::Queued if listens => {
-                self.by_key.entry(entry.key).or_default().listeners.insert(entry.client);
-            }
-            Event::Disconnect => self.by_key.values_mut().for_each(|herd| herd.left(entry.client)),
+            Event::Queued if listens => self.listens(entry.client, entry.key),
+            Event::LeftQueue if listens => self.left(entry.client, entry.key),
+            Event::Disconnect => self.is_gone(entry.client),
             _ => {}
         }
         let Some(herd) = self.by_key.get_mut(&entry.key) else { return };
         match entry.event {
-            Event::LeftQueue if listens => herd.left(entry.client),
             Event::Released if entry.holds > 0 => {}
             Event::Released | Event::Lost => {
                 let holds = view.lock(entry.key).map(|lock| &lock.holds);
