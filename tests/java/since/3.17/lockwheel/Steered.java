@@ -94,10 +94,6 @@ public final class Steered {
                 return "";
             case "owner":
                 return client.getId() + ":" + Thread.currentThread().getId();
-            case "fair-lock":
-                return act(client.getFairLock(arguments[0]), "lock", arguments);
-            case "fair-unlock":
-                return act(client.getFairLock(arguments[0]), "unlock", arguments);
             case "fenced-lock":
                 return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
             case "fenced-unlock":
