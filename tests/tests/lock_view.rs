@@ -3,6 +3,7 @@
 use lockwheel::{LockLayout, LockMode, LockSnapshot, Server};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::reply::Reply;
 use std::time::Duration;
 
 /// What LOCK.INFO tells, as this writes it from a snapshot.
@@ -109,4 +110,86 @@ fn a_handle_turns_the_clock_from_another_thread_and_outlives_its_server() {
     server.wait();
     drop(server);
     assert_eq!(handle.lock("l").mode, LockMode::Free);
+}
+
+/// What a reply has at a way of names and places.
+#[track_caller]
+fn at<'r>(reply: &'r Reply, way: &[&str]) -> &'r Reply {
+    way.iter().fold(reply, |reply, name| match (reply, name.parse::<usize>()) {
+        (Reply::Array(items), Ok(place)) => &items[place],
+        _ => reply.member(name).unwrap_or_else(|| panic!("no {name} in {reply}")),
+    })
+}
+
+#[test]
+fn in_full_there_is_more_of_holders_and_waiters() {
+    let server = ours::manual_server();
+    let mut client = Client::connect_resp3(server.addr());
+    let mut full = |line: &str| {
+        let reply = client.line(line);
+        assert!(!reply.is_error(), "{line}: {reply}");
+        reply
+    };
+    let free = full("LOCK.INFO l FULL");
+    assert_eq!(at(&free, &["delay"]).to_string(), "(nil)");
+    assert_eq!(at(&free, &["grants"]).to_string(), "[]");
+    assert_eq!(at(&free, &["predecessor"]).to_string(), "\"none\"");
+
+    full("LOCK.ACQUIRE l gone PX 5000 DELAY 700");
+    full("LOCK.FORCEUNLOCK l");
+    full("LOCK.ACQUIRE l a SESSION PX 9000");
+    let id = full("CLIENT ID").as_int().expect("a number");
+    let waiters: Vec<Client> = [("b", 0), ("c", 5)]
+        .into_iter()
+        .map(|(owner, priority)| {
+            let mut waiter = Client::connect(server.addr());
+            waiter.send_line(&format!("LOCK.ACQUIRE l {owner} BLOCK 0 PRIORITY {priority}"));
+            full(&format!("AWAIT.WAITERS l {}", if priority == 0 { 1 } else { 2 }));
+            waiter
+        })
+        .collect();
+    let mut listener = Client::connect(server.addr());
+    listener.line("SUBSCRIBE redisson_lock__channel:{l}");
+    let held = full("LOCK.INFO l full");
+    assert_eq!(at(&held, &["holders", "0", "ttl"]).to_string(), ":9000");
+    assert_eq!(at(&held, &["holders", "0", "session"]).as_int(), Some(id));
+    assert_eq!(at(&held, &["grants"]).to_string(), "[:2]");
+    assert_eq!(at(&held, &["predecessor"]).to_string(), "\"forced\"");
+    let waiting = |place: &str| {
+        let field = |name| at(&held, &["waiters", place, name]).to_string();
+        ["owner", "position", "priority"].map(field)
+    };
+    assert_eq!(waiting("0"), ["\"c\"", ":1", ":5"]);
+    assert_eq!(waiting("1"), ["\"b\"", ":2", ":0"]);
+    assert_eq!(waiting("2"), ["(nil)", "(nil)", "(nil)"]);
+    drop(waiters);
+}
+
+/// The lease of the lock is the longest of theirs.
+#[test]
+fn in_full_each_reader_has_its_own_lease() {
+    let server = ours::manual_server();
+    let mut client = Client::connect_resp3(server.addr());
+    for line in ["LOCK.ACQUIRE r a SHARED PX 3000", "LOCK.ACQUIRE r b SHARED PX 8000"] {
+        assert!(!client.line(line).is_error());
+    }
+    let info = client.line("LOCK.INFO r FULL");
+    assert_eq!(at(&info, &["ttl"]).to_string(), ":8000");
+    for (owner, (ttl, grant)) in [("\"a\"", (":3000", ":1")), ("\"b\"", (":8000", ":2"))] {
+        let is_it = |place: &&str| at(&info, &["holders", place, "owner"]).to_string() == owner;
+        let place = ["0", "1"].into_iter().find(is_it).expect("both hold it");
+        assert_eq!(at(&info, &["holders", place, "ttl"]).to_string(), ttl);
+        assert_eq!(at(&info, &["holders", place, "grant"]).to_string(), grant);
+        assert_eq!(at(&info, &["holders", place, "session"]).to_string(), "(nil)");
+    }
+    assert_eq!(at(&info, &["grants"]).to_string(), "[:1, :2]");
+}
+
+#[test]
+fn what_lock_info_takes_is_full_or_nothing() {
+    let server = ours::manual_server();
+    let mut client = Client::connect(server.addr());
+    for line in ["LOCK.INFO l ALL", "LOCK.INFO l FULL FULL"] {
+        assert_eq!(client.line(line).to_string(), "-ERR syntax error", "{line}");
+    }
 }

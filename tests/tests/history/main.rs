@@ -6,5 +6,6 @@ mod events;
 mod fixture;
 mod judges;
 mod judging;
+mod mistakes;
 mod permits;
 mod verify;

@@ -74,6 +74,13 @@ impl Stage {
         assert_eq!(found, expected, "{}", self.director.line("LOCK.VERIFY"));
     }
 
+    /// What is found is told in these words, among others.
+    #[track_caller]
+    pub(crate) fn tells(&mut self, words: &str) {
+        let verdict = self.director.line("LOCK.VERIFY").to_string();
+        assert!(verdict.contains(words), "{words} is not in {verdict}");
+    }
+
     /// What has happened to the lock, in order.
     #[track_caller]
     pub(crate) fn has_happened(&mut self, expected: &[&str]) {

@@ -208,11 +208,14 @@ pub struct LockWaitParameters {
     /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
     /// suspects that a message was lost.
     pub wakeup_limit: u64,
+    /// How many of those who wait as Redisson's clients do one hand-off may wake in vain, before LOCK.VERIFY tells of
+    /// it.
+    pub herd_limit: u64,
 }
 
 impl Default for LockWaitParameters {
     fn default() -> Self {
-        LockWaitParameters { deadlock_inferred: false, handoff_delay: 0, wakeup_limit: 1000 }
+        LockWaitParameters { deadlock_inferred: false, handoff_delay: 0, wakeup_limit: 1000, herd_limit: 10 }
     }
 }
 

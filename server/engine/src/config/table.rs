@@ -1,7 +1,8 @@
 //! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
 //! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `load`, `lock-deadlock-inferred`,
-//! `lock-handoff-delay`, `lock-history`, `lock-history-max`, `lock-jeopardy`, `lock-ledger`, `lock-wakeup-limit`,
-//! `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and `tls-port-file` are our own.
+//! `lock-handoff-delay`, `lock-herd-limit`, `lock-history`, `lock-history-max`, `lock-jeopardy`, `lock-ledger`,
+//! `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and `tls-port-file` are
+//! our own.
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{
@@ -177,6 +178,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     text("locale-collate", "").check(special::locale),
     flag("lock-deadlock-inferred", "no").field(field!(lock_waits.deadlock_inferred)),
     integer("lock-handoff-delay", 0, i64::MAX, "0").field(field!(lock_waits.handoff_delay)),
+    integer("lock-herd-limit", 0, i64::MAX, "10").field(field!(lock_waits.herd_limit)),
     flag("lock-history", "no").field(field!(lock_history)),
     integer("lock-history-max", 1, LOCK_HISTORY, "65536").field(field!(lock_history_max)),
     integer("lock-jeopardy", 0, i64::MAX, "0").field(field!(lock_jeopardy)),

@@ -48,7 +48,7 @@ impl Engine {
         let given = keys(on, &argv);
         for id in waits {
             if let Err(error) = self.check_wait(id, owner, &given) {
-                self.cancel_wait_as(id, &error, HistoryCause::Error);
+                self.cancel_wait_as(id, &error, HistoryCause::Deadlock);
             }
         }
     }

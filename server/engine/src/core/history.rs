@@ -8,6 +8,7 @@ use crate::clients::Slot;
 use crate::keyspace::{Actor, WaiterId, waiter_of};
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
+    VerifyLimits,
 };
 use crate::spec::{Args, CommandId, Flags};
 use crate::time::Now;
@@ -21,11 +22,12 @@ impl Engine {
     pub(super) fn configure_ledger(&mut self) {
         let config = &self.config;
         let history = config.lock_history.then_some(config.lock_history_max);
-        let wakeup_limit_ms = config.lock_waits.wakeup_limit;
+        let waits = config.lock_waits;
+        let limits = VerifyLimits { wakeup_ms: waits.wakeup_limit, herd: waits.herd_limit };
         let settings = LedgerSettings {
             observes: config.lock_ledger,
             history,
-            wakeup_limit_ms,
+            limits,
             jeopardy_ms: config.lock_jeopardy,
             stamps: self.time.shared.stamps.clone(),
         };

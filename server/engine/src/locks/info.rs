@@ -2,19 +2,21 @@
 
 use super::acquire::queue;
 use super::channel_waiters::channel_waiters;
+use super::full_info::{FullHolder, FullInfo, FullWaiter};
+use super::layouts::read_write;
 use super::listening::ListeningHandler;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 use super::{delays, latches, ledger, rates, semaphores};
-use crate::keyspace::Tx;
+use crate::keyspace::{Tx, Waiter, WaiterId};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
 
 /// The rows of the command that sees subscriptions too.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
-    &[Row::new("lock.info", 2, info as ListeningHandler)
+    &[Row::new("lock.info", -2, info as ListeningHandler)
         .flags(&[Flags::READONLY])
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
@@ -24,11 +26,24 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
         )
         .summary("Tells who holds a lock, natively or by Redisson, for how long yet, and who waits.")
-        .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
-        .syntax("key")];
+        .help(&[
+            "LOCK.INFO <key> [FULL]",
+            "    Who holds the lock, for how long yet, and who waits. FULL: also the lease and the connection of each",
+            "    holder, place and priority of each waiter, the grants, and how the last hold ended.",
+        ])
+        .syntax("key [FULL]")
+        .errors(&["ERR syntax error"])];
 
 fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    snapshot(tx, pubsub, &args[1]).write(reply);
+    let key = &args[1];
+    let is_full = match args.len() {
+        2 => false,
+        3 if args.is(2, "full") => true,
+        _ => return Err(errors::SYNTAX),
+    };
+    let snapshot = snapshot(tx, pubsub, key);
+    let full = is_full.then(|| full(tx, key, &snapshot));
+    snapshot.write(full.as_ref(), reply);
     Ok(())
 }
 
@@ -50,9 +65,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     }
     let ttl_ms = tx.deadline(key).map(|deadline| deadline - tx.now().wall_ms());
     let holders = fields.into_iter().map(|(field, holds)| holder(tx, key, layout, &field, holds)).collect();
-    let native =
-        tx.waiting(key).filter(|waiter| !waiter.label.is_empty() || NAMELESS.contains(&waiter.class));
-    let native = native.map(|waiter| LockWaiter {
+    let native = tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| LockWaiter {
         owner: (!waiter.label.is_empty()).then(|| waiter.label.to_vec()),
         mode: queue::mode_of(waiter.class),
         is_native: true,
@@ -67,6 +80,37 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     let waiters = native.chain(listening);
     let delay_ms = delays::left_ms(tx, key);
     LockSnapshot { mode, layout, ttl_ms, delay_ms, holders, waiters: waiters.collect() }
+}
+
+/// What else there is of a lock of which this is the snapshot. O(n log n), n the holders, their leases and the
+/// waiters.
+fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
+    let predecessor = ledger::last_cause(tx, key).map(ledger::ReleaseCause::name);
+    let native = native_waiters(tx, key);
+    let is_reader = |mode| (snapshot.layout, mode) == (LockLayout::ReadWrite, LockMode::Shared);
+    let holders = snapshot.holders.iter().map(|holder| {
+        let own = || read_write::longest_lease(tx, key, &holder.owner, holder.holds);
+        let own_ms = if is_reader(holder.mode) { own() } else { None };
+        let own_ms = own_ms.map(|deadline| deadline - tx.now().wall_ms());
+        let lease = holder.grant.and_then(|grant| ledger::leases(tx).get(grant));
+        FullHolder { ttl_ms: own_ms.or(snapshot.ttl_ms), session: lease.map(|lease| lease.session) }
+    });
+    let waiters = snapshot.waiters.iter().enumerate().map(|(at, waiter)| {
+        let Some(id) = native.get(at) else { return FullWaiter::default() };
+        let name = waiter.owner.as_deref().unwrap_or_default();
+        let place = tx.waiting_as(key, name).find(|(_, other)| other == id).map(|(place, _)| place);
+        FullWaiter { position: Some(at as u64 + 1), priority: place.map(|place| place.rank.saturating_neg()) }
+    });
+    FullInfo { holders: holders.collect(), waiters: waiters.collect(), predecessor }
+}
+
+/// Those who wait natively, in order of arrival.
+fn native_waiters(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+    tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| waiter.id).collect()
+}
+
+fn is_shown(waiter: &Waiter) -> bool {
+    !waiter.label.is_empty() || NAMELESS.contains(&waiter.class)
 }
 
 /// The classes whose waiters need no name.

@@ -16,6 +16,7 @@ mod delays;
 pub(crate) mod events;
 mod fences;
 mod force_unlock;
+mod full_info;
 pub(crate) mod graph;
 mod held;
 mod history;
@@ -60,7 +61,7 @@ pub(crate) use history_feed::{
     request_begins,
 };
 pub(crate) use info::snapshot;
-pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
+pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
 pub(crate) use redisson::{lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended};

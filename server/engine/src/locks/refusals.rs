@@ -72,13 +72,18 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
 
 /// An owner has asked for these.
 fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<'_>) {
-    let cause = match answer {
-        Answer::Null => Cause::None,
-        Answer::Error(text) if !text.starts_with(b"ERR") => Cause::Error,
+    let (cause, text) = match answer {
+        Answer::Null => (Cause::None, &b""[..]),
+        Answer::Error(text) => match text.strip_prefix(b"DEADLOCK ") {
+            Some(cycle) => (Cause::Deadlock, cycle),
+            None if text.starts_with(b"ERR") => return,
+            None => (Cause::Error, &b""[..]),
+        },
         _ => return,
     };
     for key in keys {
-        let what = Happening { cause, native: Some(true), ..Happening::new(Event::Refused, key, owner) };
+        let what =
+            Happening { cause, text, native: Some(true), ..Happening::new(Event::Refused, key, owner) };
         ledger::record(tx, what);
     }
 }

@@ -1,5 +1,6 @@
 //! A lock at one instant: what LOCK.INFO and the embedding API show.
 
+use super::full_info::{FullHolder, FullInfo, FullWaiter};
 use lockwheel_resp::Reply;
 
 /// A lock at one instant: what LOCK.INFO shows.
@@ -104,9 +105,10 @@ impl LockLayout {
 }
 
 impl LockSnapshot {
-    /// Writes the reply of LOCK.INFO.
-    pub(crate) fn write(&self, reply: &mut dyn Reply) {
-        reply.map(5 + usize::from(self.delay_ms.is_some()));
+    /// Writes the reply of LOCK.INFO, with what FULL adds.
+    pub(super) fn write(&self, full: Option<&FullInfo>, reply: &mut dyn Reply) {
+        let more = if full.is_some() { 3 } else { usize::from(self.delay_ms.is_some()) };
+        reply.map(5 + more);
         field(reply, "mode", self.mode.name().as_bytes());
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
@@ -114,13 +116,31 @@ impl LockSnapshot {
         reply.integer(self.ttl_ms.unwrap_or(if self.holders.is_empty() { -2 } else { -1 }));
         reply.bulk(b"holders");
         reply.array(self.holders.len());
-        self.holders.iter().for_each(|holder| holder.write(reply));
+        for (at, holder) in self.holders.iter().enumerate() {
+            holder.write(full.and_then(|full| full.holders.get(at)), reply);
+        }
         reply.bulk(b"waiters");
         reply.array(self.waiters.len());
-        self.waiters.iter().for_each(|waiter| waiter.write(reply));
-        if let Some(delay_ms) = self.delay_ms {
-            reply.bulk(b"delay");
-            reply.integer(delay_ms);
+        for (at, waiter) in self.waiters.iter().enumerate() {
+            waiter.write(full.and_then(|full| full.waiters.get(at)), reply);
+        }
+        if full.is_some() || self.delay_ms.is_some() {
+            number_or_null(reply, "delay", self.delay_ms);
+        }
+        if let Some(full) = full {
+            self.write_grants(full, reply);
+        }
+    }
+
+    fn write_grants(&self, full: &FullInfo, reply: &mut dyn Reply) {
+        let mut grants: Vec<u64> = self.holders.iter().filter_map(|holder| holder.grant).collect();
+        grants.sort_unstable();
+        reply.bulk(b"grants");
+        reply.array(grants.len());
+        grants.into_iter().for_each(|grant| reply.integer(grant as i64));
+        match full.predecessor {
+            Some(cause) => field(reply, "predecessor", cause.as_bytes()),
+            None => field(reply, "predecessor", b"none"),
         }
     }
 }
@@ -131,15 +151,20 @@ impl LockHolder {
         self.counter.or(self.grant).filter(|_| self.is_native)
     }
 
-    fn write(&self, reply: &mut dyn Reply) {
-        reply.map(6 + usize::from(self.data.is_some()) + usize::from(self.delay_ms.is_some()));
+    fn write(&self, full: Option<&FullHolder>, reply: &mut dyn Reply) {
+        let more = if full.is_some() { 2 } else { 0 };
+        reply.map(6 + more + usize::from(self.data.is_some()) + usize::from(self.delay_ms.is_some()));
         field(reply, "owner", &self.owner);
         field(reply, "mode", self.mode.name().as_bytes());
         reply.bulk(b"holds");
         reply.integer(self.holds);
         field(reply, "kind", kind(self.is_native));
-        number_or_null(reply, "token", self.token());
-        number_or_null(reply, "grant", self.grant);
+        number_or_null(reply, "token", self.token().map(u64::cast_signed));
+        number_or_null(reply, "grant", self.grant.map(u64::cast_signed));
+        if let Some(full) = full {
+            number_or_null(reply, "ttl", full.ttl_ms);
+            number_or_null(reply, "session", full.session.map(u64::cast_signed));
+        }
         if let Some(data) = &self.data {
             field(reply, "data", data);
         }
@@ -151,8 +176,8 @@ impl LockHolder {
 }
 
 impl LockWaiter {
-    fn write(&self, reply: &mut dyn Reply) {
-        reply.map(4);
+    fn write(&self, full: Option<&FullWaiter>, reply: &mut dyn Reply) {
+        reply.map(if full.is_some() { 6 } else { 4 });
         match &self.owner {
             Some(owner) => field(reply, "owner", owner),
             None => number_or_null(reply, "owner", None),
@@ -162,7 +187,11 @@ impl LockWaiter {
             None => number_or_null(reply, "mode", None),
         }
         field(reply, "kind", kind(self.is_native));
-        number_or_null(reply, "client", Some(self.client));
+        number_or_null(reply, "client", Some(self.client.cast_signed()));
+        if let Some(full) = full {
+            number_or_null(reply, "position", full.position.map(u64::cast_signed));
+            number_or_null(reply, "priority", full.priority);
+        }
     }
 }
 
@@ -170,10 +199,10 @@ fn kind(is_native: bool) -> &'static [u8] {
     if is_native { b"native" } else { b"foreign" }
 }
 
-fn number_or_null(reply: &mut dyn Reply, name: &str, number: Option<u64>) {
+fn number_or_null(reply: &mut dyn Reply, name: &str, number: Option<i64>) {
     reply.bulk(name.as_bytes());
     match number {
-        Some(number) => reply.integer(number as i64),
+        Some(number) => reply.integer(number),
         None => reply.null(),
     }
 }

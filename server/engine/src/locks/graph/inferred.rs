@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a lock.
 #[derive(Debug, Default)]
-struct Asked {
+pub(in crate::locks) struct Asked {
     /// The owners whose last script was refused, with their clients.
     refused: BTreeMap<Name, u64>,
     /// Who was refused last.
@@ -67,7 +67,8 @@ impl Inferred {
 }
 
 impl Asked {
-    fn follow(&mut self, entry: &Entry) {
+    /// Takes an entry of the lock in.
+    pub(in crate::locks) fn follow(&mut self, entry: &Entry) {
         let is_listener =
             entry.native == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
@@ -86,7 +87,14 @@ impl Asked {
         }
     }
 
-    fn is_gone(&mut self, client: u64) {
+    /// Whether an owner was refused, and its instance listens. O(listeners).
+    pub(in crate::locks) fn is_waiting(&self, ring: &Ring, owner: Name) -> bool {
+        let mut listeners = self.listeners.values();
+        self.refused.contains_key(&owner) && listeners.any(|first| is_one_instance(ring, owner, *first))
+    }
+
+    /// A client is gone.
+    pub(in crate::locks) fn is_gone(&mut self, client: u64) {
         self.listeners.remove(&client);
         self.refused.retain(|_, by| *by != client);
     }

@@ -105,6 +105,8 @@ words! {
         Unblocked = "unblocked",
         /// An error ended the wait.
         Error = "error",
+        /// The wait was in a cycle, or would have closed one.
+        Deadlock = "deadlock",
         /// Another has taken it out of the queue.
         Evicted = "evicted",
         /// The owner asked and was answered.
@@ -181,7 +183,7 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) client_name: Name,
     /// The command, or a script: its SHA-1 or, if `by_text`, its text.
     pub(in crate::locks) by: Name,
-    /// What a fault did, or the text of a mark.
+    /// What a fault did, the text of a mark, or the cycle that a request would have closed.
     pub(in crate::locks) text: Name,
     pub(in crate::locks) event: Event,
     pub(in crate::locks) cause: Cause,

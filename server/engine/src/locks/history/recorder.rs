@@ -82,7 +82,7 @@ pub(crate) struct Happening<'a> {
     pub(crate) mode: Mode,
     /// Whether a native command took the hold.
     pub(crate) native: Option<bool>,
-    /// What a fault did, or the text of a mark.
+    /// What a fault did, the text of a mark, or the cycle that a request would have closed.
     pub(crate) text: &'a [u8],
     /// The client it concerns, where that is not the one whose request runs; 0: time alone acts.
     pub(crate) client: Option<u64>,

@@ -151,6 +151,13 @@ pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Opti
     ledger(tx).last_loss(tx.db(), key, owner)
 }
 
+/// How the last hold of a key ended, as far as it is remembered. O(1).
+pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<ReleaseCause> {
+    let db = tx.db();
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.last_cause(db, key, &context)
+}
+
 /// The result of a native acquisition.
 pub(in crate::locks) struct Acquired {
     /// The number of its grant.

@@ -8,6 +8,7 @@ use super::details::{Delay, Detail, Details};
 use super::fair_queues::FairQueues;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
+use super::limits::VerifyLimits;
 use super::observed::Observed;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
@@ -64,8 +65,8 @@ pub(crate) struct LockLedger {
     pub(in crate::locks) counted_up_to: u64,
     /// How much of its lease a hold has left when its owner is told, in milliseconds; 0: it is not.
     pub(in crate::locks) jeopardy_ms: i64,
-    /// How long a lock may be free while somebody waits, before LOCK.VERIFY suspects something.
-    pub(in crate::locks) wakeup_limit_ms: u64,
+    /// What LOCK.VERIFY goes by.
+    pub(in crate::locks) limits: VerifyLimits,
     pub(super) seed: u64,
 }
 
@@ -94,7 +95,7 @@ impl LockLedger {
             sections: Sections::default(),
             counted_up_to: 0,
             jeopardy_ms: 0,
-            wakeup_limit_ms: 0,
+            limits: VerifyLimits::default(),
             seed,
         }
     }

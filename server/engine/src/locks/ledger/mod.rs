@@ -10,6 +10,7 @@ mod fair_queues;
 mod grant;
 mod handle;
 mod joint_owners;
+mod limits;
 mod lock_ledger;
 mod observed;
 mod permits;
@@ -25,9 +26,10 @@ mod subscriber;
 pub(super) use details::{Delay, Detail};
 pub(super) use handle::{
     acquired, because, connection, converted, current_grant, describe, detail, ending_as, follow, grant,
-    has_grant, is_followed, jeopardy_ms, last_loss, last_read_lease, leased, leases, next_delay, next_grant,
-    note_permits, record, released_partly, renewed, token, with_leases,
+    has_grant, is_followed, jeopardy_ms, last_cause, last_loss, last_read_lease, leased, leases, next_delay,
+    next_grant, note_permits, record, released_partly, renewed, token, with_leases,
 };
+pub(crate) use limits::VerifyLimits;
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use permits::PermitsNote;
 pub(super) use release::{Release, ReleaseCause};

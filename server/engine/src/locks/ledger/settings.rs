@@ -2,6 +2,7 @@
 
 use super::super::history::{History, StampSource};
 use super::fair_queues::FairQueues;
+use super::limits::VerifyLimits;
 use super::lock_ledger::LockLedger;
 use super::semaphores::Semaphores;
 use crate::keyspace::Keyspace;
@@ -13,8 +14,8 @@ pub(crate) struct LedgerSettings {
     pub(crate) observes: bool,
     /// `lock-history-max` while `lock-history` is yes.
     pub(crate) history: Option<usize>,
-    /// `lock-wakeup-limit`.
-    pub(crate) wakeup_limit_ms: u64,
+    /// What LOCK.VERIFY goes by.
+    pub(crate) limits: VerifyLimits,
     /// `lock-jeopardy`.
     pub(crate) jeopardy_ms: i64,
     /// What orders the history among those of other servers, if there are such.
@@ -32,7 +33,7 @@ pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
 impl LockLedger {
     fn configure(&mut self, settings: LedgerSettings) {
         self.observes = settings.observes;
-        self.wakeup_limit_ms = settings.wakeup_limit_ms;
+        self.limits = settings.limits;
         self.jeopardy_ms = settings.jeopardy_ms;
         match (settings.history, &mut self.history) {
             (None, history) => {

@@ -66,7 +66,7 @@ fn verify(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Ok(());
     };
     let ring = history.ring();
-    let mut findings = findings(ring, now, ledger.wakeup_limit_ms);
+    let mut findings = findings(ring, now, ledger.limits);
     findings.retain(|finding| options.wants(ring, finding));
     let events = ring.next() - ring.first();
     head(Verdict::of(&findings, ring.is_truncated()), events, ring.is_truncated(), reply);

@@ -4,12 +4,14 @@
 //! takes it in, and at the end.
 
 mod command;
+mod deadlocks;
 mod eternal_locks;
 mod exclusion;
 mod fair_order;
 mod fences;
 mod finding;
 mod habits;
+mod herds;
 mod invariant;
 mod late_owners;
 mod layout_mix;
@@ -18,7 +20,9 @@ mod missed_wakeups;
 mod permits;
 mod releases;
 mod tokens;
+mod unanswered;
 mod verdict;
+mod waits;
 mod watchdogs;
 
 pub(super) use command::ROWS;

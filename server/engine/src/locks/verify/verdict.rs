@@ -1,13 +1,15 @@
 //! The way through the history, and what comes of it.
 
 use super::super::history::Ring;
+use super::super::ledger::VerifyLimits;
 use super::finding::{Finding, Level};
 use super::invariant::Invariant;
 use super::locks::{Locks, View};
 use super::{
-    eternal_locks::EternalLocks, exclusion::Exclusion, fair_order::FairOrder, fences::Fences, habits::Habits,
-    late_owners::LateOwners, layout_mix::LayoutMix, missed_wakeups::MissedWakeups, permits::Permits,
-    releases::Releases, tokens::Tokens, watchdogs::Watchdogs,
+    deadlocks::Deadlocks, eternal_locks::EternalLocks, exclusion::Exclusion, fair_order::FairOrder,
+    fences::Fences, habits::Habits, herds::Herds, late_owners::LateOwners, layout_mix::LayoutMix,
+    missed_wakeups::MissedWakeups, permits::Permits, releases::Releases, tokens::Tokens,
+    unanswered::UnansweredAcquires, watchdogs::Watchdogs,
 };
 use crate::time::Now;
 
@@ -46,7 +48,7 @@ impl Verdict {
 
 /// Everything that the invariants find in a history, in the order of its last entries. O(n log n), n the entries, but
 /// for locks that many hold or wait for at once.
-pub(super) fn findings(ring: &Ring, now: Now, wakeup_limit_ms: u64) -> Vec<Finding> {
+pub(super) fn findings(ring: &Ring, now: Now, limits: VerifyLimits) -> Vec<Finding> {
     let mut invariants: Vec<Box<dyn Invariant>> = vec![
         Box::new(Exclusion),
         Box::new(LayoutMix),
@@ -56,7 +58,10 @@ pub(super) fn findings(ring: &Ring, now: Now, wakeup_limit_ms: u64) -> Vec<Findi
         Box::<Releases>::default(),
         Box::<FairOrder>::default(),
         Box::new(EternalLocks),
-        Box::new(MissedWakeups::new(wakeup_limit_ms)),
+        Box::new(MissedWakeups::new(limits.wakeup_ms)),
+        Box::new(Herds::new(limits.herd)),
+        Box::<Deadlocks>::default(),
+        Box::<UnansweredAcquires>::default(),
         Box::<Watchdogs>::default(),
         Box::<Permits>::default(),
         Box::<Habits>::default(),

@@ -1,0 +1,128 @@
+//! `deadlock`: owners do not wait for each other. Who would close a cycle natively is refused: that is a lint, since
+//! the next time the same order of locks may meet owners that cannot be told. A cycle of waits that was closed is a
+//! suspect, also when the end of a lease has opened it again.
+
+use super::super::history::{Cause, Entry, Event, Name, Ring};
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+use super::waits::{Cycle, Step, Waits};
+use crate::time::Now;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What has been found of a cycle.
+#[derive(Clone, Debug)]
+struct Found {
+    level: Level,
+    /// When it was closed.
+    at_ms: i64,
+    key: Name,
+    /// The entries of the holds and waits in it.
+    seqs: Vec<u64>,
+    owners: Vec<Name>,
+    text: String,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Deadlocks {
+    waits: Waits,
+    /// The entry whose effect is looked at with the next: until then the locks have not taken it in.
+    last: Option<u64>,
+    /// By the owners and locks in a cycle, in the order of their names: the first time.
+    found: BTreeMap<Vec<(Name, Name)>, Found>,
+    /// Who was refused, by which cycle in words.
+    refused: BTreeSet<(Name, String)>,
+}
+
+/// What stands in a finding before the cycle.
+fn told(ring: &Ring, cycle: &Cycle) -> String {
+    let names = cycle.steps.iter().flat_map(|step| [step.owner, step.key]).chain([cycle.steps[0].owner]);
+    names.map(|name| words(ring, name)).collect::<Vec<_>>().join(" -> ")
+}
+
+impl Deadlocks {
+    /// Looks whether an entry that the locks have taken in has closed a cycle.
+    fn look(&mut self, view: View<'_>, seq: u64) {
+        let Some(entry) = view.ring.get(seq) else { return };
+        let closes = matches!(entry.event, Event::Queued | Event::Refused | Event::Acquired);
+        if !closes || entry.owner == Name::NONE || entry.cause == Cause::Deadlock {
+            return;
+        }
+        if let Some(cycle) = self.waits.cycle(view, entry.owner, None) {
+            let text = format!("deadlock: {} waited for each other", told(view.ring, &cycle));
+            self.add(&cycle.steps, (Level::Suspect, seq, entry), text);
+        }
+    }
+
+    /// A request was refused, or its wait was ended, since it closed a cycle.
+    fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
+        let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
+        let cycle = self.waits.cycle(view, entry.owner, Some(entry.key));
+        let named = match (words(view.ring, entry.text), &cycle) {
+            (text, Some(cycle)) if text.is_empty() => told(view.ring, cycle),
+            (text, _) => text,
+        };
+        let text = format!("{who} was refused {lock}: DEADLOCK {named}");
+        // Each is told of once; of a request for several locks each lock has an entry.
+        if !self.refused.insert((entry.owner, named)) {
+            return;
+        }
+        let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
+        let closed = self.found.get_mut(&names_of(&cycle, entry));
+        match closed {
+            // It was closed by what the owner was just given, and ended at once.
+            Some(found) if entry.event == Event::LeftQueue && found.at_ms == entry.monotonic_ms => {
+                (found.level, found.text) = (Level::Lint, text);
+            }
+            _ => self.add(&cycle, (Level::Lint, seq, entry), text),
+        }
+    }
+
+    fn add(&mut self, steps: &[Step], (level, closed, entry): (Level, u64, &Entry), text: String) {
+        let mut owners: Vec<Name> = steps.iter().map(|step| step.owner).collect();
+        if owners.is_empty() {
+            owners.push(entry.owner);
+        }
+        let mut seqs: Vec<u64> = steps.iter().flat_map(|step| [step.waits, step.holds]).collect();
+        seqs.push(closed);
+        let new = Found { level, at_ms: entry.monotonic_ms, key: entry.key, seqs, owners, text };
+        self.found.entry(names_of(steps, entry)).or_insert(new);
+    }
+}
+
+/// What a cycle is known by, wherever it begins: its owners and locks. That of which nothing more is known than who was
+/// refused has but one.
+fn names_of(steps: &[Step], entry: &Entry) -> Vec<(Name, Name)> {
+    let mut names: Vec<(Name, Name)> = steps.iter().map(|step| (step.owner, step.key)).collect();
+    if names.is_empty() {
+        names.push((entry.owner, entry.key));
+    }
+    names.sort_unstable();
+    names
+}
+
+impl Invariant for Deadlocks {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Vec<Finding>) {
+        if let Some(last) = self.last.replace(seq) {
+            self.look(view, last);
+        }
+        let is_refused = matches!(entry.event, Event::Refused | Event::LeftQueue);
+        if is_refused && entry.cause == Cause::Deadlock {
+            self.refused(view, seq, entry);
+        }
+        self.waits.take_in(view.ring, seq, entry);
+    }
+
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+        if let Some(last) = self.last.take() {
+            self.look(view, last);
+        }
+        for found in std::mem::take(&mut self.found).into_values() {
+            let Found { level, key, mut seqs, owners, text, .. } = found;
+            seqs.retain(|seq| *seq > 0);
+            seqs.sort_unstable();
+            seqs.dedup();
+            findings.push(Finding { level, invariant: "deadlock", key, seqs, owners, text });
+        }
+    }
+}

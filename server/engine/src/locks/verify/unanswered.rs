@@ -1,0 +1,121 @@
+//! `unanswered-acquire`: whose request for a lock was granted, but not answered, does not know that it holds it. It is
+//! to give back all of it before it goes on: who only tries again re-enters, and one release is then too few.
+
+use super::super::history::{Cause, Entry, Event, Name, Ring};
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+use crate::time::Now;
+use std::collections::BTreeMap;
+
+/// What faults do to an answer, by the first word of what the history has of them.
+const KEPT: [&[u8]; 5] = [b"CLOSEAFTER", b"DROPREPLY", b"TRUNCATE", b"DELAYREPLY", b"HOLDREPLY"];
+/// Of an answer that a frozen or parted connection does not carry, until that is over.
+const UNSENT: &[u8] = b"unsent";
+const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
+
+/// An acquisition that was not answered.
+#[derive(Clone, Copy, Debug)]
+struct Unanswered {
+    acquired: u64,
+    fault: u64,
+    /// What the fault did.
+    text: Name,
+    /// The first time that the owner took it again.
+    again: Option<u64>,
+}
+
+/// Acquisitions that were not answered, by lock and owner, until the owner is known to know.
+#[derive(Debug, Default)]
+pub(super) struct UnansweredAcquires {
+    open: BTreeMap<(Name, Name), Unanswered>,
+}
+
+fn first_word(text: &[u8]) -> &[u8] {
+    text.split(|&byte| byte == b' ').next().unwrap_or_default()
+}
+
+impl UnansweredAcquires {
+    /// An answer was kept back: what the same request has acquired, just before.
+    fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
+        let is_of_request = |before: &Entry| {
+            let is_same_call = entry.key == Name::NONE || before.by == entry.by;
+            before.client == entry.client && before.monotonic_ms == entry.monotonic_ms && is_same_call
+        };
+        let before = (ring.first()..fault).rev().map_while(|seq| Some((seq, ring.get(seq)?)));
+        for (seq, before) in before.take_while(|(_, before)| is_of_request(before)) {
+            if matches!(before.event, Event::Acquired | Event::Reentered) {
+                let new = Unanswered { acquired: seq, fault, text: entry.text, again: None };
+                self.open.entry((before.key, before.owner)).or_insert(new);
+            }
+        }
+    }
+
+    fn fault(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
+        let word = first_word(ring.text(entry.text));
+        if KEPT.contains(&word) || word == UNSENT {
+            self.kept(ring, seq, entry);
+        } else if OVER.contains(&word) {
+            self.open.retain(|_, one| ring.text(one.text) != UNSENT);
+        }
+    }
+
+    /// What an owner does tells that it knows of its hold, or not.
+    fn follow(&mut self, seq: u64, entry: &Entry) {
+        let of = (entry.key, entry.owner);
+        let Some(one) = self.open.get_mut(&of) else { return };
+        let knows = match entry.event {
+            Event::Reentered => {
+                one.again.get_or_insert(seq);
+                false
+            }
+            Event::Renewed => one.again.is_none() && entry.client != 0,
+            Event::Released => entry.holds == 0,
+            Event::Refused => entry.cause == Cause::Error,
+            Event::Acquired | Event::Lost | Event::Converted | Event::Transferred => true,
+            _ => false,
+        };
+        if knows {
+            self.open.remove(&of);
+        }
+    }
+}
+
+fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Option<u64>) -> Finding {
+    let [who, lock, fault] = [owner, key, one.text].map(|name| words(view.ring, name));
+    let then = match (one.again, lost) {
+        (Some(_), None) => "took it again, and has not given back all of it",
+        (Some(_), Some(_)) => "took it again, and did not give back all of it before its lease ran out",
+        (None, None) => "still holds it: it may not know",
+        (None, Some(_)) => "held it until its lease ran out: it may not have known",
+    };
+    Finding {
+        level: Level::Suspect,
+        invariant: "unanswered-acquire",
+        key,
+        seqs: [one.acquired, one.fault].into_iter().chain(one.again).chain(lost).collect(),
+        owners: vec![owner],
+        text: format!("{who} was given {lock} by a request whose answer was kept back ({fault}), and {then}"),
+    }
+}
+
+impl Invariant for UnansweredAcquires {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        if entry.event == Event::Fault {
+            return self.fault(view.ring, seq, entry);
+        }
+        let of = (entry.key, entry.owner);
+        if (entry.event, entry.cause) == (Event::Lost, Cause::Expired)
+            && let Some(&one) = self.open.get(&of)
+        {
+            findings.push(finding(view, of, one, Some(seq)));
+        }
+        self.follow(seq, entry);
+    }
+
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+        for (&of, &one) in &self.open {
+            findings.push(finding(view, of, one, None));
+        }
+    }
+}
