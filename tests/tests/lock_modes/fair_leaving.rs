@@ -96,7 +96,7 @@ impl Queue {
             .collect();
         assert_eq!(told, self.scores);
         let mut in_order: Vec<i64> =
-            words.iter().skip(1).step_by(2).map(|score| score.parse().unwrap()).collect();
+            words.iter().skip(1).step_by(2).map(|score| score.parse().expect("a whole number")).collect();
         let shown = in_order.clone();
         in_order.sort_unstable();
         assert_eq!(shown, in_order);
