@@ -108,6 +108,15 @@ fn write_differences(text: &mut String) {
             .filter(|difference| difference.claim == claim)
             .for_each(|each| write_difference(each, text));
     }
+    for (heading, differences) in [
+        ("On purpose, and seen elsewhere than in a reply:", differences::beside::BESIDE),
+        ("Of servers that belong together, on purpose:", differences::together::TOGETHER),
+    ] {
+        line(text, format_args!("\n{heading}\n"));
+        for each in differences {
+            line(text, format_args!("- {}\\\n  {}", capital(each.name), sentence(each.reason)));
+        }
+    }
 }
 
 fn write_difference(difference: &Difference, text: &mut String) {

@@ -415,7 +415,10 @@ fn categories_list_what_they_list_in_redis() {
     for category in names(&mut theirs, "ACL CAT") {
         let line = format!("ACL CAT {category}");
         let [listed_there, listed] = [&mut theirs, &mut own].map(|client| &names(client, &line) & &known);
-        assert_eq!(listed, listed_there, "{category}");
+        // WAIT blocks since 7.2.
+        let more: Vec<&String> =
+            listed.symmetric_difference(&listed_there).filter(|name| *name != "wait").collect();
+        assert!(more.is_empty(), "{category}: {more:?}");
     }
 }
 

@@ -215,8 +215,8 @@ impl Shared {
         }
     }
 
-    /// Brings the engine to the present instant, within the batch of a client. Nobody else's request begins there: while
-    /// it runs, and it may be an endless script, this client would be answered nothing.
+    /// Brings the engine to the present instant, within the batch of a client. Nobody else's request begins there: it
+    /// may be an endless script, beside which this client would be answered nothing.
     pub(super) fn read_time(&self, engine: &mut Engine) {
         if engine.parks_requests() {
             contained("what was due", || engine.go_on_at(self.clock.now()));

@@ -5,7 +5,7 @@ use super::handle::{Handle, Turned};
 use super::steering::{Faults, History, Level, Refused, Reply, Until, Verdict};
 use crate::net::{self, AcceptRuntime, Acceptors, Listeners, OsClock, Threads};
 use lockwheel_engine::Engine;
-use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
+use lockwheel_engine::config::{ChannelDefault, Config, TimeMode, TlsParameters};
 use lockwheel_engine::core::{OtherClients, Settle};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::spec::Version;
@@ -83,6 +83,7 @@ impl Builder {
     /// server's own families stay. By default there is all that it knows.
     pub fn compat(mut self, version: Version) -> Self {
         self.config.compat = version;
+        self.config.acl_pubsub_default = ChannelDefault::of(version);
         self
     }
 

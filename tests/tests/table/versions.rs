@@ -102,6 +102,20 @@ fn each_change_of_a_command_is_declared() {
 }
 
 #[test]
+fn new_users_may_use_all_channels_before_7_0() {
+    for version in [&OLDER[..], &[Version::Newest]].concat() {
+        let (_server, mut client) = client_of(version);
+        assert_eq!(client.line("ACL SETUSER u on nopass ~* +@all").to_string(), "+OK");
+        let told = client.line("ACL LIST").to_string();
+        assert_eq!(
+            told.contains("user u on nopass ~* &* +@all"),
+            version == Version::V6_2,
+            "{version:?}: {told}"
+        );
+    }
+}
+
+#[test]
 fn older_versions_refuse_newer_options_and_newer_ones_do_not() {
     for version in [&OLDER[..], &[Version::Newest]].concat() {
         let (_server, mut client) = client_of(version);

@@ -136,6 +136,11 @@ impl ChannelDefault {
     pub(super) const NAMES: &[&str] = &["allchannels", "resetchannels"];
     const ALL: [Self; 2] = [ChannelDefault::All, ChannelDefault::Nothing];
 
+    /// What it is in a version where nothing is said: before 7.0 new users might.
+    pub fn of(version: Version) -> Self {
+        if version == Version::V6_2 { ChannelDefault::All } else { ChannelDefault::Nothing }
+    }
+
     /// Whether they may.
     pub fn is_all(self) -> bool {
         self == ChannelDefault::All

@@ -1,9 +1,9 @@
 //! The configuration file: its lines, and the report of the first one that is wrong.
 
-use super::Config;
 use super::access::{find, split_value};
 use super::parameter::Reason;
 use super::source::{Files, Source};
+use super::{ChannelDefault, Config};
 use crate::acl::UserLine;
 use crate::keyspace::Rng;
 use crate::sentinel::{Sentinel, SentinelLine};
@@ -125,7 +125,10 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     /// The first of its lines that is wrong, or what excludes each other.
-    pub(super) fn finish(self) -> Result<Config, LoadError> {
+    pub(super) fn finish(mut self) -> Result<Config, LoadError> {
+        if self.seen.contains("compat") && !self.seen.contains("acl-pubsub-default") {
+            self.config.acl_pubsub_default = ChannelDefault::of(self.config.compat);
+        }
         if self.config.cluster.enabled && !self.config.replication.master.is_empty() {
             return Err(LoadError::Conflict("replicaof directive not allowed in cluster mode"));
         }

@@ -108,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// Whether requests are parked that go on by themselves when their time has come: no client's own batch should begin
-    /// with one of them, which may be a script without an end.
+    /// Whether requests are parked that go on by themselves when their time has come: no client's own batch is to begin
+    /// with one of them, which may be an endless script.
     #[inline]
     pub fn parks_requests(&self) -> bool {
         !self.pausing.parked.is_empty() || self.holds_something()
