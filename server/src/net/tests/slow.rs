@@ -192,7 +192,7 @@ fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
         let server = server(threads);
         let (mut paused, mut other) = (Client::connect(&server), Client::connect(&server));
         assert_eq!(other.ask("CONFIG SET busy-reply-threshold 1"), "+OK");
-        for (pause, ends) in [("CLIENT PAUSE 100000", true), ("CLIENT PAUSE 30 WRITE", false)] {
+        for (pause, ends) in [("CLIENT PAUSE 100000 WRITE", true), ("CLIENT PAUSE 30 WRITE", false)] {
             assert_eq!(other.ask(pause), "+OK");
             paused.send("EVAL 'while true do end' 0");
             let loops = shared(&server).clone();
