@@ -28,6 +28,12 @@ final class FailoverGroup implements Groups.Group {
      */
     private static final long LEASE = 40_000;
 
+    /**
+     * The same for a lock of three, which are unlocked one after the other: each unlock may be sent to a connection that
+     * is about to be closed, and is sent again when the client has waited long enough for its answer.
+     */
+    private static final long LEASE_OF_THREE = 3 * LEASE;
+
     @Override
     public void addTo(List<Scenario> scenarios) {
         scenarios.add(new Scenario("failover.watchdog", FailoverGroup::watchdog));
@@ -80,7 +86,7 @@ final class FailoverGroup implements Groups.Group {
      */
     private static void served(Scene scene, Task<?> waiter, Scenario.Body told) throws Throwable {
         for (long tries = 0; !waiter.done(); tries++) {
-            Check.that(tries * AGAIN_MILLIS < LEASE + scene.patience(), "the waiter is served");
+            Check.that(tries * AGAIN_MILLIS < LEASE_OF_THREE + scene.patience(), "the waiter is served");
             told.run(scene);
             for (long waited = 0; !waiter.done() && waited < AGAIN_MILLIS; waited += 10) {
                 Thread.sleep(10);
@@ -127,7 +133,7 @@ final class FailoverGroup implements Groups.Group {
     /** The same with a lock of several. */
     private static void multi(Scene scene) throws Throwable {
         RedissonMultiLock ofA = multi(scene, scene.a());
-        ofA.lock(LEASE, TimeUnit.MILLISECONDS);
+        ofA.lock(LEASE_OF_THREE, TimeUnit.MILLISECONDS);
         Task<Boolean> waiter = scene.start(() -> {
             RedissonMultiLock ofB = multi(scene, scene.b());
             ofB.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
