@@ -69,7 +69,7 @@ pub(super) enum Fired<'a> {
     /// Clients were no longer paused.
     PauseEnd,
     /// The time was over in which the master's part was handed over.
-    HandOver,
+    Failover,
     /// Those who wait for a lock were held back no longer.
     HandOff,
     /// Something has arrived from another server of this process.
@@ -89,7 +89,7 @@ impl Fired<'_> {
             TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
-            TimerKind::HandOver => Fired::HandOver,
+            TimerKind::Failover => Fired::Failover,
             TimerKind::HandOff => Fired::HandOff,
             TimerKind::Arrival => Fired::Arrival,
             TimerKind::Sentinel => Fired::Sentinel,
@@ -116,7 +116,7 @@ impl Fired<'_> {
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),
             Fired::Fault(client) => OwnedFired::Client("fault", client),
             Fired::PauseEnd => OwnedFired::Client("pause", 0),
-            Fired::HandOver => OwnedFired::Client("failover", 0),
+            Fired::Failover => OwnedFired::Client("failover", 0),
             Fired::HandOff => OwnedFired::Client("handoff", 0),
             Fired::Arrival => OwnedFired::Client("arrival", 0),
             Fired::Sentinel => OwnedFired::Client("sentinel", 0),

@@ -149,7 +149,7 @@ impl Engine {
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
-            TimerKind::HandOver => self.hand_over_due(),
+            TimerKind::Failover => self.failover_due(),
             TimerKind::HandOff => self.hand_off_due(),
             TimerKind::Arrival => self.arrival_due(),
             TimerKind::Sentinel => self.sentinel_tick(),

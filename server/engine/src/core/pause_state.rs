@@ -18,9 +18,9 @@ pub(crate) struct Pausing {
     /// Its kind, and the timer that ends it with when that is due, on the monotonic clock in milliseconds.
     pub(super) pause: Option<(PauseKind, TimerKey, i64)>,
     /// Who would write is paused until the master's part is handed over, or is not.
-    pub(super) hands_over: bool,
+    pub(super) fails_over: bool,
     /// The timer that ends the time which that has, if it has not as long as it needs.
-    pub(super) hand_over_timeout: Option<TimerKey>,
+    pub(super) failover_timeout: Option<TimerKey>,
     /// The clients whose requests are parked, by arrival.
     pub(super) parked: BTreeMap<u64, u64>,
     /// The pause is over: they go on when the next batch begins.
@@ -30,7 +30,7 @@ pub(crate) struct Pausing {
 impl Pausing {
     /// Which requests are paused, if any are.
     pub(super) fn kind(&self) -> Option<PauseKind> {
-        let hands_over = self.hands_over.then_some(PauseKind::Write);
-        self.pause.map(|(kind, ..)| kind).max(hands_over)
+        let fails_over = self.fails_over.then_some(PauseKind::Write);
+        self.pause.map(|(kind, ..)| kind).max(fails_over)
     }
 }

@@ -38,11 +38,11 @@ impl Engine {
     }
 
     /// Pauses who would write until the master's part is handed over, or no longer. It is no pause that a client ends.
-    pub(super) fn pause_for_hand_over(&mut self, hands_over: bool) {
-        if std::mem::replace(&mut self.pausing.hands_over, hands_over) == hands_over {
+    pub(super) fn pause_for_failover(&mut self, fails_over: bool) {
+        if std::mem::replace(&mut self.pausing.fails_over, fails_over) == fails_over {
             return;
         }
-        if !hands_over {
+        if !fails_over {
             return self.end_pause();
         }
         self.hooks.set(Hook::Pause, true);

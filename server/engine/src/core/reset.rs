@@ -29,7 +29,7 @@ impl Engine {
     /// When the server cannot listen again where it did at the start, it keeps listening where it does.
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
-        self.end_hand_over();
+        self.end_failover();
         self.end_replication();
         self.reset_clients(caller, others);
         self.reset_users();

@@ -19,7 +19,7 @@ pub(crate) struct LinkParameters {
     /// The history that it knows, and the first offset that it lacks.
     pub(crate) knows: Option<(ReplicationId, i64)>,
     /// The other one is a replica that is to become the master.
-    pub(crate) hands_over: bool,
+    pub(crate) fails_over: bool,
 }
 
 /// How far a link is.
@@ -252,7 +252,7 @@ impl Link {
             Some((id, offset)) => {
                 let offset = offset.to_string();
                 let words: [&[u8]; 4] = [b"PSYNC", id.as_bytes(), offset.as_bytes(), b"FAILOVER"];
-                let count = if self.parameters.hands_over { 4 } else { 3 };
+                let count = if self.parameters.fails_over { 4 } else { 3 };
                 self.ask(Awaited::Psync, &words[..count]);
             }
             None => self.ask(Awaited::Psync, &[b"PSYNC", b"?", b"-1"]),

@@ -2,8 +2,8 @@
 //! says to a master whose replica it is. Pure state: it knows no sessions and no sockets.
 
 mod backlog;
+mod failover;
 mod feed;
-mod hand_over;
 mod link;
 mod replica;
 mod replid;
@@ -11,8 +11,8 @@ mod state;
 mod stream;
 mod transfer;
 
+pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
 pub(crate) use feed::Feed;
-pub(crate) use hand_over::{HandOver, HandOverState};
 pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};
 pub(crate) use replid::ReplicationId;

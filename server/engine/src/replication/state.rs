@@ -1,7 +1,7 @@
 //! The state of replication: the history, the stream, the replicas.
 
 use super::backlog::Backlog;
-use super::hand_over::HandOver;
+use super::failover::CoordinatedFailover;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use crate::keyspace::Rng;
@@ -41,7 +41,7 @@ pub(crate) struct Replication {
     /// The offset behind which replicas have last been asked how far they are.
     pub(crate) asked_at: i64,
     /// The master's part is handed over.
-    pub(crate) hand_over: Option<HandOver>,
+    pub(crate) failover: Option<CoordinatedFailover>,
     /// Since when there is no replica, in real monotonic milliseconds.
     pub(crate) alone_since_ms: Option<i64>,
     /// When the stream last had something to keep the connections alive, in the same.
@@ -67,7 +67,7 @@ impl Replication {
             for_7_0: false,
             written: BTreeMap::new(),
             asked_at: -1,
-            hand_over: None,
+            failover: None,
             alone_since_ms: None,
             pinged_ms: 0,
             full_syncs: 0,

@@ -29,7 +29,7 @@ pub(crate) enum TimerKind {
     /// Clients are no longer paused, on the monotonic clock.
     Pause,
     /// The time is over in which the master's part is handed over, on the monotonic clock.
-    HandOver,
+    Failover,
     /// Those who wait for a lock are held back no longer, on the monotonic clock.
     HandOff,
     /// Something arrives from another server of this process, on the monotonic clock.

@@ -72,8 +72,8 @@ impl Engine {
         let now_ms = self.time.system.monotonic_ms();
         let period_ms = self.config.replication.ping_period.saturating_mul(1000);
         // Who has everything when the master's part is handed over must not lack a PING.
-        let hands_over = self.replication.hand_over.is_some();
-        if hands_over
+        let fails_over = self.replication.failover.is_some();
+        if fails_over
             || self.replication.replicas.is_empty()
             || now_ms - self.replication.pinged_ms < period_ms
         {

@@ -218,7 +218,7 @@ impl Engine {
                 replica.announced.port
             );
         }
-        self.look_at_hand_over();
+        self.look_at_failover();
     }
 
     /// A client is gone that may have been a replica.

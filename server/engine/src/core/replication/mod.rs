@@ -1,8 +1,8 @@
 //! Replication joined to the engine: replicas come and are told what changes; or a master tells what has.
 
 mod cron;
+mod failover;
 mod following;
-mod hand_over;
 mod master;
 mod replica;
 mod rules;

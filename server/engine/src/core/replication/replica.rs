@@ -144,7 +144,7 @@ impl Engine {
             port,
             ip: parameters.announce_ip.clone(),
             knows: Some((self.replication.id, self.replication.offset + 1)),
-            hands_over: self.replication.hand_over.is_some(),
+            fails_over: self.replication.failover.is_some(),
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
         let id = self.connect_to(endpoint, Purpose::Master);
@@ -196,7 +196,7 @@ impl Engine {
                 LinkEvent::FullResync(id, offset) => {
                     tracing::info!("Full resync from master: {id}:{offset}");
                     following.expected = Some((id, offset));
-                    self.end_hand_over();
+                    self.end_failover();
                 }
                 LinkEvent::Continue(id) => self.go_on_with_stream(id),
                 LinkEvent::Snapshot(file) => self.take_snapshot(&file),
@@ -212,9 +212,9 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         tracing::warn!("Connection with master lost: {why}");
         if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
-            && self.replication.hand_over.is_some()
+            && self.replication.failover.is_some()
         {
-            return self.abort_hand_over("Failover target rejected psync request");
+            return self.abort_failover("Failover target rejected psync request");
         }
         if following.is_connected() {
             following.down_since_ms = Some(now_ms);
@@ -234,7 +234,7 @@ impl Engine {
     }
 
     fn link_up(&mut self) {
-        self.end_hand_over();
+        self.end_failover();
         if let Some(following) = &mut self.following {
             following.down_since_ms = None;
             following.owes_answer = true;

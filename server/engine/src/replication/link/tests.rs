@@ -28,7 +28,7 @@ fn a_replica_introduces_itself_and_asks_for_what_it_lacks() {
         port: 7,
         ip: "1.2.3.4".into(),
         knows: Some((id, 12)),
-        hands_over: false,
+        fails_over: false,
     });
     assert_eq!(
         sent(&mut link),
@@ -98,14 +98,14 @@ fn what_a_master_refuses_ends_the_link() {
 fn an_heir_is_asked_to_take_over() {
     let id = ReplicationId::random(&mut Rng::new(7));
     let knows = Some((id, 12));
-    let mut link = introduced(LinkParameters { knows, hands_over: true, ..LinkParameters::default() });
+    let mut link = introduced(LinkParameters { knows, fails_over: true, ..LinkParameters::default() });
     assert!(!link.asked_in_vain());
     link.received(b"+OK\r\n+OK\r\n");
     assert!(sent(&mut link).ends_with(&format!("*4 $5 PSYNC $40 {id} $2 12 $8 FAILOVER")));
     assert!(link.asked_in_vain());
     link.received(b"-ERR not mine\r\n");
     assert!(link.asked_in_vain());
-    let mut link = introduced(LinkParameters { knows, hands_over: true, ..LinkParameters::default() });
+    let mut link = introduced(LinkParameters { knows, fails_over: true, ..LinkParameters::default() });
     link.received(b"+OK\r\n+OK\r\n+CONTINUE\r\n");
     assert!(!link.asked_in_vain());
 }

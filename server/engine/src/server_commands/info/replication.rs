@@ -19,8 +19,8 @@ pub(super) fn replication(engine: &Engine, lines: &mut Lines) {
         lines.field("min_slaves_good_slaves", engine.good_replicas());
     }
     replicas(engine, lines);
-    let hand_over = replication.hand_over.as_ref().map(|hand_over| hand_over.state.name());
-    lines.field("master_failover_state", hand_over.unwrap_or("no-failover"));
+    let failover = replication.failover.as_ref().map(|failover| failover.state.name());
+    lines.field("master_failover_state", failover.unwrap_or("no-failover"));
     lines.field("master_replid", replication.id);
     lines.field("master_replid2", replication.id2);
     lines.field("master_repl_offset", replication.offset);

@@ -51,15 +51,15 @@ pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
         return Err(CommandError::text("ERR FAILOVER not allowed in cluster mode."));
     }
     if args.len() == 2 && args.is(1, "abort") {
-        if engine.replication.hand_over.is_none() {
+        if engine.replication.failover.is_none() {
             return Err(CommandError::text(NONE));
         }
-        engine.abort_hand_over("Failover manually aborted");
+        engine.abort_failover("Failover manually aborted");
         reply.ok();
         return Ok(());
     }
     let asked = Asked::read(args)?;
-    if engine.replication.hand_over.is_some() {
+    if engine.replication.failover.is_some() {
         return Err(CommandError::text(UNDER_WAY));
     }
     if engine.following.is_some() {
@@ -81,7 +81,7 @@ pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
             Some((host.clone(), replica.announced.port))
         }
     };
-    engine.hand_over(to, asked.timeout_ms, asked.is_forced);
+    engine.begin_failover(to, asked.timeout_ms, asked.is_forced);
     reply.ok();
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
 pub(super) const INVALID_PORT: &str = "ERR Invalid master port";
-pub(super) const WHILE_HANDING_OVER: &str = "ERR REPLICAOF not allowed while failing over.";
+pub(super) const WHILE_FAILING_OVER: &str = "ERR REPLICAOF not allowed while failing over.";
 pub(super) const BY_A_REPLICA: &str = "ERR Command is not valid when client is a replica.";
 
 pub(super) fn role(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -46,8 +46,8 @@ pub(super) fn replicaof(
     if engine.config.cluster.enabled {
         return Err(CommandError::text("ERR REPLICAOF not allowed in cluster mode."));
     }
-    if engine.replication.hand_over.is_some() {
-        return Err(CommandError::text(WHILE_HANDING_OVER));
+    if engine.replication.failover.is_some() {
+        return Err(CommandError::text(WHILE_FAILING_OVER));
     }
     if args.is(1, "no") && args.is(2, "one") {
         if engine.following.is_some() {

@@ -8,7 +8,7 @@ mod waits;
 use crate::core::Handler;
 use crate::spec::{Flags, Row};
 use attach::{HEIR_IS_MASTER, NO_MASTER_LINK, OTHER_HISTORY, SNAPSHOT_ONLY_RANGE};
-use follow::{BY_A_REPLICA, INVALID_PORT, WHILE_HANDING_OVER};
+use follow::{BY_A_REPLICA, INVALID_PORT, WHILE_FAILING_OVER};
 use waits::{LOCAL_OUT_OF_RANGE, NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
 
 /// The rows of this file.
@@ -56,14 +56,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("server", "5.0.0", "O(1)")
         .summary("Makes the server a replica, or nobody's any more.")
         .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
-        .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_HANDING_OVER]),
+        .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_FAILING_OVER]),
     Row::new("slaveof", 3, Handler::Engine(follow::replicaof))
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "1.0.0", "O(1)")
         .summary("The same as REPLICAOF.")
         .deprecated("5.0.0", "`REPLICAOF`")
         .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
-        .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_HANDING_OVER]),
+        .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_FAILING_OVER]),
     Row::new("failover", -1, Handler::Engine(failover::failover))
         .flags(&[OF_MASTERS, Flags::STALE])
         .about("server", "6.2.0", "O(1)")

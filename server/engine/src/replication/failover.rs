@@ -2,28 +2,28 @@
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HandOverState {
+pub(crate) enum CoordinatedFailoverState {
     /// Nothing is written any more; the heir is to say that it has everything.
     WaitsForSync,
     /// The server is a replica of the heir, which is to become a master.
     InProgress,
 }
 
-impl HandOverState {
+impl CoordinatedFailoverState {
     /// As INFO names it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            HandOverState::WaitsForSync => "waiting-for-sync",
-            HandOverState::InProgress => "failover-in-progress",
+            CoordinatedFailoverState::WaitsForSync => "waiting-for-sync",
+            CoordinatedFailoverState::InProgress => "failover-in-progress",
         }
     }
 }
 
 /// What is handed over to whom.
 #[derive(Debug)]
-pub(crate) struct HandOver {
+pub(crate) struct CoordinatedFailover {
     /// How far it is.
-    pub(crate) state: HandOverState,
+    pub(crate) state: CoordinatedFailoverState,
     /// The heir's address; none: whoever has everything first.
     pub(crate) to: Option<(String, u16)>,
     /// When its time is over the heir takes over with what it has; otherwise the master stays the master.

@@ -1,61 +1,67 @@
 //! A master hands its part over to a replica that has everything (FAILOVER).
 
 use super::super::engine::Engine;
-use crate::replication::{HandOver, HandOverState};
+use crate::replication::{CoordinatedFailover, CoordinatedFailoverState};
 use crate::timers::{Timer, TimerKind};
 
 impl Engine {
     /// Hands the master's part over to the replica at this address, or to the first that has everything. Until then
     /// nothing is written. When it has not happened within `timeout_ms` of the monotonic clock, the replica that
     /// `is_forced` to takes over with what it has; otherwise the master stays the master.
-    pub(crate) fn hand_over(&mut self, to: Option<(String, u16)>, timeout_ms: Option<i64>, is_forced: bool) {
+    pub(crate) fn begin_failover(
+        &mut self,
+        to: Option<(String, u16)>,
+        timeout_ms: Option<i64>,
+        is_forced: bool,
+    ) {
         self.replicate();
         let heir = to.as_ref().map_or("any replica".to_owned(), |(host, port)| format!("{host}:{port}"));
         tracing::info!("FAILOVER requested to {heir}.");
-        let timer = Timer { kind: TimerKind::HandOver, client: 0, order: self.keyspace.next_order() };
+        let timer = Timer { kind: TimerKind::Failover, client: 0, order: self.keyspace.next_order() };
         let now_ms = self.time.now.monotonic_ms();
-        self.pausing.hand_over_timeout =
+        self.pausing.failover_timeout =
             timeout_ms.map(|ms| self.time.timers.insert(timer, now_ms.saturating_add(ms)));
-        let state = HandOverState::WaitsForSync;
-        self.replication.hand_over = Some(HandOver { state, to, is_forced });
-        self.pause_for_hand_over(true);
+        let state = CoordinatedFailoverState::WaitsForSync;
+        self.replication.failover = Some(CoordinatedFailover { state, to, is_forced });
+        self.pause_for_failover(true);
         // The heir may have said that it has everything, and says it at once otherwise.
-        self.look_at_hand_over();
-        if self.replication.hand_over.as_ref().is_some_and(|hand_over| hand_over.state == state) {
+        self.look_at_failover();
+        if self.replication.failover.as_ref().is_some_and(|failover| failover.state == state) {
             self.request_acknowledgements();
         }
     }
 
     /// A replica has said how far it is: it may have everything.
-    pub(super) fn look_at_hand_over(&mut self) {
-        let waits = |hand_over: &&HandOver| hand_over.state == HandOverState::WaitsForSync;
-        let Some(hand_over) = self.replication.hand_over.as_ref().filter(waits) else { return };
-        if let Some((host, port)) = self.replication.synced(hand_over.to.as_ref()) {
+    pub(super) fn look_at_failover(&mut self) {
+        let waits =
+            |failover: &&CoordinatedFailover| failover.state == CoordinatedFailoverState::WaitsForSync;
+        let Some(failover) = self.replication.failover.as_ref().filter(waits) else { return };
+        if let Some((host, port)) = self.replication.synced(failover.to.as_ref()) {
             tracing::info!("Failover target is synced, failing over.");
             self.follow_heir(host, port);
         }
     }
 
     fn follow_heir(&mut self, host: String, port: u16) {
-        let Some(hand_over) = self.replication.hand_over.as_mut() else { return };
-        hand_over.state = HandOverState::InProgress;
-        hand_over.to = Some((host.clone(), port));
-        self.cancel_hand_over_timeout();
+        let Some(failover) = self.replication.failover.as_mut() else { return };
+        failover.state = CoordinatedFailoverState::InProgress;
+        failover.to = Some((host.clone(), port));
+        self.cancel_failover_timeout();
         self.follow_master(host, port);
     }
 
     /// Its time is over.
-    pub(in crate::core) fn hand_over_due(&mut self) {
+    pub(in crate::core) fn failover_due(&mut self) {
         // Its timer has fired.
-        self.pausing.hand_over_timeout = None;
-        let Some(hand_over) = &self.replication.hand_over else { return };
-        match hand_over.to.clone().filter(|_| hand_over.is_forced) {
+        self.pausing.failover_timeout = None;
+        let Some(failover) = &self.replication.failover else { return };
+        match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
                 tracing::info!("Failover to {host}:{port} time out exceeded, failing over.");
                 self.note_lost_to(&host, port);
                 self.follow_heir(host, port);
             }
-            None => self.abort_hand_over("Replica never caught up before timeout"),
+            None => self.abort_failover("Replica never caught up before timeout"),
         }
     }
 
@@ -69,25 +75,25 @@ impl Engine {
     }
 
     /// The master stays the master, or is it again.
-    pub(crate) fn abort_hand_over(&mut self, why: &str) {
-        let Some(hand_over) = &self.replication.hand_over else { return };
+    pub(crate) fn abort_failover(&mut self, why: &str) {
+        let Some(failover) = &self.replication.failover else { return };
         tracing::info!("Aborting manual failover: {why}");
-        if hand_over.state == HandOverState::InProgress {
+        if failover.state == CoordinatedFailoverState::InProgress {
             self.unfollow_master();
         }
-        self.end_hand_over();
+        self.end_failover();
     }
 
     /// Who was paused goes on.
-    pub(in crate::core) fn end_hand_over(&mut self) {
-        if self.replication.hand_over.take().is_some() {
-            self.cancel_hand_over_timeout();
-            self.pause_for_hand_over(false);
+    pub(in crate::core) fn end_failover(&mut self) {
+        if self.replication.failover.take().is_some() {
+            self.cancel_failover_timeout();
+            self.pause_for_failover(false);
         }
     }
 
-    fn cancel_hand_over_timeout(&mut self) {
-        let timeout = self.pausing.hand_over_timeout.take();
+    fn cancel_failover_timeout(&mut self) {
+        let timeout = self.pausing.failover_timeout.take();
         timeout.into_iter().for_each(|timeout| self.time.timers.cancel(timeout));
     }
 }
