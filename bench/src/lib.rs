@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod crowds;
 pub mod error;
 pub mod incoming;
 pub mod load;

@@ -3,21 +3,10 @@
 //!
 //! `cargo test --release -p lockwheel-bench --test crowds`.
 
+use lockwheel_bench::crowds::KINDS;
 use std::env;
 use std::process::Command;
 
-/// Kinds of events of the program `crowd`.
-const KINDS: [&str; 9] = [
-    "unblocked",
-    "killed",
-    "timed-out",
-    "reader",
-    "reader-before-readers",
-    "fair",
-    "fair-unblocked",
-    "fair-killed",
-    "beside-listeners",
-];
 /// How many wait, hold the lock, or wait for others as Redisson does.
 const FEW: u64 = 200;
 const MANY: u64 = 10_000;
@@ -49,7 +38,7 @@ fn count(kind: &str, clients: u64, events: u64) -> u64 {
 /// Instructions of an event.
 fn measure(kind: &str, clients: u64) -> u64 {
     let [few, many] = RUNS.map(|events| count(kind, clients, events));
-    (many - few) / (RUNS[1] - RUNS[0])
+    many.checked_sub(few).expect("more events take more") / (RUNS[1] - RUNS[0])
 }
 
 /// From 200 to 10,000 the logarithm grows by less than three quarters; where all are walked, it is fifty times.

@@ -4,23 +4,12 @@
 //! those cost. The same arguments do the same, always.
 
 use lockwheel::Config;
+use lockwheel_bench::crowds::KINDS;
 use lockwheel_engine::core::Simulation;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Kinds of events.
-const KINDS: [&str; 9] = [
-    "unblocked",
-    "killed",
-    "timed-out",
-    "reader",
-    "reader-before-readers",
-    "fair",
-    "fair-unblocked",
-    "fair-killed",
-    "beside-listeners",
-];
 /// How the names of Redisson's owners begin.
 const INSTANCE: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586";
 

@@ -85,6 +85,28 @@ fn a_lock_that_two_masters_granted_is_a_violation_that_names_them() {
     assert!(entries.iter().any(lost), "{entries:?}");
 }
 
+/// What the history has of faults.
+fn faults(topology: &Topology) -> Vec<String> {
+    let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
+    entries.into_iter().filter_map(|entry| entry.fault).collect()
+}
+
+#[test]
+fn the_history_says_what_a_forced_heir_lacks() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("SET early 1");
+    clients[0].line("FAULT.LAG 100");
+    clients[0].line("SET late 1");
+    let heir = topology.servers()[1].port();
+    let line = format!("FAILOVER TO 127.0.0.1 {heir} FORCE TIMEOUT 50");
+    assert_eq!(text(&mut clients[0], &line), "+OK");
+    clients[2].line("CLOCK.ADVANCE 50");
+    assert_eq!(faults(&topology), ["FAULT.LAG 100"]);
+    // The heir hears that it is to take over.
+    clients[2].line("CLOCK.ADVANCE 1000");
+    assert_eq!(faults(&topology), ["FAULT.LAG 100", "LOST 1 late"]);
+}
+
 #[test]
 fn the_history_says_what_a_promoted_replica_lacks() {
     let (topology, mut clients) = recorded();
@@ -92,10 +114,6 @@ fn the_history_says_what_a_promoted_replica_lacks() {
     clients[0].line("MSET a 1 b 2");
     clients[0].line("DEL c a");
     clients[2].line("REPLICAOF NO ONE");
-    let faults = |topology: &Topology| {
-        let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
-        entries.into_iter().filter_map(|entry| entry.fault).collect::<Vec<_>>()
-    };
     assert_eq!(faults(&topology), ["FAULT.LAG 50", "LOST 2 a b"]);
     // Who is killed takes with it what nobody has been told of.
     clients[2].line("FAULT.DOWN 0");

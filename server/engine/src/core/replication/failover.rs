@@ -58,19 +58,9 @@ impl Engine {
         match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
                 tracing::info!("Failover to {host}:{port} time out exceeded, failing over.");
-                self.note_lost_to(&host, port);
                 self.follow_heir(host, port);
             }
             None => self.abort_failover("Replica never caught up before timeout"),
-        }
-    }
-
-    /// The history says what the heir lacks, if it is a server of this process.
-    fn note_lost_to(&mut self, host: &str, port: u16) {
-        let place = self.time.shared.ports.iter().position(|its| *its == port);
-        let known = self.replication.at(host, port.into()).map(|heir| heir.acknowledged);
-        if let (Some(place), Some(offset)) = (place, known) {
-            self.note_lost_writes(place, offset);
         }
     }
 

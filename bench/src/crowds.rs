@@ -1,0 +1,14 @@
+//! A lock with many who wait for it or hold it.
+
+/// What can happen to it: the events of the program `crowd`.
+pub const KINDS: [&str; 9] = [
+    "unblocked",
+    "killed",
+    "timed-out",
+    "reader",
+    "reader-before-readers",
+    "fair",
+    "fair-unblocked",
+    "fair-killed",
+    "beside-listeners",
+];
