@@ -57,7 +57,7 @@ pub(crate) use history::{
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
-    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history,
+    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history, recorded,
     request_begins,
 };
 pub(crate) use info::snapshot;

@@ -34,6 +34,8 @@ pub(in crate::locks) struct Running {
     number: u64,
     /// The number of its first entry, if it makes one.
     first: u64,
+    /// The same of what is answered together: of a transaction, that of its first command.
+    answered_from: u64,
 }
 
 /// A request that is about to run.
@@ -47,6 +49,8 @@ pub(crate) struct Request<'a> {
     pub(crate) by: By<'a>,
     /// How long it has been waiting, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
+    /// Whether it is a command of a transaction that runs.
+    pub(crate) is_queued: bool,
 }
 
 /// What a request does.
@@ -72,7 +76,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) owner: &'a [u8],
     /// 0: none; of permits, how many are held.
     pub(crate) grant: u64,
-    /// Holds from now on, or how many permits it is about; where a clock was turned to.
+    /// Holds from now on, or how many permits it is about; where a clock was turned to; of a fault that keeps an
+    /// answer, how many entries its request has made.
     pub(crate) holds: i64,
     /// The lease, in milliseconds; where a clock was turned from; how many permits are left.
     pub(crate) ttl_ms: Option<i64>,
@@ -161,6 +166,9 @@ impl History {
         running.by_text = matches!(request.by, By::Text(_));
         running.number += 1;
         running.first = self.ring.next();
+        if !request.is_queued {
+            running.answered_from = running.first;
+        }
         running.client_name.clear();
         if !request.client_name.is_empty() {
             running.client_name.extend_from_slice(request.client_name);
@@ -230,9 +238,9 @@ impl History {
         }
     }
 
-    /// Whether the running request has made an entry.
-    pub(in crate::locks) fn is_recorded(&self) -> bool {
-        self.running.first < self.ring.next()
+    /// How many entries the running request has made; a transaction, all its commands.
+    pub(in crate::locks) fn recorded(&self) -> u64 {
+        self.ring.next() - self.running.answered_from
     }
 
     /// Whether the running request has made an entry for this key.
