@@ -38,16 +38,6 @@ impl Engine {
     /// A request is about to run; the history is on.
     #[cold]
     pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>, waited_ms: u64) {
-        self.note_running(slot, command, args, (waited_ms, false));
-    }
-
-    fn note_running(
-        &mut self,
-        slot: Slot,
-        command: CommandId,
-        args: Args<'_>,
-        (waited_ms, is_queued): (u64, bool),
-    ) {
         let name = self.commands.get(command).spec.name;
         let session = self.sessions.get(slot);
         let by = match (name, args.get(1)) {
@@ -56,7 +46,7 @@ impl Engine {
             _ => HistoryBy::Command(command, name),
         };
         let client_name = &*session.name;
-        let request = HistoryRequest { client: session.id, client_name, by, waited_ms, is_queued };
+        let request = HistoryRequest { client: session.id, client_name, by, waited_ms };
         locks::request_begins(&mut self.keyspace, request);
     }
 
@@ -84,7 +74,9 @@ impl Engine {
         if !self.config.lock_history {
             return run(self, reply);
         }
-        self.note_running(slot, command, args, (0, true));
+        let of_transaction = locks::recorded_from(&mut self.keyspace);
+        self.note_request(slot, command, args, 0);
+        locks::request_goes_on(&mut self.keyspace, of_transaction);
         let before = reply.written();
         run(self, reply);
         let (answer, name) =

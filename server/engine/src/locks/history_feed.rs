@@ -39,6 +39,18 @@ pub(crate) fn answer_kept(keyspace: &mut Keyspace, now: Now, client: u64, text: 
     }
 }
 
+/// The number of the first entry of the request that runs, if it makes one. O(1).
+pub(crate) fn recorded_from(keyspace: &mut Keyspace) -> u64 {
+    history(keyspace).map_or(0, |history| history.recorded_from())
+}
+
+/// The request that has just begun is a command of the transaction whose first entry has this number.
+pub(crate) fn request_goes_on(keyspace: &mut Keyspace, from: u64) {
+    if let Some(history) = history(keyspace) {
+        history.goes_on(from);
+    }
+}
+
 /// How many entries the request that runs has made. O(1).
 pub(crate) fn recorded(keyspace: &mut Keyspace) -> i64 {
     history(keyspace).map_or(0, |history| i64::try_from(history.recorded()).unwrap_or(i64::MAX))

@@ -34,8 +34,8 @@ pub(in crate::locks) struct Running {
     number: u64,
     /// The number of its first entry, if it makes one.
     first: u64,
-    /// The same of what is answered together: of a transaction, that of its first command.
-    answered_from: u64,
+    /// The last command of a transaction, by its number, and the number of the transaction's first entry.
+    of_transaction: (u64, u64),
 }
 
 /// A request that is about to run.
@@ -49,8 +49,6 @@ pub(crate) struct Request<'a> {
     pub(crate) by: By<'a>,
     /// How long it has been waiting, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
-    /// Whether it is a command of a transaction that runs.
-    pub(crate) is_queued: bool,
 }
 
 /// What a request does.
@@ -166,9 +164,6 @@ impl History {
         running.by_text = matches!(request.by, By::Text(_));
         running.number += 1;
         running.first = self.ring.next();
-        if !request.is_queued {
-            running.answered_from = running.first;
-        }
         running.client_name.clear();
         if !request.client_name.is_empty() {
             running.client_name.extend_from_slice(request.client_name);
@@ -240,7 +235,18 @@ impl History {
 
     /// How many entries the running request has made; a transaction, all its commands.
     pub(in crate::locks) fn recorded(&self) -> u64 {
-        self.ring.next() - self.running.answered_from
+        self.ring.next() - self.recorded_from()
+    }
+
+    /// The number of the first of these entries, if there are any.
+    pub(in crate::locks) fn recorded_from(&self) -> u64 {
+        let (last, from) = self.running.of_transaction;
+        if last == self.running.number { from } else { self.running.first }
+    }
+
+    /// The request that runs is a command of a transaction, whose entries are those from this number on.
+    pub(in crate::locks) fn goes_on(&mut self, from: u64) {
+        self.running.of_transaction = (self.running.number, from);
     }
 
     /// Whether the running request has made an entry for this key.
