@@ -147,6 +147,33 @@ fn what_nobody_knows_may_be_either() {
     assert_eq!(judges.judge(&edn).locks, (4, true));
 }
 
+/// What a client was told stays so, whatever becomes of the answer to what it asks next.
+#[test]
+fn what_was_answered_before_is_known() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.send(one, "LOCK.ACQUIRE l alice PX 1000");
+    server.ask("FAULT.ADD lost ON ping DO CLOSEAFTER");
+    server.send(one, "PING");
+    let edn = server.edn();
+    assert!(edn.contains(":process 2 :type :ok :f :acquire"), "{edn}");
+    assert!(!edn.contains(":process 2 :type :info"), "{edn}");
+}
+
+/// All that a transaction has done is unknown when its answer is lost.
+#[test]
+fn what_a_lost_transaction_has_done_is_unknown() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("FAULT.ADD lost ON exec DO CLOSEAFTER");
+    for line in ["MULTI", "LOCK.ACQUIRE k alice PX 1000", "LOCK.ACQUIRE l alice PX 1000", "PING", "EXEC"] {
+        server.send(one, line);
+    }
+    let edn = server.edn();
+    assert_eq!(edn.matches(":type :info :f :acquire").count(), 2, "{edn}");
+    assert!(!edn.contains(":type :ok :f :acquire"), "{edn}");
+}
+
 /// Names of any bytes come through both.
 #[test]
 fn names_are_read_as_they_were_written() {

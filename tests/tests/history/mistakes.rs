@@ -110,6 +110,55 @@ fn an_owner_that_is_frozen_is_answered_later() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
+/// What the same client was told at the same instant, before the answer that it does not get.
+#[test]
+fn an_owner_was_answered_before_the_fault() {
+    for (before, fault, request) in [
+        ("LOCK.ACQUIRE l alice PX 10000", "ping", "PING"),
+        ("LOCK.ACQUIRE l alice PX 10000", "get", "GET l"),
+        ("LOCK.ACQUIRE l alice PX 10000", "lock.acquire", "LOCK.ACQUIRE held alice"),
+        ("SET l alice NX PX 10000", "set", "SET held alice NX PX 10000"),
+    ] {
+        let mut server = Server::new();
+        let [alice, bob] = [server.client(), server.client()];
+        server.send(bob, "LOCK.ACQUIRE held bob PX 10000");
+        server.send(alice, before);
+        server.ask(&format!("FAULT.ADD lost ON {fault} DO CLOSEAFTER"));
+        server.send(alice, request);
+        assert_eq!(found(&mut server), ["ok"], "{before}, {request}");
+    }
+}
+
+#[test]
+fn only_the_lock_of_the_request_that_is_not_answered() {
+    let mut server = Server::new();
+    let alice = server.client();
+    server.send(alice, "LOCK.ACQUIRE k alice PX 10000");
+    server.ask("FAULT.ADD lost ON lock.acquire DO CLOSEAFTER");
+    server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
+    assert_eq!(found(&mut server), ["ok", UNANSWERED]);
+    let again = server.client();
+    server.ask("FAULT.CLEAR");
+    server.send(again, "LOCK.RELEASE l alice");
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// Who is served by a transaction has its own answer; the transaction's is lost, with the lock that it has taken.
+#[test]
+fn a_transaction_that_is_not_answered_serves_a_waiter() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE k alice PX 10000");
+    server.send(bob, "LOCK.ACQUIRE k bob PX 10000 BLOCK 0");
+    server.ask("FAULT.ADD lost ON exec DO CLOSEAFTER");
+    for line in ["MULTI", "LOCK.ACQUIRE l alice PX 10000", "LOCK.RELEASE k alice", "PING", "EXEC"] {
+        server.send(alice, line);
+    }
+    let (found, text) = verify(&mut server, "LOCK.VERIFY");
+    assert_eq!(found, ["ok", UNANSWERED]);
+    assert!(text.contains("alice was given l by a request"), "{text}");
+}
+
 /// The thread of an instance of Redisson.
 fn owner(instance: usize) -> String {
     format!("8743c9c0-0795-4907-87fd-6c719a6b{instance:04}:1")
@@ -117,13 +166,18 @@ fn owner(instance: usize) -> String {
 
 /// A client that is refused, listens if it is to, and asks once more, as Redisson does.
 fn waiter(server: &mut Server, key: &str, owner: &str, listens: bool) -> u64 {
+    waiter_and_listener(server, key, owner, listens).0
+}
+
+/// The same, and the connection that listens.
+fn waiter_and_listener(server: &mut Server, key: &str, owner: &str, listens: bool) -> (u64, u64) {
     let [client, listener] = [server.client(), server.client()];
     server.take(client, key, owner, 60_000);
     if listens {
         server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{{key}}}"));
     }
     server.take(client, key, owner, 60_000);
-    client
+    (client, listener)
 }
 
 /// So many wait for a lock, which is given back; all ask again, and one of them gets it.
@@ -208,21 +262,21 @@ fn a_deadlock_that_a_transfer_closes() {
     assert_eq!(found(&mut server), ["ok", "suspect deadlock"]);
 }
 
-/// Two threads of two instances hold a lock each, and want the other's.
-fn of_redisson() -> Server {
+/// Two threads of two instances hold a lock each, and want the other's; and how the first listens to what it wants.
+fn of_redisson() -> (Server, u64) {
     let mut server = Server::new();
     let [one, other] = [owner(1), owner(2)];
     let [alice, bob] = [server.client(), server.client()];
     server.take(alice, "a", &one, 10_000);
     server.take(bob, "b", &other, 20_000);
-    waiter(&mut server, "b", &one, true);
+    let (_, listener) = waiter_and_listener(&mut server, "b", &one, true);
     waiter(&mut server, "a", &other, true);
-    server
+    (server, listener)
 }
 
 #[test]
 fn a_deadlock_of_redisson() {
-    let mut server = of_redisson();
+    let (mut server, _) = of_redisson();
     let [one, other] = [owner(1), owner(2)];
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found_now, ["ok", "suspect deadlock"]);
@@ -264,4 +318,137 @@ fn locks_in_one_order_make_no_deadlock() {
     }
     waiter(&mut server, "a", &one, true);
     assert_eq!(found(&mut server), ["ok"]);
+}
+
+const TAKES: &str = "PX 10000 BLOCK 0";
+
+/// Who waits to write is served under another field's name, and waits no longer.
+#[test]
+fn who_was_served_as_a_writer_misses_nothing() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE l alice SHARED PX 10000");
+    server.send(bob, &format!("LOCK.ACQUIRE l bob EXCLUSIVE {TAKES}"));
+    server.send(alice, "LOCK.RELEASE l alice");
+    server.send(bob, "LOCK.RELEASE l bob");
+    server.advance(2_000);
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// An owner that waits twice is served twice, the second time as it re-enters.
+#[test]
+fn who_was_served_as_it_holds_the_lock_misses_nothing() {
+    let mut server = Server::new();
+    let [alice, bob, again] = [server.client(), server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
+    server.send(bob, &format!("LOCK.ACQUIRE l bob {TAKES}"));
+    server.send(again, &format!("LOCK.ACQUIRE l bob {TAKES}"));
+    server.send(alice, "LOCK.RELEASE l alice");
+    server.send(bob, "LOCK.RELEASE l bob ALL");
+    server.advance(2_000);
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// Who wants several locks waits for all of them, and who comes behind waits with it.
+#[test]
+fn who_wants_several_locks_misses_nothing() {
+    let mut server = Server::new();
+    let [alice, bob, carol] = [server.client(), server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
+    server.send(alice, "LOCK.ACQUIRE b alice PX 60000");
+    server.send(bob, &format!("LOCK.MACQUIRE 2 a b bob {TAKES}"));
+    server.send(carol, &format!("LOCK.ACQUIRE b carol {TAKES}"));
+    server.send(alice, "LOCK.RELEASE b alice");
+    server.advance(2_000);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.send(alice, "LOCK.RELEASE a alice");
+    server.send(bob, "LOCK.MRELEASE 2 a b bob");
+    server.send(carol, "LOCK.RELEASE b carol");
+    server.advance(2_000);
+    assert_eq!(found(&mut server), ["ok"]);
+    // A client of Redisson's does not stand in that line.
+    server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
+    server.send(alice, "LOCK.ACQUIRE b alice PX 60000");
+    let listener = server.client();
+    server.send(listener, "SUBSCRIBE redisson_lock__channel:{b}");
+    server.send(bob, &format!("LOCK.MACQUIRE 2 a b bob {TAKES}"));
+    server.send(alice, "LOCK.RELEASE b alice");
+    server.advance(2_000);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+/// What a writer holds shared beneath excludes nobody who reads, when it writes no longer.
+#[test]
+fn who_reads_beneath_its_own_writing_reads() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE l alice EXCLUSIVE PX 10000");
+    server.send(alice, "LOCK.ACQUIRE l alice SHARED PX 10000");
+    server.send(alice, "LOCK.RELEASE l alice EXCLUSIVE");
+    server.send(bob, "LOCK.ACQUIRE l bob SHARED PX 10000");
+    assert_eq!(found(&mut server), ["ok"]);
+    let told = server.told(&["owner", "mode"]);
+    let alice_reads = told.contains(&"acquired alice shared".to_owned());
+    assert!(alice_reads && told.contains(&"acquired alice:write write".to_owned()), "{told:?}");
+}
+
+/// A hold that its owner gives away is no turn of the queue.
+#[test]
+fn a_fair_lock_that_is_transferred() {
+    let mut server = Server::new();
+    let [alice, bob, carol] = [server.client(), server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE l alice FAIR PX 10000");
+    server.send(bob, &format!("LOCK.ACQUIRE l bob FAIR {TAKES}"));
+    server.send(alice, "LOCK.TRANSFER l alice carol");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.send(carol, "LOCK.RELEASE l carol");
+    server.send(bob, "LOCK.RELEASE l bob");
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// One gives up when its time is over, as a client may that takes locks in any order: nobody was stuck.
+#[test]
+fn a_deadlock_out_of_which_one_waits_no_longer() {
+    for gives_up in ["its wait", "its lock"] {
+        let (mut server, listener) = of_redisson();
+        let [one, other] = [owner(1), owner(2)];
+        let client = server.client();
+        match gives_up {
+            // The last thread of its process that waits.
+            "its wait" => server.send(listener, "UNSUBSCRIBE redisson_lock__channel:{b}"),
+            _ => server.give_back(client, "a", &one),
+        };
+        let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
+        assert_eq!(found_now, ["ok", "lint deadlock"], "{gives_up}");
+        assert!(text.contains(&format!("waited for each other, until {one} waited no longer")), "{text}");
+        // And again, until a lease ends.
+        server.give_back(client, "a", &one);
+        server.take(client, "a", &one, 10_000);
+        waiter(&mut server, "b", &one, true);
+        waiter(&mut server, "a", &other, true);
+        server.advance(10_000);
+        assert_eq!(found(&mut server), ["ok", "suspect deadlock"], "{gives_up}");
+    }
+}
+
+/// Natively it takes a transfer to close one.
+#[test]
+fn a_deadlock_out_of_which_a_native_wait_runs() {
+    for (opens, level) in [
+        ("CLOCK.ADVANCE 500", "lint"),
+        ("LOCK.RELEASE b bob", "lint"),
+        ("LOCK.FORCEUNLOCK b", "suspect"),
+        ("LOCK.CANCEL b alice", "suspect"),
+    ] {
+        let mut server = Server::new();
+        let [alice, bob, carol] = [server.client(), server.client(), server.client()];
+        server.send(bob, "LOCK.ACQUIRE b bob PX 10000");
+        server.send(carol, "LOCK.ACQUIRE c carol PX 60000");
+        server.send(alice, "LOCK.ACQUIRE b alice BLOCK 500");
+        server.send(bob, "LOCK.ACQUIRE c bob BLOCK 0");
+        server.send(carol, "LOCK.TRANSFER c carol alice");
+        assert_eq!(found(&mut server), ["ok", "suspect deadlock"]);
+        server.send(carol, opens);
+        assert_eq!(found(&mut server), ["ok", &format!("{level} deadlock")], "{opens}");
+    }
 }

@@ -184,6 +184,7 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     }
     server.ask(main, "HSET rw mode write w:write 1");
     server.ask(main, "SET text o1 NX PX 5000");
+    server.ask(main, "LOCK.ACQUIRE shared o2 SHARED");
     server.send(waiter, "LOCK.ACQUIRE l7 x BLOCK 0");
     let mut all = |options: &str| {
         let (mut found, mut cursor) = (Vec::new(), "0".to_owned());
@@ -200,8 +201,9 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
             }
         }
     };
-    assert_eq!(all("").len(), 32);
-    assert_eq!(all("COUNT 1000 STATE HELD").len(), 32);
+    assert_eq!(all("").len(), 33);
+    assert_eq!(all("COUNT 1000 STATE HELD").len(), 33);
+    assert_eq!(all("MATCH *shared*"), ["shared"], "the key of its lease is no lock");
     assert_eq!(all("OWNER o1").len(), 11);
     assert_eq!(all("OWNER w"), ["rw"]);
     assert_eq!(all("MATCH l1? OWNER o1"), ["l10", "l13", "l16", "l19"]);

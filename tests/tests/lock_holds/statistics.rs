@@ -55,6 +55,20 @@ fn holds_and_waits_are_counted_and_measured() {
     assert!(stats(&mut server, main, "").starts_with("since=0 truncated=0 holds=0"));
 }
 
+/// What the server does for a connection that lives is no request, nor another client's doing.
+#[test]
+fn renewals_of_a_session_are_no_commands() {
+    let (mut server, [main, one, _]) = server();
+    server.ask(one, "LOCK.ACQUIRE l a SESSION PX 3000");
+    server.ask(main, "CLOCK.ADVANCE 10000");
+    assert!(stats(&mut server, main, "").contains(" commands=1 "), "{}", stats(&mut server, main, ""));
+    let history = server.ask(main, "LOCK.HISTORY KEY l FORMAT JSON");
+    let renewals = history.matches("\"event\":\"renewed\"").count();
+    assert_eq!(renewals, 10, "{history}");
+    assert_eq!(history.matches("\"by\":\"lock.acquire\"").count(), 1, "{history}");
+    assert!(!history.contains("clock.advance"), "{history}");
+}
+
 #[test]
 fn a_native_hand_off_takes_two_requests_and_one_of_redissons_more() {
     let (mut server, [main, one, two]) = server();

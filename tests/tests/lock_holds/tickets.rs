@@ -186,6 +186,15 @@ fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_ma
     let full = "-WAITQFULL this connection waits for 1024 locks already\r\n";
     assert_eq!(server.ask(client, "LOCK.ACQUIRE x d ASYNC FAIR"), full);
     assert_eq!(server.ask(main, "LRANGE redisson_lock_queue:{x} 0 -1"), "*1\r\n$1\r\nb\r\n");
+    server.ask(main, "LOCK.ACQUIRE z b SHARED");
+    server.ask(main, "LOCK.ACQUIRE z c SHARED");
+    for line in ["LOCK.MACQUIRE 2 v x d ASYNC", "LOCK.CONVERT z b EXCLUSIVE ASYNC"] {
+        assert_eq!(server.ask(client, line), full, "{line}");
+    }
+    assert_eq!(server.ask(main, "EXISTS v"), ":0\r\n");
+    // The conversion does not wait, so another may.
+    assert!(server.ask(main, "LOCK.CONVERT z c EXCLUSIVE").starts_with("$-1"));
+    assert_eq!(server.ask(main, "LOCK.CANCEL x d"), ":0\r\n");
     server.ask(main, "LOCK.RELEASE x a");
     assert_eq!(server.read(client).matches("lock-granted").count(), 1024, "the owner re-enters");
     assert_eq!(server.ask(main, "HGET x b"), "$4\r\n1024\r\n");

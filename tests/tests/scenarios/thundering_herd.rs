@@ -7,6 +7,9 @@ use lockwheel_tests::steered::{Jvm, Setup};
 /// Who waits natively, and in clients of Redisson.
 const NATIVE_WAITERS: usize = 1_000;
 const CLIENTS: usize = 8;
+/// Who waits for a fair lock: so many threads of each client.
+const FAIR_CLIENTS: usize = 4;
+const THREADS: usize = 5;
 
 /// How many commands of a kind the server has run since it was last asked to count anew.
 fn calls(director: &mut Client, command: &str) -> usize {
@@ -96,4 +99,77 @@ fn thundering_herd_is_found_with_redisson_3_17() {
 #[test]
 fn thundering_herd_is_found_with_redisson_4_7() {
     is_found_with(redisson_4_7());
+}
+
+/// The queue of a fair lock wakes its head alone, however many wait.
+fn is_not_there_in_a_fair_lock_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut stage = Stage::new();
+    let clients: Vec<_> = (0..FAIR_CLIENTS)
+        .map(|number| stage.redisson(jvm, &format!("client-{number}"), Setup::default()))
+        .collect();
+    let holder = clients[0].thread("holder");
+    holder.does(&format!("fair-lock {LOCK} 600000"), "");
+    let names: Vec<String> = (0..THREADS).map(|number| format!("worker-{number}")).collect();
+    let threads = clients.iter().flat_map(|client| names.iter().map(|name| client.thread(name)));
+    let calls: Vec<_> = threads
+        .map(|thread| {
+            let lock = thread.begins(&format!("fair-lock {LOCK} 600000"));
+            (lock, thread.begins(&format!("fair-unlock {LOCK}")))
+        })
+        .collect();
+    assert_eq!(calls.len(), 20);
+    // Each stands in the queue, and listens to a channel of its own.
+    let line = format!("AWAIT.EVENT queued KEY {LOCK} COUNT {} LIMIT 15000", 2 * calls.len());
+    let queued = stage.director.line(&line);
+    assert!(queued.as_int().is_some(), "{queued}");
+    holder.does(&format!("fair-unlock {LOCK}"), "");
+    for (lock, unlock) in calls {
+        assert_eq!((lock.outcome(), unlock.outcome()), (Ok(String::new()), Ok(String::new())));
+    }
+    stage.says("CONFIG SET lock-herd-limit 0", "+OK");
+    stage.is_found(&[]);
+}
+
+#[test]
+fn thundering_herd_is_not_there_in_a_fair_lock_of_redisson_3_17() {
+    is_not_there_in_a_fair_lock_with(redisson_3_17());
+}
+
+#[test]
+fn thundering_herd_is_not_there_in_a_fair_lock_of_redisson_4_7() {
+    is_not_there_in_a_fair_lock_with(redisson_4_7());
+}
+
+/// Who waits for a permit is woken by each that is given back, and so few are not worth a word.
+fn is_not_told_of_a_semaphore_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut stage = Stage::new();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|number| stage.redisson(jvm, &format!("client-{number}"), Setup::default()))
+        .collect();
+    stage.says("SEM.INIT permits 1", ":1");
+    let holder = clients[0].thread("holder");
+    holder.does("acquire permits", "");
+    let threads: Vec<_> = clients.iter().map(|client| client.thread("worker")).collect();
+    let calls: Vec<_> = threads
+        .iter()
+        .map(|thread| (thread.begins("acquire permits"), thread.begins("release permits")))
+        .collect();
+    stage.says(&format!("AWAIT.WAITERS permits {CLIENTS} LIMIT 15000"), ":1");
+    holder.does("release permits", "");
+    for (acquire, release) in calls {
+        assert_eq!((acquire.outcome(), release.outcome()), (Ok(String::new()), Ok(String::new())));
+    }
+    stage.is_found(&[]);
+}
+
+#[test]
+fn thundering_herd_is_not_told_of_a_semaphore_of_redisson_3_17() {
+    is_not_told_of_a_semaphore_with(redisson_3_17());
+}
+
+#[test]
+fn thundering_herd_is_not_told_of_a_semaphore_of_redisson_4_7() {
+    is_not_told_of_a_semaphore_with(redisson_4_7());
 }

@@ -74,7 +74,9 @@ impl Engine {
         if !self.config.lock_history {
             return run(self, reply);
         }
+        let of_transaction = locks::recorded_from(&mut self.keyspace);
         self.note_request(slot, command, args, 0);
+        locks::request_goes_on(&mut self.keyspace, of_transaction);
         let before = reply.written();
         run(self, reply);
         let (answer, name) =

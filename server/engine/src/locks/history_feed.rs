@@ -31,11 +31,29 @@ pub(crate) fn happened(keyspace: &mut Keyspace, now: Now, what: Happening<'_>) {
 /// have no entry.
 pub(crate) fn answer_kept(keyspace: &mut Keyspace, now: Now, client: u64, text: &[u8]) {
     if let Some(history) = history(keyspace)
-        && history.is_recorded()
+        && let count @ 1.. = history.recorded()
     {
-        history
-            .record(now, Happening { client: Some(client), text, ..Happening::new(Event::Fault, b"", b"") });
+        let holds = i64::try_from(count).unwrap_or(i64::MAX);
+        let kept = Happening { client: Some(client), text, holds, ..Happening::new(Event::Fault, b"", b"") };
+        history.record(now, kept);
     }
+}
+
+/// The number of the first entry of the request that runs, if it makes one. O(1).
+pub(crate) fn recorded_from(keyspace: &mut Keyspace) -> u64 {
+    history(keyspace).map_or(0, |history| history.recorded_from())
+}
+
+/// The request that has just begun is a command of the transaction whose first entry has this number.
+pub(crate) fn request_goes_on(keyspace: &mut Keyspace, from: u64) {
+    if let Some(history) = history(keyspace) {
+        history.goes_on(from);
+    }
+}
+
+/// How many entries the request that runs has made. O(1).
+pub(crate) fn recorded(keyspace: &mut Keyspace) -> i64 {
+    history(keyspace).map_or(0, |history| i64::try_from(history.recorded()).unwrap_or(i64::MAX))
 }
 
 /// The wall clock was turned, from and to these milliseconds.

@@ -57,8 +57,8 @@ pub(crate) use history::{
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
-    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history,
-    request_begins,
+    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history, recorded,
+    recorded_from, request_begins, request_goes_on,
 };
 pub(crate) use info::snapshot;
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};

@@ -2,6 +2,7 @@
 
 use super::acquire::queue;
 use super::channel_waiters::{channel_waiters, listened_channels};
+use super::ledger;
 use super::listening::ListeningHandler;
 use super::redisson;
 use crate::keyspace::{Tx, glob};
@@ -85,7 +86,7 @@ impl<'a> Wanted<'a> {
 fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let mut page = Vec::new();
     let next = tx.scan(cursor, wanted.count, &mut |key, value| {
-        let is_lock = tx.marked(key).is_some() || redisson::is_held_read_write(value);
+        let is_lock = ledger::is_held(tx, key) || redisson::is_held_read_write(value);
         if is_lock && wanted.has(key, Some(value)) {
             page.push(key.into());
         }

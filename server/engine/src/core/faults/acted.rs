@@ -10,8 +10,10 @@ use crate::spec::{Args, CommandId};
 /// What a rule has acted on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ActedOn<'a> {
-    /// A request, or its reply.
+    /// A request that is about to run.
     Request(Slot, CommandId, Args<'a>),
+    /// The reply of one that has run.
+    Reply(Slot, CommandId, Args<'a>),
     /// A command of the transaction that runs.
     Queued(Slot, CommandId, Args<'a>),
     /// A message of the request that runs.
@@ -58,18 +60,22 @@ impl Engine {
     /// Writes what a rule has done into the history of locks, with the first key of the command.
     #[cold]
     fn note_fault(&mut self, rule: RuleId, on: ActedOn<'_>) {
-        if let ActedOn::Request(slot, command, args) = on {
+        let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(&mut self.keyspace) } else { 0 };
+        if let ActedOn::Request(slot, command, args) | ActedOn::Reply(slot, command, args) = on {
             self.note_request(slot, command, args, 0);
         }
         let (mut client, mut db, mut key) = (None, 0, &b""[..]);
-        if let ActedOn::Request(slot, command, args) | ActedOn::Queued(slot, command, args) = on {
+        if let ActedOn::Request(slot, command, args)
+        | ActedOn::Reply(slot, command, args)
+        | ActedOn::Queued(slot, command, args) = on
+        {
             let session = self.sessions.get(slot);
             (client, db) = (Some(session.id), session.db);
             key = keys_of(self.commands.get(command), args).first().copied().unwrap_or_default();
         }
         let Some(rule) = self.faults.rules.get(rule) else { return };
         let text = rule.action_text();
-        let what = Happening { client, db, text, ..Happening::new(HistoryEvent::Fault, key, b"") };
+        let what = Happening { client, db, text, holds, ..Happening::new(HistoryEvent::Fault, key, b"") };
         locks::happened(&mut self.keyspace, self.time.now, what);
     }
 }

@@ -76,7 +76,7 @@ impl Engine {
         let Some((rule, action)) = taken else {
             return self.sessions.get_mut(slot).delivery.end(open, false);
         };
-        self.rule_acted(rule, ActedOn::Request(slot, command, Args::new(&request.argv())));
+        self.rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
         let session = self.sessions.get_mut(slot);
         let protocol = session.protocol;
         match action {

@@ -172,7 +172,8 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) client: u64,
     /// The rest of the lease, [`NO_TTL`] where there is none; where a clock was turned from; how many permits are left.
     pub(in crate::locks) ttl_ms: i64,
-    /// How many holds there are; how many permits were taken; where a clock was turned to.
+    /// How many holds there are; how many permits were taken; where a clock was turned to; of a fault that keeps an
+    /// answer, how many entries its request has made just before.
     pub(in crate::locks) holds: i64,
     /// How many permits there are in all, [`NO_TOTAL`] where that is not known.
     pub(in crate::locks) total: i64,

@@ -34,6 +34,8 @@ pub(in crate::locks) struct Running {
     number: u64,
     /// The number of its first entry, if it makes one.
     first: u64,
+    /// The last command of a transaction, by its number, and the number of the transaction's first entry.
+    of_transaction: (u64, u64),
 }
 
 /// A request that is about to run.
@@ -72,7 +74,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) owner: &'a [u8],
     /// 0: none; of permits, how many are held.
     pub(crate) grant: u64,
-    /// Holds from now on, or how many permits it is about; where a clock was turned to.
+    /// Holds from now on, or how many permits it is about; where a clock was turned to; of a fault that keeps an
+    /// answer, how many entries its request has made.
     pub(crate) holds: i64,
     /// The lease, in milliseconds; where a clock was turned from; how many permits are left.
     pub(crate) ttl_ms: Option<i64>,
@@ -230,9 +233,20 @@ impl History {
         }
     }
 
-    /// Whether the running request has made an entry.
-    pub(in crate::locks) fn is_recorded(&self) -> bool {
-        self.running.first < self.ring.next()
+    /// How many entries the running request has made; a transaction, all its commands.
+    pub(in crate::locks) fn recorded(&self) -> u64 {
+        self.ring.next() - self.recorded_from()
+    }
+
+    /// The number of the first of these entries, if there are any.
+    pub(in crate::locks) fn recorded_from(&self) -> u64 {
+        let (last, from) = self.running.of_transaction;
+        if last == self.running.number { from } else { self.running.first }
+    }
+
+    /// The request that runs is a command of a transaction, whose entries are those from this number on.
+    pub(in crate::locks) fn goes_on(&mut self, from: u64) {
+        self.running.of_transaction = (self.running.number, from);
     }
 
     /// Whether the running request has made an entry for this key.

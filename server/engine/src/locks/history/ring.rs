@@ -106,6 +106,14 @@ impl Ring {
         self.places.is_some()
     }
 
+    /// The entries of the request whose answer a fault keeps, the last first.
+    pub(in crate::locks) fn unanswered(&self, fault: u64) -> impl Iterator<Item = (u64, &Entry)> {
+        let count = self.get(fault).and_then(|entry| usize::try_from(entry.holds).ok()).unwrap_or(0);
+        let before = (self.first..fault).rev().map_while(|seq| Some((seq, self.get(seq)?)));
+        // Others may have done something on other servers in between.
+        before.filter(move |(seq, _)| self.place(*seq) == self.place(fault)).take(count)
+    }
+
     /// The number of an entry's client at its server.
     pub(in crate::locks) fn client_of(&self, entry: &Entry) -> u64 {
         if self.is_of_several() { own_number(entry.client) } else { entry.client }

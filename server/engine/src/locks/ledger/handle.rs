@@ -5,7 +5,7 @@ use super::super::history::{Cause, Event, Happening};
 use super::super::redisson::{self, WRITE_SUFFIX};
 use super::super::sessions::SessionLeases;
 use super::details::{Delay, Detail};
-use super::grant::Grant;
+use super::grant::{Grant, Marked};
 use super::lock_ledger::LockLedger;
 use super::permits::PermitsNote;
 use super::release::{Release, ReleaseCause};
@@ -68,8 +68,13 @@ pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from
         && let Some(mark) = context.mark(at)
         && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), to)
     {
-        ledger.record_grant(Event::Converted, (db, key, at), to, grant, now, &context);
+        ledger.record_grant((Event::Converted, None), (db, key, at), to, grant, now, &context);
     }
+}
+
+/// Whether a key is held as a lock by somebody whom the server saw take it. O(1).
+pub(in crate::locks) fn is_held(tx: &Tx<'_>, key: &[u8]) -> bool {
+    tx.marked(key).is_some_and(|(_, mark)| !matches!(Marked::read(mark), Marked::ReadLease(_)))
 }
 
 /// The number of the last grant among a key's holders. O(n), n the owners.
@@ -187,7 +192,7 @@ pub(in crate::locks) fn acquired(
         && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), owner)
     {
         if ledger.history().is_some() {
-            ledger.record_grant(Event::Reentered, (db, key, at), owner, grant, now, &context);
+            ledger.record_grant((Event::Reentered, None), (db, key, at), owner, grant, now, &context);
         }
         let token = ledger.details.token_of(grant.number);
         ledger.news.re_entered(&HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number });
@@ -243,7 +248,7 @@ pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
             && let Some(mark) = context.mark(at)
             && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), field)
         {
-            ledger.record_grant(Event::Renewed, (db, key, at), field, grant, now, &context);
+            ledger.record_grant((Event::Renewed, None), (db, key, at), field, grant, now, &context);
         }
     }
 }

@@ -199,7 +199,7 @@ impl LockLedger {
             self.begin_another((db, key, at), mark, owner, grant, context);
         }
         if self.history.is_some() {
-            self.record_grant(Event::Acquired, (db, key, at), owner, grant, now, context);
+            self.record_grant((Event::Acquired, None), (db, key, at), owner, grant, now, context);
         }
         if self.news.is_wanted() {
             let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };

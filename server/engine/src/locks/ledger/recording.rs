@@ -1,7 +1,7 @@
 //! What the ledger adds to the history, while it is on.
 
 use super::super::history::{Cause, Event, Happening, Mode};
-use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, READ, WRITE_SUFFIX};
+use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::fair_queues::{Owner, difference};
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
@@ -33,8 +33,8 @@ fn mode(value: &Value, field: &[u8]) -> Mode {
         _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,
         Value::Hash(hash) if hash.len() == 1 => Mode::Exclusive,
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
-            Some(READ) => Mode::Shared,
-            Some(_) => Mode::Write,
+            // A reader's, perhaps beneath its own exclusive one.
+            Some(_) => Mode::Shared,
             None => Mode::Exclusive,
         },
         _ => Mode::Exclusive,
@@ -62,12 +62,13 @@ pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
 }
 
 impl LockLedger {
-    /// An owner has come to hold a lock, or holds it once more; or a writer has become a reader.
+    /// An owner has come to hold a lock, or holds it once more; or a writer has become a reader. It is the running
+    /// request's doing, or this client's.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(
         &mut self,
-        event: Event,
+        (event, client): (Event, Option<u64>),
         (db, key, at): (usize, &[u8], EntryId),
         owner: &[u8],
         grant: Grant,
@@ -83,7 +84,7 @@ impl LockLedger {
         let what = Happening {
             db,
             cause: if is_found { Cause::FailedOver } else { Cause::None },
-            client: is_found.then_some(0),
+            client: if is_found { Some(0) } else { client },
             grant: grant.number,
             holds: holds(value, owner),
             ttl_ms,
@@ -214,7 +215,7 @@ impl LockLedger {
         let Some(grant) = self.grant_of(db, key, (value, mark), owner) else { return };
         let event = if ups > 0 { Event::Reentered } else { Event::Released };
         if event == Event::Reentered {
-            return self.record_grant(event, (db, key, at), owner, grant, now, context);
+            return self.record_grant((event, None), (db, key, at), owner, grant, now, context);
         }
         let (mode, native) = (mode(value, owner), Some(grant.native));
         let Some(history) = self.history.as_deref_mut() else { return };
@@ -243,9 +244,11 @@ impl LockLedger {
         let named = |owner: &[u8]| ReleaseCause::by(actor, owner) == ReleaseCause::Released;
         let only = owners.len() == 1;
         let renewed: Vec<_> = owners.into_iter().filter(|(owner, _)| only || named(owner)).collect();
+        // What the server does for a connection that lives is not the doing of the request that ran last.
+        let what = (Event::Renewed, client(actor));
         for (owner, _) in renewed {
             if let Some(grant) = self.grant_of(db, key, (context.value(at), mark), &owner) {
-                self.record_grant(Event::Renewed, (db, key, at), &owner, grant, now, context);
+                self.record_grant(what, (db, key, at), &owner, grant, now, context);
             }
         }
     }

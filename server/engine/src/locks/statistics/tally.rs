@@ -63,6 +63,8 @@ impl<'r> Count<'r> {
             Event::LeftQueue if is_native => self.left(owner, entry.cause),
             Event::Released if entry.holds > 0 => self.tally.commands += 1,
             Event::Released | Event::Lost | Event::Transferred => self.ended(entry),
+            // The server has renewed a lease for a connection that lives.
+            Event::Renewed if entry.client == 0 => {}
             Event::Reentered | Event::Renewed | Event::Converted | Event::Refused => self.tally.commands += 1,
             Event::ReleaseRefused | Event::RenewalRefused => self.tally.commands += 1,
             // To subscribe, and to stop that.

@@ -8,11 +8,12 @@ use super::locks::View;
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who left a fair queue last, by lock; and the clients that are gone, with the entry.
+/// Who left a fair queue last, by lock; the clients that are gone; and the lock that an owner has just given another.
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     left: BTreeMap<Name, Name>,
     gone: BTreeSet<u64>,
+    given: Option<Name>,
 }
 
 impl Invariant for FairOrder {
@@ -33,9 +34,10 @@ impl Invariant for FairOrder {
                     });
                 }
             }
-            Event::Acquired => self.granted(view, seq, entry, findings),
+            Event::Acquired if self.given != Some(entry.key) => self.granted(view, seq, entry, findings),
             _ => {}
         }
+        self.given = (entry.event == Event::Transferred).then_some(entry.key);
     }
 
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {

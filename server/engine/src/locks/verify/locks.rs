@@ -28,6 +28,9 @@ pub(super) struct Waiting {
     pub(super) client: u64,
     /// Whether it stands in a fair lock's queue.
     pub(super) is_fair: bool,
+    pub(super) is_native: bool,
+    /// Whether it may wait for other locks, too: it is served when all are free.
+    pub(super) wants_several: bool,
     pub(super) since_ms: i64,
 }
 
@@ -75,17 +78,19 @@ impl View<'_> {
 
     /// Whether two fields of a lock are one owner's: a writer's has a suffix.
     pub(super) fn is_same_owner(&self, one: Name, other: Name) -> bool {
-        let bare = |name| {
-            let text = self.ring.text(name);
-            text.strip_suffix(WRITE_SUFFIX).unwrap_or(text)
-        };
-        one == other || bare(one) == bare(other)
+        one == other || bare(self.ring, one) == bare(self.ring, other)
     }
+}
+
+/// The name of the owner of a field.
+fn bare(ring: &Ring, field: Name) -> &[u8] {
+    let text = ring.text(field);
+    text.strip_suffix(WRITE_SUFFIX).unwrap_or(text)
 }
 
 impl Locks {
     /// Takes an entry in.
-    pub(super) fn take_in(&mut self, seq: u64, entry: &Entry) {
+    pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         match entry.event {
             Event::Entered => self.sections.entry(entry.key).or_default().push((entry.owner, seq)),
             Event::Left => {
@@ -103,20 +108,20 @@ impl Locks {
             | Event::Transferred
             | Event::Permits
             | Event::Queued
-            | Event::LeftQueue => self.by_key.entry(entry.key).or_default().take_in(seq, entry),
+            | Event::LeftQueue => self.by_key.entry(entry.key).or_default().take_in(ring, seq, entry),
             _ => {}
         }
     }
 }
 
 impl Lock {
-    fn take_in(&mut self, seq: u64, entry: &Entry) {
+    fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let owner = entry.owner;
         match entry.event {
             Event::Acquired => {
                 self.grants.push((seq, owner));
                 self.ends.remove(&owner);
-                self.served(entry);
+                self.served(ring, entry);
                 self.free_since_ms = None;
                 let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
                 let client_name = entry.client_name;
@@ -124,8 +129,13 @@ impl Lock {
                 self.holds.insert(owner, hold);
                 self.lease(entry);
             }
-            Event::Permits if entry.cause == Cause::Acquire => self.served(entry),
-            Event::Reentered | Event::Renewed => self.lease(entry),
+            Event::Permits if entry.cause == Cause::Acquire => self.served(ring, entry),
+            Event::Reentered => {
+                // One owner may wait by several requests: the first takes it, the others re-enter.
+                self.served(ring, entry);
+                self.lease(entry);
+            }
+            Event::Renewed => self.lease(entry),
             Event::Released if entry.holds > 0 => self.lease(entry),
             Event::Converted => {
                 // The same grant, in another field.
@@ -146,7 +156,17 @@ impl Lock {
             Event::Queued => {
                 let (client, since_ms, is_fair) =
                     (entry.client, entry.monotonic_ms, entry.mode == Mode::Fair);
-                self.waiting.push(Waiting { seq, owner, client, is_fair, since_ms });
+                let is_native = entry.native == Some(true);
+                let wants_several = ring.text(entry.by) == b"lock.macquire";
+                self.waiting.push(Waiting {
+                    seq,
+                    owner,
+                    client,
+                    is_fair,
+                    is_native,
+                    wants_several,
+                    since_ms,
+                });
             }
             Event::LeftQueue => {
                 let is_fair = entry.mode == Mode::Fair;
@@ -164,9 +184,11 @@ impl Lock {
     }
 
     /// Who has got what it waited for waits no longer; in a fair queue others see to that.
-    fn served(&mut self, entry: &Entry) {
-        let is_served =
-            |one: &Waiting| !one.is_fair && one.client == entry.client && one.owner == entry.owner;
+    fn served(&mut self, ring: &Ring, entry: &Entry) {
+        // Who waits to write has another field then.
+        let is_same =
+            |waiting: Name| waiting == entry.owner || bare(ring, waiting) == bare(ring, entry.owner);
+        let is_served = |one: &Waiting| !one.is_fair && one.client == entry.client && is_same(one.owner);
         self.waiting.retain(|waiting| !is_served(waiting));
     }
 

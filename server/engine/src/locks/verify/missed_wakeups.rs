@@ -3,7 +3,7 @@
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
-use super::locks::{Lock, View};
+use super::locks::{Lock, View, Waiting};
 use crate::time::Now;
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl MissedWakeups {
 
     /// A lock was free until `now_ms`.
     fn look(&self, view: View<'_>, key: Name, lock: &Lock, now_ms: i64, findings: &mut Vec<Finding>) {
-        let (Some(free_since_ms), Some(first)) = (lock.free_since_ms, lock.waiting.first()) else { return };
+        let (Some(free_since_ms), Some(first)) = (lock.free_since_ms, first_kept(lock)) else { return };
         let free_ms = now_ms - free_since_ms.max(first.since_ms);
         if free_ms <= self.limit_ms {
             return;
@@ -35,6 +35,13 @@ impl MissedWakeups {
             text: format!("{name} was free for {free_ms} ms while client {waits} waited for it"),
         });
     }
+}
+
+/// The first of those whom nothing but the lock keeps waiting. One that wants several locks may wait for another of them,
+/// and those who wait natively stand in line with it.
+fn first_kept(lock: &Lock) -> Option<&Waiting> {
+    let is_excused = lock.waiting.iter().any(|waiting| waiting.wants_several);
+    lock.waiting.iter().find(|waiting| !(is_excused && waiting.is_native))
 }
 
 impl Invariant for MissedWakeups {

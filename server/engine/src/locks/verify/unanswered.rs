@@ -36,14 +36,9 @@ fn first_word(text: &[u8]) -> &[u8] {
 }
 
 impl UnansweredAcquires {
-    /// An answer was kept back: what the same request has acquired, just before.
+    /// An answer was kept back: what its request has acquired.
     fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
-        let is_of_request = |before: &Entry| {
-            let is_same_call = entry.key == Name::NONE || before.by == entry.by;
-            before.client == entry.client && before.monotonic_ms == entry.monotonic_ms && is_same_call
-        };
-        let before = (ring.first()..fault).rev().map_while(|seq| Some((seq, ring.get(seq)?)));
-        for (seq, before) in before.take_while(|(_, before)| is_of_request(before)) {
+        for (seq, before) in ring.unanswered(fault).filter(|(_, before)| before.client == entry.client) {
             if matches!(before.event, Event::Acquired | Event::Reentered) {
                 let new = Unanswered { acquired: seq, fault, text: entry.text, again: None };
                 self.open.entry((before.key, before.owner)).or_insert(new);

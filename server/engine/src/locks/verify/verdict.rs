@@ -71,7 +71,7 @@ pub(super) fn findings(ring: &Ring, now: Now, limits: VerifyLimits) -> Vec<Findi
         for invariant in &mut invariants {
             invariant.see(View { ring, locks: &locks }, seq, entry, &mut findings);
         }
-        locks.take_in(seq, entry);
+        locks.take_in(ring, seq, entry);
     }
     for invariant in &mut invariants {
         invariant.end(View { ring, locks: &locks }, now, &mut findings);

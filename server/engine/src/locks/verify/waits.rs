@@ -160,7 +160,7 @@ impl Waits {
     }
 
     /// The same of one that may not wait.
-    fn known(&self, ring: &Ring, owner: Name) -> Name {
+    pub(super) fn known(&self, ring: &Ring, owner: Name) -> Name {
         self.owners.get(owner_of(ring.text(owner))).copied().unwrap_or(owner)
     }
 
@@ -173,6 +173,11 @@ impl Waits {
             last.count > 1 && asked.is_some_and(|asked| asked.is_waiting(ring, last.owner))
         });
         certain.map(|wait| (wait.key, wait.seq)).chain(inferred.map(|last| (last.key, last.seq))).collect()
+    }
+
+    /// Whether an owner waits for a lock.
+    pub(super) fn waits_for(&self, ring: &Ring, owner: Name, key: Name) -> bool {
+        self.of(ring, owner).iter().any(|(of, _)| *of == key)
     }
 
     /// The shortest cycle of waits that an owner is in; with a lock, that it would be in if it waited for that alone.

@@ -87,9 +87,9 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
     let mut steps: Vec<Step<'a>> = Vec::with_capacity(entries.len() * 2);
     // Clients that wait: which step is the invocation.
     let mut waiting: BTreeMap<u64, Step<'a>> = BTreeMap::new();
-    // The last answer to each client that a fault may still take back.
-    let mut answered: BTreeMap<u64, usize> = BTreeMap::new();
-    for &(_, entry) in entries {
+    // The steps that are answers, by their entries: faults may still take them back.
+    let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
+    for &(seq, entry) in entries {
         let client = entry.client;
         match entry.event {
             Event::Queued if client != 0 && entry.native == Some(true) => {
@@ -108,8 +108,8 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
                 }
             }
             Event::Fault if keeps_reply(ring, entry) => {
-                if let Some(at) = answered.remove(&client) {
-                    steps[at].phase = Phase::Info;
+                for at in ring.unanswered(seq).filter_map(|(seq, _)| answers.get(&seq)) {
+                    steps[*at].phase = Phase::Info;
                 }
             }
             _ => {}
@@ -124,7 +124,7 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
         if waiting.remove(&client).is_none() {
             steps.push(Step { phase: Phase::Invoke, function, entry, at: entry });
         }
-        answered.insert(client, steps.len());
+        answers.insert(seq, steps.len());
         steps.push(Step { phase, function, entry, at: entry });
     }
     steps
