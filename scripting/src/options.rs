@@ -10,11 +10,13 @@ pub struct Options {
     pub seed: u64,
     /// `redis.REDIS_VERSION`, three numbers with dots, from which `redis.REDIS_VERSION_NUM` is made.
     pub redis_version: &'static str,
+    /// Whether scripts have `getfenv`, `setfenv` and `newproxy`, too.
+    pub deprecated_api: bool,
 }
 
 impl Default for Options {
-    /// 2 GiB, and version 7.2.0.
+    /// 2 GiB, and version 7.2.0 without what is deprecated.
     fn default() -> Options {
-        Options { memory_limit: 2 << 30, seed: 0, redis_version: "7.2.0" }
+        Options { memory_limit: 2 << 30, seed: 0, redis_version: "7.2.0", deprecated_api: false }
     }
 }

@@ -7,6 +7,7 @@ use crate::entry::{ARGV, KEYS};
 use crate::ffi::{self, *};
 use crate::handler::error_handler;
 use crate::library::{self, Frame, Value, push_function, unknown_global};
+use crate::options::Options;
 use std::ffi::{CStr, c_int};
 
 /// What is left of Lua's own globals. `os` has only `clock`.
@@ -41,6 +42,9 @@ const ALLOWED: &[&[u8]] = &[
     b"xpcall",
 ];
 
+/// What Redis allows besides while `lua-enable-deprecated-api` says so.
+const DEPRECATED: &[&[u8]] = &[b"getfenv", b"newproxy", b"setfenv"];
+
 /// The tables that stay writable: they are made anew for each script.
 const ARGUMENTS: &[&[u8]] = &[b"KEYS", b"ARGV"];
 
@@ -52,20 +56,20 @@ const FOR_SCRIPTS_ALONE: &[&CStr] = &[c"breakpoint", c"debug", c"replicate_comma
 /// # Safety
 ///
 /// The state is new, its context in place, and the limit of memory suspended.
-pub(crate) unsafe fn open(state: *mut lua_State, version: &str, kind: EntryKind) {
+pub(crate) unsafe fn open(state: *mut lua_State, options: Options, kind: EntryKind) {
     // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
     // are writable and have no metatables yet.
     unsafe {
         open_libraries(state);
-        forbid(state);
+        forbid(state, options.deprecated_api);
         lua_createtable(state, 0, 32);
         for (name, function) in call::FUNCTIONS {
             lua_pushcclosure(state, *function, 0);
             set_field(state, name);
         }
-        ffi::push(state, version.as_bytes());
+        ffi::push(state, options.redis_version.as_bytes());
         set_field(state, c"REDIS_VERSION");
-        lua_pushnumber(state, f64::from(version_number(version)));
+        lua_pushnumber(state, f64::from(version_number(options.redis_version)));
         set_field(state, c"REDIS_VERSION_NUM");
         lua_setglobal(state, c"redis".as_ptr());
         for library in library::LIBRARIES {
@@ -165,11 +169,12 @@ unsafe fn open_libraries(state: *mut lua_State) {
 /// # Safety
 ///
 /// As for [`open`].
-unsafe fn forbid(state: *mut lua_State) {
+unsafe fn forbid(state: *mut lua_State, deprecated_api: bool) {
     // SAFETY: seven slots suffice, and there is memory. Nothing raises an error: the tables are writable and plain.
     unsafe {
         for name in global_names(state) {
-            if !ALLOWED.contains(&&*name) {
+            let is_allowed = ALLOWED.contains(&&*name) || (deprecated_api && DEPRECATED.contains(&&*name));
+            if !is_allowed {
                 ffi::push(state, &name);
                 lua_pushnil(state);
                 lua_rawset(state, LUA_GLOBALSINDEX);

@@ -67,7 +67,7 @@ impl Vm {
             lua_createtable(state, 0, 0);
             lua_createtable(state, 0, 0);
             let walker = lua_newthread(state);
-            sandbox::open(state, options.redis_version, kind);
+            sandbox::open(state, options, kind);
             if kind == EntryKind::Function {
                 load::prepare(state);
             }

@@ -1,7 +1,9 @@
 //! What the server keeps: files of SAVE and BGSAVE, what is read at the start, and how both go from server to server.
 
 use lockwheel::{Builder, Config, Server};
+use lockwheel_tests::check::{Endpoint, Scenario};
 use lockwheel_tests::client::Client;
+use lockwheel_tests::family::await_blocked;
 use lockwheel_tests::ours;
 use lockwheel_tests::program;
 use lockwheel_tests::rdb::file_of_version;
@@ -138,6 +140,56 @@ fn what_is_saved_is_there_again() {
     assert_eq!(digest(&mut client), saved);
     assert_eq!(client.line("FCALL f 0").to_string(), "\"here\"");
     assert_eq!(client.line("SAVE").to_string(), "+OK");
+}
+
+/// Who waits for a key is not served by a file that has it, but by the next command that makes it.
+fn waits_through_a_reload<S: Endpoint>(s: &mut Scenario<S>) {
+    s.check("RPUSH l file", ":1").check("SAVE", "+OK").check("DEL l", ":1");
+    s.on("list").send("BLPOP l 0");
+    await_blocked(s, 1);
+    s.check("DEBUG RELOAD NOSAVE", "+OK").check("LRANGE l 0 -1", r#"["file"]"#);
+    s.check("DEBUG RELOAD", "+OK").check("LLEN l", ":1").check("DEL l", ":1");
+    s.check("RPUSH l command", ":1");
+    s.on("list").expect(r#"["l", "command"]"#);
+    s.check("LLEN l", ":0");
+}
+
+#[test]
+fn a_reload_serves_nobody() {
+    let (one, other) = (Directory::new(), Directory::new());
+    waits_through_a_reload(&mut Scenario::new([server_in(&one), server_in(&other)]));
+    let real = || RealServer::start(Kind::Redis, &["--enable-debug-command", "yes"]);
+    if let Some(mut scenario) = Scenario::start(real) {
+        waits_through_a_reload(&mut scenario);
+    }
+}
+
+/// How many of three keys a master and its replica have when the master has begun anew with one of them.
+fn kept_through_a_reload(master: &dyn Endpoint, replica: &dyn Endpoint) -> [String; 2] {
+    let [mut master, mut replica] = [(master, 0), (replica, master.addr().port())].map(|(server, port)| {
+        let mut client = Client::connect(server.addr());
+        if port != 0 {
+            ok(&mut client, &format!("REPLICAOF 127.0.0.1 {port}"));
+        }
+        client
+    });
+    for line in ["SET a 1", "SAVE", "SET b 1", "WAIT 1 0", "DEBUG RELOAD NOSAVE", "SET c 1", "WAIT 1 0"] {
+        ok(&mut master, line);
+    }
+    [&mut master, &mut replica].map(|client| client.line("EXISTS a b c").to_string())
+}
+
+#[test]
+fn a_reload_leaves_replicas_what_they_have() {
+    let (one, other) = (Directory::new(), Directory::new());
+    let ours = kept_through_a_reload(&server_in(&one), &server_in(&other));
+    assert_eq!(ours, [":2", ":3"]);
+    let real = || {
+        RealServer::start(Kind::Redis, &["--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0"])
+    };
+    if let (Some(master), Some(replica)) = (real(), real()) {
+        assert_eq!(kept_through_a_reload(&master, &replica), ours);
+    }
 }
 
 #[test]

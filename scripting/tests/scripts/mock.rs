@@ -177,7 +177,7 @@ impl Default for Bench {
 impl Bench {
     pub(crate) fn with_memory(memory_limit: usize) -> Bench {
         let control = Arc::new(ScriptControl::new());
-        let options = Options { memory_limit, seed: 1, redis_version: "7.2.5" };
+        let options = Options { memory_limit, seed: 1, redis_version: "7.2.5", deprecated_api: false };
         let runtime = Runtime::new(options, control.clone());
         let host = Mock { control: Some(control.clone()), ..Mock::default() };
         Bench { runtime, control, host, protocol: Protocol::Resp2 }

@@ -34,6 +34,7 @@ mod os_clock;
 mod outbound;
 mod outbound_inbox;
 mod process;
+mod processor;
 mod session_status;
 mod shared;
 mod shutdown;

@@ -3,5 +3,6 @@
 mod account;
 mod clients;
 mod keys;
+mod parameters;
 mod rewrite;
 mod short_of_memory;

@@ -1,5 +1,6 @@
 //! Several clients of a real server and of ours: what each is told because of one request, frame by frame.
 
+use lockwheel::Config;
 use lockwheel_tests::client::{Client, Protocol, split};
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
@@ -138,7 +139,11 @@ impl Beside {
     /// With a client for each protocol; none where there is no redis-server.
     pub(crate) fn start(protocols: &[Protocol]) -> Option<Self> {
         let real = RealServer::start(Kind::Redis, &["--enable-debug-command", "yes"])?;
-        let ours = ours::server();
+        // Beside the other's file.
+        let mut config = Config::default();
+        config.dir = real.directory().to_string_lossy().into_owned();
+        "ours.rdb".clone_into(&mut config.saves.dbfilename);
+        let ours = ours::configured(config).start().expect("loopback has a free port");
         let servers = [real.addr(), ours.addr()].map(|address| Clients::new(address, protocols));
         Some(Beside { servers, sent: String::new(), _real: real, _ours: ours })
     }
@@ -227,6 +232,36 @@ fn what_is_asked_for_is_checked_as_by_redis() {
          0> CLIENT TRACKINGINFO
          0> RESET
          0> CLIENT TRACKINGINFO",
+    );
+}
+
+#[test]
+fn a_reload_tells_once_that_all_keys_are_gone() {
+    lines(
+        &[THREE, THREE, THREE, TWO],
+        "0> CLIENT TRACKING on
+         1> CLIENT TRACKING on bcast
+         3> SET k 1
+         0> GET k
+         3> WATCH k
+         3> MULTI
+         3> PING
+         2> DEBUG RELOAD
+         3> EXEC
+         3> WATCH nothing
+         3> MULTI
+         3> PING
+         2> DEBUG RELOAD
+         3> EXEC
+         2> SET k 2
+         0> GET k
+         2> DEBUG RELOAD NOSAVE
+         2> SET k 3
+         0> GET k
+         2> SET k 4
+         0> DEBUG RELOAD
+         0> DEBUG RELOAD NOSAVE
+         0> DEBUG RELOAD NOSAVE NOFLUSH MERGE",
     );
 }
 

@@ -91,4 +91,56 @@ pub(super) const CHANGES: &[Change] = &[
             ),
         )],
     },
+    Change {
+        why: "CVE-2024-46981, as far as it concerns finalizers: those of `newproxy` ran while garbage was collected, \
+              also between scripts. None runs.",
+        edits: &[(
+            "lgc.c",
+            Replace(
+                "    else if (fasttm(L, gco2u(curr)->metatable, TM_GC) == NULL) {
+      markfinalized(gco2u(curr));  /* don't need finalization */
+      p = &curr->gch.next;
+    }
+    else {  /* must call its gc method */
+      deadmem += sizeudata(gco2u(curr));
+      markfinalized(gco2u(curr));
+      *p = curr->gch.next;
+      /* link `curr' at the end of `tmudata' list */
+      if (g->tmudata == NULL)  /* list is empty? */
+        g->tmudata = curr->gch.next = curr;  /* creates a circular list */
+      else {
+        curr->gch.next = g->tmudata->gch.next;
+        g->tmudata->gch.next = curr;
+        g->tmudata = curr;
+      }
+    }
+",
+                "    else {
+      markfinalized(gco2u(curr));  /* don't need finalization */
+      p = &curr->gch.next;
+    }
+",
+            ),
+        )],
+    },
+    Change {
+        why: "`setfenv(0, t)` gave the state other globals than those that the server looks into.",
+        edits: &[(
+            "lbaselib.c",
+            Replace(
+                "  if (lua_isnumber(L, 1) && lua_tonumber(L, 1) == 0) {
+    /* change environment of current thread */
+    lua_pushthread(L);
+    lua_insert(L, -2);
+    lua_setfenv(L, -2);
+    return 0;
+  }
+  else if (lua_iscfunction(L, -2) || lua_setfenv(L, -2) == 0)
+",
+                "  if ((lua_isnumber(L, 1) && lua_tonumber(L, 1) == 0) || lua_iscfunction(L, -2) ||
+      lua_setfenv(L, -2) == 0)
+",
+            ),
+        )],
+    },
 ];

@@ -3,7 +3,6 @@
 use super::rules::{RuleError, Setting, has_spaces, merge_words};
 use super::user::User;
 use super::users::Users;
-use lockwheel_resp::split_words;
 use std::collections::BTreeSet;
 
 /// Reads a file of users. Without the default user in it, that one is everybody. O(length).
@@ -13,7 +12,8 @@ use std::collections::BTreeSet;
 pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Result<Users, Vec<u8>> {
     let mut reader = Reader { path, setting, users: Vec::new(), names: BTreeSet::new(), errors: Vec::new() };
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        reader.line(at + 1, line.trim_ascii());
+        let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
+        reader.line(at + 1, trimmed(line, b" \t\r\n"));
     }
     if reader.errors.is_empty() {
         return Ok(with_default(reader.users, User::everybody()));
@@ -21,6 +21,13 @@ pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Resul
     const NO_CHANGE: &[u8] =
         b"WARNING: ACL errors detected, no change to the previously active ACL rules was performed";
     Err([&*reader.errors, NO_CHANGE].concat())
+}
+
+/// A text without these bytes at its ends.
+fn trimmed<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
+    let is_kept = |byte: &u8| !ends.contains(byte);
+    let (start, last) = (text.iter().position(is_kept), text.iter().rposition(is_kept));
+    start.zip(last).map_or(&[], |(start, last)| &text[start..=last])
 }
 
 /// All users, with this default user unless it is among them.
@@ -51,12 +58,12 @@ impl Reader<'_> {
     }
 
     fn line(&mut self, number: usize, line: &[u8]) {
-        let Some(words) = split_words(line) else {
-            return self.complain(number, &[b": unbalanced quotes in acl line. "]);
-        };
-        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        if line.is_empty() {
+            return;
+        }
+        // Nothing is quoted here: a space parts words, wherever it stands.
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
         let (name, rules) = match &*words {
-            [] => return,
             [b"user", name, rules @ ..] => (*name, rules),
             _ => {
                 return self
@@ -64,6 +71,8 @@ impl Reader<'_> {
             }
         };
         if has_spaces(name) {
+            // The first quote is closed by none, in Redis too.
+            self.errors.push(b'\'');
             return self.complain(number, &[b": username '", name, b"' contains invalid characters. "]);
         }
         if !self.names.insert(name.to_vec()) {
@@ -82,6 +91,7 @@ impl Reader<'_> {
         let mut user = User::new(name, self.setting.all_channels);
         let mut is_wrong = false;
         for rule in rules {
+            let rule = trimmed(rule, b"\t\r\n");
             match user.follow(rule, self.setting) {
                 Ok(()) => {}
                 Err(error @ RuleError::UnknownCommand) => {

@@ -67,27 +67,30 @@ pub(crate) fn has_spaces(word: &[u8]) -> bool {
     word.iter().any(|&byte| byte == 0 || byte == 0x0b || byte.is_ascii_whitespace())
 }
 
-/// Puts together the words of sets of rights, which stand in parentheses.
+/// Puts together the words of sets of rights, which stand in parentheses. Where one is opened before another is closed,
+/// nothing is left of the first, as in Redis.
 ///
 /// # Errors
 /// The place of a parenthesis that is not closed.
 pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
     let mut merged: Vec<Vec<u8>> = Vec::new();
-    let mut open: Option<usize> = None;
+    let mut open: Option<(usize, Vec<u8>)> = None;
     for (at, word) in words.iter().enumerate() {
         let closes = word.last() == Some(&b')');
-        if open.is_some() {
-            if let Some(selector) = merged.last_mut() {
-                selector.push(b' ');
-                selector.extend_from_slice(word);
+        if word.first() == Some(&b'(') && !closes {
+            open = Some((at, word.to_vec()));
+        } else if let Some((place, selector)) = open.take() {
+            let selector = [&*selector, word].join(&b' ');
+            if closes {
+                merged.push(selector);
+            } else {
+                open = Some((place, selector));
             }
-            open = open.filter(|_| !closes);
-            continue;
+        } else {
+            merged.push(word.to_vec());
         }
-        open = (word.first() == Some(&b'(') && !closes).then_some(at);
-        merged.push(word.to_vec());
     }
-    open.map_or(Ok(merged), Err)
+    open.map_or(Ok(merged), |(at, _)| Err(at))
 }
 
 impl User {
@@ -162,6 +165,8 @@ impl Selector {
             b"nocommands" | b"-@all" => self.deny_all(),
             _ => match rule {
                 [b'~', pattern @ ..] => self.add_keys(KeyRights::all(), pattern)?,
+                // Said first, whatever follows it.
+                [b'%', ..] if self.keys.is_all() => return Err(RuleError::KeysAfterAll),
                 [b'%', rest @ ..] => {
                     let (rights, pattern) = key_rights(rest)?;
                     self.add_keys(rights, pattern)?;

@@ -1,6 +1,21 @@
-//! Limits of pending replies.
+//! Limits of pending replies and of scripts.
 
 use std::fmt;
+
+/// What scripts may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LuaParameters {
+    /// The most bytes that they may have (`lua-memory-limit`).
+    pub memory_limit: usize,
+    /// Whether they have functions that Redis has taken from them (`lua-enable-deprecated-api`).
+    pub enable_deprecated_api: bool,
+}
+
+impl Default for LuaParameters {
+    fn default() -> Self {
+        LuaParameters { memory_limit: 2 << 30, enable_deprecated_api: false }
+    }
+}
 
 /// How many bytes of replies a client may have pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub use arguments::Invocation;
 pub use cluster::{ClusterParameters, EndpointType};
 pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision};
 pub use file::{CommandNames, LoadError, system_reason};
-pub use limits::{OutputLimit, OutputLimits};
+pub use limits::{LuaParameters, OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
 pub use replication::ReplicationParameters;
 pub use saves::SaveParameters;
@@ -142,8 +142,8 @@ pub struct Config {
     pub lock_ledger: bool,
     /// How locks are waited for.
     pub lock_waits: LockWaitParameters,
-    /// The most bytes that scripts may use.
-    pub lua_memory_limit: usize,
+    /// What scripts may use.
+    pub lua: LuaParameters,
     /// The limits of encodings; the seed beside them is the keyspace's own.
     pub encodings: Encodings,
     /// The most bytes of data; 0: no limit.
@@ -279,7 +279,7 @@ impl Default for Config {
             lock_ledger: true,
             lock_jeopardy: 0,
             lock_waits: LockWaitParameters::default(),
-            lua_memory_limit: 2 << 30,
+            lua: LuaParameters::default(),
             encodings: Encodings::default(),
             maxmemory: 0,
             maxmemory_clients: 0,

@@ -33,6 +33,8 @@ pub(super) fn save(words: Words<'_>, context: &Context<'_>) -> Result<Value, Rea
         let (Some(seconds @ 1..), Some(changes @ 0..)) = (c_integer(seconds), c_integer(changes)) else {
             return Err(INVALID.into());
         };
+        // Redis keeps the low 32 bits of the changes.
+        let changes = changes as i32;
         points.extend([seconds.to_string().into_bytes(), changes.to_string().into_bytes()]);
     }
     Ok(Value::Words(points))
@@ -202,6 +204,18 @@ fn ensure(holds: bool, reason: &'static str) -> Result<(), Reason> {
 
 fn is_base_name(path: &[u8]) -> bool {
     !path.iter().any(|byte| matches!(byte, b'/' | b'\\'))
+}
+
+/// A rule for `activedefrag`: the allocator is one that cannot tell which pages are sparse.
+pub(super) fn activedefrag(value: &Value) -> Result<(), Reason> {
+    const WHY: &str = "Active defragmentation cannot be enabled: it requires a Redis server compiled with a modified \
+                       Jemalloc like the one shipped by default with the Redis source distribution";
+    ensure(*value == Value::Flag(false), WHY)
+}
+
+/// A rule for `tls-cluster` and `tls-replication`: what servers send one another is not encrypted here.
+pub(super) fn tls_links(value: &Value) -> Result<(), Reason> {
+    ensure(*value == Value::Flag(false), "Unable to update TLS configuration. Check server logs.")
 }
 
 /// A rule for `dbfilename`.

@@ -128,14 +128,54 @@ pub(crate) fn size(word: &[u8]) -> Option<u64> {
     Some(digits.iter().fold(0, step).wrapping_mul(factor))
 }
 
-/// A whole word as C's `strtoll` reads it, but for white space and overflow: an optional sign and digits.
+/// A whole word as C's `strtoll` reads it: white space, an optional sign and digits; nothing at all is 0, and what is
+/// too large the nearest that there is. A NUL ends it.
 pub(super) fn c_integer(word: &[u8]) -> Option<i64> {
-    std::str::from_utf8(word).ok()?.parse().ok()
+    let word = word.split(|&byte| byte == 0).next().filter(|word| !word.is_empty());
+    let Some(word) = word else { return Some(0) };
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let start = word.iter().position(|byte| !is_space(byte))?;
+    let (is_negative, digits) = match &word[start..] {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let step = |sum: i64, digit: &u8| sum.saturating_mul(10).saturating_sub(i64::from(digit - b'0'));
+    let negative = digits.iter().fold(0, step);
+    Some(if is_negative { negative } else { negative.saturating_neg() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_read_as_c_reads_them() {
+        let cases: &[(&str, Option<i64>)] = &[
+            ("", Some(0)),
+            (" ", None),
+            ("+", None),
+            ("-", None),
+            ("7", Some(7)),
+            ("+07", Some(7)),
+            ("\t\u{b} -7", Some(-7)),
+            ("7 ", None),
+            ("- 7", None),
+            ("7x", None),
+            ("7\0x", Some(7)),
+            ("0x7", None),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("9223372036854775808", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("-99999999999999999999", Some(i64::MIN)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(c_integer(text.as_bytes()), *expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_redis_reads_them() {

@@ -53,7 +53,8 @@ impl Engine {
         let argv = request.argv();
         for key in on.queues(&argv) {
             let label = on.label.map_or(&[][..], |label| argv[label]).into();
-            let waiter = Waiter { id, class: on.class.name, label };
+            let of_absent = (on.class.accepts)(None);
+            let waiter = Waiter { id, class: on.class.name, label, of_absent };
             self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
         }
         self.keyspace.waiters.tickets.add(ticket, client);

@@ -314,6 +314,12 @@ impl Engine {
         }
     }
 
+    /// No key is known to any client any more: who tracks keys is told so.
+    pub(crate) fn forget_tracked_keys(&mut self) {
+        let effect = self.keyspace.subscriber_itself::<Tracker>().and_then(Tracker::forget_all);
+        effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
+    }
+
     /// Everything begins anew: clients that stay go on tracking, and are told that all keys are gone.
     pub(super) fn take_tracker(&mut self) -> Option<Tracker> {
         self.keyspace.subscriber_itself::<Tracker>().map(Tracker::take)

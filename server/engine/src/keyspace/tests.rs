@@ -82,16 +82,21 @@ fn overwriting_takes_the_deadline_unless_kept() {
 }
 
 #[test]
-fn flushing_takes_deadlines_and_signals_every_waiter() {
+fn flushing_takes_deadlines_and_signals_the_waiters_that_it_can_serve() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
-    let place = place(keyspace.waiters.next_ticket());
-    let waiter = Waiter { id: 1, class: "list", label: Box::default() };
-    keyspace.add_waiter(0, b"other", "list", place, waiter);
+    for (key, class, of_absent) in
+        [(b"k", "list", false), (b"l", "list", false), (b"m", "list", false), (b"m", "lock", true)]
+    {
+        let place = place(keyspace.waiters.next_ticket());
+        let waiter = Waiter { id: place.arrival, class, label: Box::default(), of_absent };
+        keyspace.add_waiter(0, key, class, place, waiter);
+    }
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
-    assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into(), what: Signal::Changed }]);
+    let signalled = |key: &[u8]| ReadyKey { db: 0, key: key.into(), what: Signal::Changed };
+    assert_eq!(ready(&mut keyspace), [signalled(b"k"), signalled(b"m")]);
 }
 
 /// Records its callbacks, and marks what is set because it was absent.
@@ -173,7 +178,13 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     keyspace.tx(0, at(0)).delete(b"c");
     assert_eq!(told(&mut keyspace), ["c true false to d by Engine None", "Command true of c by Engine None"]);
     let place = place(keyspace.waiters.next_ticket());
-    keyspace.add_waiter(0, b"w", "list", place, Waiter { id: 1, class: "list", label: Box::default() });
+    keyspace.add_waiter(
+        0,
+        b"w",
+        "list",
+        place,
+        Waiter { id: 1, class: "list", label: Box::default(), of_absent: false },
+    );
     put(&mut keyspace, b"w");
     keyspace.tx(0, at(0)).delete(b"w");
     put(&mut keyspace, b"w");
@@ -251,7 +262,13 @@ fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
     keyspace.watch(0, b"k", 1);
     assert_eq!(keyspace.interests, Interests::QUEUED_KEYS);
     keyspace.unwatch(0, b"k", 1);
-    keyspace.add_waiter(0, b"k", "list", place(1), Waiter { id: 1, class: "list", label: Box::default() });
+    keyspace.add_waiter(
+        0,
+        b"k",
+        "list",
+        place(1),
+        Waiter { id: 1, class: "list", label: Box::default(), of_absent: false },
+    );
     assert_eq!(keyspace.interests, Interests::QUEUED_KEYS.with(Interests::VALUES));
     keyspace.remove_waiter(0, b"k", place(1));
     assert_eq!(keyspace.interests, Interests::NONE);
@@ -387,7 +404,7 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     let mut keyspace = keyspace();
     for id in 1..=3 {
         let place = place(keyspace.waiters.next_ticket());
-        let waiter = Waiter { id, class: "list", label: Box::default() };
+        let waiter = Waiter { id, class: "list", label: Box::default(), of_absent: false };
         keyspace.add_waiter(0, b"k", "list", place, waiter);
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);

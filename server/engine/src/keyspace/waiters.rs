@@ -56,6 +56,8 @@ pub struct Waiter {
     pub class: &'static str,
     /// The label it waits under, where waiters are looked up by label; else empty.
     pub label: Box<[u8]>,
+    /// Whether it can be served while there is no such key.
+    pub of_absent: bool,
 }
 
 /// The queues of all waited-for keys.
@@ -242,6 +244,14 @@ impl Waiters {
                 self.queue_bytes += queue.memory();
             }
         }
+    }
+
+    /// Whether any waiter on the key can be served while there is none. O(classes).
+    pub(super) fn waits_for_absent(&self, db: usize, key: &[u8]) -> bool {
+        let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
+        // All of a class are alike.
+        let mut first = classes.into_iter().flatten().filter_map(|class| class.waiters.values().next());
+        first.any(|waiter| waiter.of_absent)
     }
 
     /// Whether the key has waiters.

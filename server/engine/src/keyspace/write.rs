@@ -195,8 +195,8 @@ impl Tx<'_> {
         self.database().entry(at.0).clock().set(clock);
     }
 
-    /// Puts in the place of a value what `build` makes of it, which is to be the same: nobody is told. Whether there is
-    /// such a key, and something was made.
+    /// Puts in the place of a value what `build` makes of it, which is to be the same: only those who watch the key are
+    /// told. Whether there is such a key, and something was made.
     pub fn rebuild(&mut self, key: &[u8], build: impl FnOnce(&Value, &Encodings) -> Option<Value>) -> bool {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, encodings, .. } = &mut *self.keyspace;
@@ -205,6 +205,7 @@ impl Tx<'_> {
         let is_built = built.is_some();
         if let Some(value) = built {
             entry.value = value;
+            self.keyspace.watches.changed(self.db, key);
         }
         is_built
     }
@@ -391,7 +392,14 @@ impl Tx<'_> {
         let waited_for = waiters.keys_of(self.db);
         self.flushed(&gone, &waited_for, is_rest);
         let keyspace = &mut *self.keyspace;
-        waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key, Signal::Changed));
+        for key in &waited_for {
+            // What a file puts there after this does not serve those who waited for a key that there was not: as in
+            // Redis, where only commands do.
+            let was_there = gone.find(hash_of(&keyspace.hasher, key), key).is_some();
+            if was_there || keyspace.waiters.waits_for_absent(self.db, key) {
+                keyspace.waiters.signal(self.db, key, Signal::Changed);
+            }
+        }
         keyspace.counters.dirty += count as u64;
         keyspace.garbage.add_database(gone);
         count

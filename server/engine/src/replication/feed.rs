@@ -119,6 +119,11 @@ impl Feed {
         is_first
     }
 
+    /// In the place of what has been collected, what had been before.
+    pub(crate) fn put_back(&mut self, unit: Unit) {
+        self.unit = unit;
+    }
+
     /// What has been collected.
     pub(crate) fn take(&mut self) -> Unit {
         std::mem::take(&mut self.unit)

@@ -45,7 +45,12 @@ impl Scripts {
 
     fn controlled_by(control: Arc<ScriptControl>, config: &Config, seed: u64) -> Self {
         let redis_version = config.compat.release();
-        let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version };
+        let options = Options {
+            memory_limit: config.lua.memory_limit,
+            seed,
+            redis_version,
+            deprecated_api: config.lua.enable_deprecated_api,
+        };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
         Scripts { runtime, control, libraries: Libraries::new(seed), slow: None, caller: None }
     }

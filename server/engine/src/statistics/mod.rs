@@ -8,6 +8,6 @@ mod stats;
 
 pub(crate) use histogram::Histogram;
 pub(crate) use process::Identity;
-pub use process::{Allocator, AllocatorUsage, Process, Traffic, Usage};
+pub use process::{Allocator, AllocatorUsage, Process, ProcessorTime, Traffic, Usage};
 pub(crate) use rates::{Rates, Totals};
 pub(crate) use stats::Stats;

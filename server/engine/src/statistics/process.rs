@@ -14,14 +14,21 @@ pub struct Usage {
     pub peak: u64,
     /// Bytes of memory of the machine.
     pub machine: u64,
-    /// Processor time in the program's own code, in microseconds.
+    /// Processor time of all its threads.
+    pub process: ProcessorTime,
+    /// The same of the programs that it has started and that have ended.
+    pub children: ProcessorTime,
+    /// The same of the thread that asks, which is the one that runs the engine.
+    pub thread: ProcessorTime,
+}
+
+/// Processor time, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// In the program's own code.
     pub user_us: u64,
-    /// Processor time in the system on its behalf, in microseconds.
+    /// In the system on its behalf.
     pub system_us: u64,
-    /// The same of its first thread alone.
-    pub main_user_us: u64,
-    /// The same of its first thread alone.
-    pub main_system_us: u64,
 }
 
 /// An allocator's figures, in bytes.

@@ -152,7 +152,7 @@ fn own_options_are_read() {
     let at = config(&["--time", "2030-01-01T00:00:00Z"], &[]);
     assert_eq!(at.time, TimeMode::At(1_893_456_000_000));
     assert_eq!(get(&at, "time"), "2030-01-01T00:00:00Z");
-    assert_eq!(config(&["--lua-memory-limit", "64mb"], &[]).lua_memory_limit, 64 << 20);
+    assert_eq!(config(&["--lua-memory-limit", "64mb"], &[]).lua.memory_limit, 64 << 20);
     for (arguments, reason) in [
         (
             ["--time", "tomorrow"],

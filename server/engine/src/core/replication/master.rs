@@ -82,6 +82,14 @@ impl Engine {
         }
     }
 
+    /// Changes keys of which replicas are not told.
+    pub(crate) fn untold(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = self.keyspace.subscriber_itself::<Feed>().map(Feed::take);
+        change(self);
+        let feed = self.keyspace.subscriber_itself::<Feed>();
+        feed.zip(before).into_iter().for_each(|(feed, before)| feed.put_back(before));
+    }
+
     /// Whether changes made here go to replicas.
     pub(crate) fn feeds_replicas(&self) -> bool {
         self.following.is_none() && self.replication.has_stream()

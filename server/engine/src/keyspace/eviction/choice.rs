@@ -14,7 +14,7 @@ use crate::time::Now;
 
 impl Keyspace {
     /// Removes the key that goes first by these rules, with its `evicted` event. False when no key may go. O(samples ×
-    /// databases with keys).
+    /// databases with keys), and no more samples of a database than four times its keys.
     pub fn evict_next(&mut self, rules: EvictionRules, now: Now) -> bool {
         let chosen = match rules.policy.rank {
             Rank::Deadline => self.first_due(),
@@ -68,7 +68,9 @@ impl Keyspace {
     fn look_for_candidates(&mut self, rules: EvictionRules) -> bool {
         let mut any = false;
         for db in 0..self.databases.len() {
-            for _ in 0..rules.samples {
+            // Few keys have all been met then, most likely.
+            let most = self.databases[db].that_may_go(rules.policy).saturating_mul(4);
+            for _ in 0..rules.samples.min(most) {
                 let Keyspace { databases, eviction, hasher, .. } = self;
                 let hash_key = |key: &[u8]| hash_of(hasher, key);
                 let Some(id) = databases[db].choose(&mut eviction.rng, rules.policy.volatile, hash_key)
@@ -124,10 +126,14 @@ impl Keyspace {
 
     /// Whether a key may go by this policy. O(databases).
     pub fn may_evict(&self, policy: EvictionPolicy) -> bool {
-        let may_go = |database: &Database| {
-            let keys = if policy.volatile { database.with_deadline() } else { database.len() };
-            keys > 0
-        };
+        let may_go = |database: &Database| database.that_may_go(policy) > 0;
         self.databases.iter().any(may_go)
+    }
+}
+
+impl Database {
+    /// How many keys may go by this policy.
+    fn that_may_go(&self, policy: EvictionPolicy) -> usize {
+        if policy.volatile { self.with_deadline() } else { self.len() }
     }
 }

@@ -54,6 +54,14 @@ fn of_old_keys_more_go_than_of_young_ones_and_the_youngest_stay() {
 }
 
 #[test]
+fn no_more_samples_are_taken_than_few_keys_are_worth() {
+    let mut keyspace = filled(0..100, |_| None);
+    let every = EvictionRules { samples: usize::MAX, ..rules(false, Rank::IdleTime) };
+    let left = left_after(&mut keyspace, 50, every, 100);
+    assert!(left.range(50..).count() >= 48, "{left:?}");
+}
+
+#[test]
 fn seldom_used_keys_go_first() {
     let mut keyspace = Keyspace::new(1, 7);
     keyspace.set_access_rules(AccessRules { measure: Measure::Frequency, log_factor: 0, decay_minutes: 0 });

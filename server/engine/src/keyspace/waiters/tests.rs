@@ -14,7 +14,13 @@ fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
     for (at, class) in (1..).zip(classes) {
         assert_eq!(waiters.next_ticket(), at);
         let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
-        waiters.add(0, b"key", class, place(at), Waiter { id: 100 + at, class, label: label.into() });
+        waiters.add(
+            0,
+            b"key",
+            class,
+            place(at),
+            Waiter { id: 100 + at, class, label: label.into(), of_absent: false },
+        );
     }
     let ready = ReadyKey { db: 0, key: (*b"key").into(), what: Signal::Changed };
     let next = |waiters: &Waiters, after, not: &[&str]| {
@@ -58,7 +64,7 @@ fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() 
     for (id, (rank, class)) in (1..).zip(arriving) {
         let line = if class == "other" { class } else { "lock" };
         let place = Place { rank, arrival: id };
-        waiters.add(0, b"key", line, place, Waiter { id, class, label: Box::default() });
+        waiters.add(0, b"key", line, place, Waiter { id, class, label: Box::default(), of_absent: false });
     }
     let ids: Vec<WaiterId> = waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect();
     assert_eq!(ids, [3, 1, 2, 5, 4]);
@@ -75,7 +81,7 @@ fn a_key_that_has_less_is_told_from_one_that_has_changed_otherwise_too() {
     use Signal::{Changed, Less};
     let mut waiters = Waiters::new(7);
     for (id, key) in [(1, b"a"), (2, b"b"), (3, b"c")] {
-        let waiter = Waiter { id, class: "lock", label: Box::default() };
+        let waiter = Waiter { id, class: "lock", label: Box::default(), of_absent: false };
         waiters.add(0, key, "lock", place(id), waiter);
     }
     for (key, what) in

@@ -12,6 +12,14 @@ const TELLING: &[u8] = &[
     255,
 ];
 
+/// A stream with a group, a consumer and a pending entry, as redis-server 7.0.15 writes it.
+const STREAM: &[u8] = b"\
+    \x13\x01\x10\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x0166\0\0\0\x16\0\x02\x01\x01\x01\x01\x01\x81a\x02\0\
+    \x01\x02\x01\0\x01\0\x01\x01\x01\x04\x01\x02\x01\x01\x01\0\x01\x02\x01\x04\x01\x01\x01\x02\x01\0\x01\
+    \x01\x01\x81b\x02\x81c\x02\x06\x01\xff\x02\x03\x01\x01\x01\x03\x01\x03\x01\x01g\0\0\x81\xff\xff\xff\
+    \xff\xff\xff\xff\xff\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0h\xe5\xcf\x8b\x01\0\0\x03\x01\x01c\xa5\
+    \xd0\xfd\n\xa2\x01\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01";
+
 /// Numbers that look random and are the same each time.
 struct Numbers(u64);
 
@@ -35,6 +43,12 @@ fn values() -> Vec<Value> {
         set.add(word.as_bytes(), &enc);
         zset.insert(word.as_bytes(), 1.5, &enc);
     }
+    let (mut timed, mut timed_table) = (small.clone(), table.clone());
+    for field in ["a", "1"] {
+        timed.set_deadline(field.as_bytes(), 1_900_000_000_000, 0, &enc);
+        timed_table.set_deadline(field.as_bytes(), 1_900_000_000_500, 0, &enc);
+    }
+    let stream = crate::rdb::read_value(&mut crate::rdb::Reader::new(STREAM), &enc).unwrap();
     for n in 0..5 {
         integers.add((n * 70_000).to_string().as_bytes(), &enc);
     }
@@ -48,6 +62,9 @@ fn values() -> Vec<Value> {
         Value::Set(integers),
         Value::ZSet(zset),
         Value::Stream(Stream::new().into()),
+        stream,
+        Value::Hash(timed),
+        Value::Hash(timed_table),
     ]
 }
 

@@ -36,7 +36,8 @@ pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
     Ok(())
 }
 
-/// Puts what is read in the place of each value. Deadlines stay, and nobody is told of a change: there is none.
+/// Puts what is read in the place of each value. Deadlines stay. Who watches or tracks keys is told as if all had gone,
+/// as in Redis; for others nothing has changed.
 pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut tx = engine.keyspace.tx(call.db, engine.time.now);
     for db in 0..tx.databases() {
@@ -48,6 +49,7 @@ pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Repl
             }
         }
     }
+    engine.forget_tracked_keys();
     reply.ok();
     Ok(())
 }

@@ -117,12 +117,11 @@ fn saves(engine: &Engine, lines: &mut Lines) {
 pub(super) fn cpu(engine: &Engine, lines: &mut Lines) {
     let usage = (engine.environment.identity.process.usage)();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
-    lines.field("used_cpu_sys", seconds(usage.system_us));
-    lines.field("used_cpu_user", seconds(usage.user_us));
-    lines.field("used_cpu_sys_children", seconds(0));
-    lines.field("used_cpu_user_children", seconds(0));
-    lines.field("used_cpu_sys_main_thread", seconds(usage.main_system_us));
-    lines.field("used_cpu_user_main_thread", seconds(usage.main_user_us));
+    for (suffix, time) in [("", usage.process), ("_children", usage.children), ("_main_thread", usage.thread)]
+    {
+        lines.field(&format!("used_cpu_sys{suffix}"), seconds(time.system_us));
+        lines.field(&format!("used_cpu_user{suffix}"), seconds(time.user_us));
+    }
 }
 
 /// Whether it is a node of a cluster.

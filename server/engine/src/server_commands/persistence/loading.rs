@@ -79,7 +79,8 @@ impl Engine {
         self.load_libraries(&staged, mode)?;
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
-        self.load_keys(staged, mode);
+        // As in Redis, replicas keep what they have.
+        self.untold(|engine| engine.load_keys(staged, mode));
         self.keyspace.counters.dirty = changes;
         self.persistence.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);
@@ -116,10 +117,7 @@ impl Engine {
     fn load_keys(&mut self, staged: Staged<'_>, mode: LoadMode) {
         let mut tx = self.keyspace.tx(0, self.time.now);
         if mode.flush {
-            for db in 0..tx.databases() {
-                tx.select(db);
-                tx.flush();
-            }
+            tx.flush_all();
         }
         for key in staged.keys {
             tx.select(key.db);
