@@ -37,8 +37,8 @@ impl MissedWakeups {
     }
 }
 
-/// The first of those whom nothing but the lock keeps waiting. One that wants several locks may wait for another of them,
-/// and those who wait natively stand in line with it.
+/// The first of those whom nothing but the lock keeps waiting. One that wants several locks may wait for another of
+/// them, and those who wait natively stand in line with it.
 fn first_kept(lock: &Lock) -> Option<&Waiting> {
     let is_excused = lock.waiting.iter().any(|waiting| waiting.wants_several);
     lock.waiting.iter().find(|waiting| !(is_excused && waiting.is_native))
