@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, inject } from 'vitest';
 import failure from './lib/failure.js';
 import worker from './lib/worker.js';
 
-/** The worker's server, reset before each test. */
+/** The worker's server, as at its start before each test. */
 export const server = await worker.workerServer(inject('lockwheel'));
 
 process.env.REDIS_URL = server.url;
@@ -17,7 +17,7 @@ const { getFn, setFn } = await import(/* @vite-ignore */ suite).catch(() => ({})
 const wrapped = new WeakSet();
 
 beforeEach(async ({ onTestFailed, task }) => {
-  await server.reset();
+  await worker.refresh(server, process.env);
   let report;
   if (setFn !== undefined && !wrapped.has(task)) {
     wrapped.add(task);

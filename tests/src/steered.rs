@@ -82,6 +82,22 @@ impl Jvm {
     /// When it cannot connect.
     #[track_caller]
     pub fn client_of(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        self.connected(name, &ports.join(","), setup)
+    }
+
+    /// A client of this name, connected to the master that a sentinel on this machine, and those that it knows, call
+    /// `mymaster`.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client_by_sentinel(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
+        self.connected(name, &format!("sentinel:{sentinel}"), setup)
+    }
+
+    #[track_caller]
+    fn connected(&self, name: &str, place: &str, setup: Setup) -> Client<'_> {
         let number = {
             let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
             input.clients += 1;
@@ -89,9 +105,7 @@ impl Jvm {
         };
         let client = Client { jvm: self, number };
         let Setup { watchdog_ms, timeout_ms, retries } = setup;
-        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-        let ports = ports.join(",");
-        client.thread("-").does(&format!("connect {name} {ports} {watchdog_ms} {timeout_ms} {retries}"), "");
+        client.thread("-").does(&format!("connect {name} {place} {watchdog_ms} {timeout_ms} {retries}"), "");
         client
     }
 

@@ -4,7 +4,7 @@
 const { TestEnvironment } = require('jest-environment-node');
 const { attach } = require('./failure.js');
 const { FindingsError } = require('./server.js');
-const { workerServer } = require('./worker.js');
+const { refresh, workerServer } = require('./worker.js');
 
 /** Where a test file finds its server. */
 const SERVER = Symbol.for('lockwheel.server');
@@ -22,13 +22,16 @@ class LockwheelEnvironment extends TestEnvironment {
   async setup() {
     await super.setup();
     const server = await workerServer(this.#options);
-    await server.reset();
     this.global[SERVER] = server;
-    this.global.process.env.REDIS_URL = server.url;
+    await this.#refresh();
+  }
+
+  #refresh() {
+    return refresh(this.global[SERVER], this.global.process.env);
   }
 
   async handleTestEvent({ name, test }) {
-    if (name === 'test_start') await this.global[SERVER].reset();
+    if (name === 'test_start') await this.#refresh();
     // What the history has of what a test did fails it, where `verify` says so.
     if (name === 'test_fn_success') {
       await this.global[SERVER].check().catch((error) => test.errors.push([error, test.asyncError]));

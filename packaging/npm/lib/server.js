@@ -24,6 +24,9 @@ class AwaitError extends Error {
 /** How many connections are ready for waits when no new ones are let in. */
 const PREPARED = 4;
 
+/** What a test runner's worker does before each test. */
+const FRESH = Symbol('lockwheel.fresh');
+
 /** From which level on findings fail a test. */
 const LEVELS = ['off', 'violation', 'suspect'];
 
@@ -43,19 +46,22 @@ class Server {
   #process;
   #ended;
   #log;
-  #seed;
-  #level;
   #access;
-  #topology;
+  #options;
   /** What a test asks and what steers the server go by connections of their own: a fault may hold one of them. */
   #commands;
   #steering;
   /** Connections on which nobody waits. */
   #idle = [];
 
-  constructor({ process, ended, log, access, seed, level, topology, servers }) {
+  constructor(options, started) {
+    this.#options = options;
+    this.#use(started);
+  }
+
+  /** Speaks with this process from now on. */
+  #use({ process, ended, log, access, servers }) {
     this.servers = servers;
-    this.#topology = topology;
     this.port = access.port;
     this.url = access.url;
     this.#commands = new Connection(access);
@@ -67,8 +73,6 @@ class Server {
     this.#process = process;
     this.#ended = ended;
     this.#log = log;
-    this.#seed = seed;
-    this.#level = level;
     this.#access = access;
   }
 
@@ -79,11 +83,19 @@ class Server {
   }
 
   async reset({ keepClients = false } = {}) {
-    if (this.#topology !== '') throw new Error('a topology is not reset: start another');
+    if (this.#options.topology !== '') throw new Error('a topology is not reset: start another');
     this.#commands.close();
     this.#commands.setExempt(true);
     this.#idle.splice(0).forEach((connection) => connection.close());
     await this.#steer('CONTROL.RESET', ...(keepClients ? ['KEEPCLIENTS'] : []));
+  }
+
+  /** As at its start, where a reset does not do: a topology begins anew, each of its servers on another port. */
+  async [FRESH]() {
+    if (this.#options.topology === '') return this.reset();
+    await this.stop();
+    this.#idle = [];
+    this.#use(await launch(this.#options));
   }
 
   verify(options) {
@@ -91,13 +103,14 @@ class Server {
   }
 
   async check() {
-    if (this.#level === 'off') return;
-    const { findings } = await this.verify({ level: this.#level });
+    const level = this.#options.verify;
+    if (level === 'off') return;
+    const { findings } = await this.verify({ level });
     if (findings.length > 0) throw new FindingsError(findings, await this.report());
   }
 
   report() {
-    const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#seed}`;
+    const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#options.seed}`;
     return report(title, this.#steer, this.#log.lines);
   }
 
@@ -142,9 +155,14 @@ class Server {
 async function startServer(options = {}) {
   const { time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off', topology = '' } = options;
   if (!LEVELS.includes(level)) throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not ${level}`);
+  const wanted = { time, seed, args: args.map(String), binary, verify: level, topology };
+  return new Server(wanted, await launch(wanted));
+}
+
+/** Starts the process of a server. */
+async function launch({ time, seed, args, binary, topology }) {
   const program = findBinary(binary);
-  const more = args.map(String);
-  const child = spawn(program, programArguments(topology, time, seed, more), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, programArguments(topology, time, seed, args), { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = new Log();
   log.read(child.stdout);
   log.read(child.stderr);
@@ -158,12 +176,12 @@ async function startServer(options = {}) {
   // A server that nobody has stopped does not keep the process alive; it ends with it.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
   try {
-    const access = new Access(ready, more);
+    const access = new Access(ready, args);
     const servers = log.servers.map(({ role, port }) => {
-      const { url } = new Access({ port, tls: false }, more);
+      const { url } = new Access({ port, tls: false }, args);
       return { role, host: HOST, port, address: `${HOST}:${port}`, url };
     });
-    return new Server({ process: child, ended, log, access, seed, level, topology, servers });
+    return { process: child, ended, log, access, servers };
   } catch (error) {
     // A certificate that its arguments name cannot be read.
     child.kill('SIGKILL');
@@ -183,4 +201,4 @@ function programArguments(topology, time, seed, more) {
   ];
 }
 
-module.exports = { AwaitError, Server, FindingsError, startServer };
+module.exports = { AwaitError, FRESH, FindingsError, Server, startServer };

@@ -1,7 +1,7 @@
 'use strict';
 // The servers of a test runner's worker: started once, shared by its test files.
 
-const { startServer } = require('./server.js');
+const { FRESH, startServer } = require('./server.js');
 
 const starting = new Map();
 
@@ -12,6 +12,12 @@ function workerServer(options = {}) {
   return starting.get(name);
 }
 
+/** Makes one as it was at its start; REDIS_URL says where it is. */
+async function refresh(server, env) {
+  await server[FRESH]();
+  env.REDIS_URL = server.url;
+}
+
 /** Ends them, where a worker can end without its process. */
 async function endWorkerServers() {
   const servers = await Promise.all(starting.values());
@@ -19,4 +25,4 @@ async function endWorkerServers() {
   await Promise.all(servers.map((server) => server.stop()));
 }
 
-module.exports = { endWorkerServers, workerServer };
+module.exports = { endWorkerServers, refresh, workerServer };

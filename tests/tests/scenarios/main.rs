@@ -9,6 +9,7 @@ mod lost_on_failover;
 mod missed_wakeup;
 mod pair;
 mod redlock_split_vote;
+mod redlock_through_failover;
 mod replica_never_acks;
 mod stage;
 mod thundering_herd;

@@ -59,6 +59,29 @@ fn a_failover_is_done_when_it_is_answered() {
     assert_eq!(text(&mut clients[0], &format!("GET {KEY}")), "\"after\"");
 }
 
+/// As at redis-server: they are not sent to the new master, and their connections end.
+#[test]
+fn who_waits_at_a_master_that_becomes_a_replica_is_told_so() {
+    let (topology, mut clients) = cluster(Duration::ZERO);
+    let mut waiting = ["BLPOP {bar}q 0", "XREAD BLOCK 0 STREAMS {bar}s $", "LOCK.ACQUIRE {bar}l b BLOCK 0"];
+    text(&mut clients[0], "LOCK.ACQUIRE {bar}l a");
+    let mut waiting = waiting.each_mut().map(|line| {
+        let mut client = Client::connect(topology.servers()[0].addr());
+        client.send_line(line);
+        client
+    });
+    assert_eq!(text(&mut clients[0], "AWAIT.BLOCKED 3"), ":3");
+    assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+    for client in &mut waiting {
+        let told = client.read_reply().to_string();
+        assert!(
+            told.starts_with("-UNBLOCKED force unblock from blocking operation, instance state"),
+            "{told}"
+        );
+        assert_eq!(client.read_to_close(), b"");
+    }
+}
+
 #[test]
 fn what_has_not_arrived_is_lost_when_a_replica_takes_over_by_force() {
     let (_topology, mut clients) = cluster(Duration::from_millis(100));

@@ -100,14 +100,14 @@ final class FailoverGroup implements Groups.Group {
         ofA.lock(LEASE, TimeUnit.MILLISECONDS);
         Task<Boolean> waiter = scene.start(() -> {
             lockAtLast(ofB);
-            ofB.unlock();
+            giveBack(ofB);
             return true;
         });
         waits(scene, waiter, ofA);
         through(scene);
         Check.that(ofA.isHeldByCurrentThread(), "who held it holds it");
         Check.that(!waiter.done(), "nobody else does");
-        ofA.unlock();
+        giveBack(ofA);
         served(scene, waiter, ignored -> {});
     }
 
@@ -119,6 +119,29 @@ final class FailoverGroup implements Groups.Group {
                 return;
             } catch (RedisException meanwhile) {
                 Check.that(!lock.isHeldByCurrentThread(), "a lock that was not given");
+            }
+        }
+    }
+
+    /**
+     * Unlocks. Where the answer is lost the client asks again, and may be told that it does not hold the lock: its first
+     * attempt gave it back. Whoever waits for it tells whether that is so.
+     */
+    private static void giveBack(RLock lock) {
+        try {
+            lock.unlock();
+        } catch (IllegalMonitorStateException askedAgain) {
+            // As above.
+        }
+    }
+
+    /** A master that becomes a replica tells those who wait, by an exception; who is told asks again. */
+    private static String takeAtLast(RBlockingQueue<String> queue) throws InterruptedException {
+        while (true) {
+            try {
+                return queue.take();
+            } catch (RedisException meanwhile) {
+                Check.that(meanwhile.getMessage().startsWith("UNBLOCKED "), "another exception: " + meanwhile);
             }
         }
     }
@@ -137,12 +160,12 @@ final class FailoverGroup implements Groups.Group {
         Task<Boolean> waiter = scene.start(() -> {
             RedissonMultiLock ofB = multi(scene, scene.b());
             ofB.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
-            ofB.unlock();
+            giveBack(ofB);
             return true;
         });
         through(scene);
         Check.that(!waiter.done(), "nobody else holds it");
-        ofA.unlock();
+        giveBack(ofA);
         served(scene, waiter, ignored -> {});
     }
 
@@ -163,7 +186,7 @@ final class FailoverGroup implements Groups.Group {
         }
         Check.that(lock.isHeldByCurrentThread(), "who held it holds it");
         Check.that(!ofB.tryLock(), "nobody else gets it");
-        lock.unlock();
+        giveBack(lock);
         Check.that(ofB.tryLock(), "it is free");
         ofB.unlock();
     }
@@ -242,7 +265,7 @@ final class FailoverGroup implements Groups.Group {
         RBlockingQueue<String> queue = scene.b().getBlockingQueue(scene.name());
         scene.a().getQueue(scene.name()).add("before");
         Check.equal("before", queue.take());
-        Task<String> taker = scene.start(queue::take);
+        Task<String> taker = scene.start(() -> takeAtLast(queue));
         scene.a().getQueue(scene.name("kept")).add("kept");
         through(scene);
         Check.equal("kept", scene.b().getQueue(scene.name("kept")).poll());

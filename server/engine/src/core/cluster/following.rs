@@ -66,8 +66,12 @@ impl Engine {
         });
     }
 
-    /// Who waits for a key whose slot is not this node's any more is sent where it is.
+    /// Who waits for a key whose slot is not this node's any more is sent where it is. When the node is about to follow
+    /// a master, that ends all waits, in its own words.
     fn redirect_waiting(&mut self) {
+        if self.master_to_follow().is_some() {
+            return;
+        }
         let Some(cluster) = &self.cluster else { return };
         let mut redirected: Vec<(u64, CommandError)> = Vec::new();
         for (id, blocked) in self.parked.iter() {

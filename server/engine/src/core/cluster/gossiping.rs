@@ -208,21 +208,23 @@ impl Engine {
 
     /// Follows the master that the view names, or nobody.
     fn follow_master_of_view(&mut self) {
-        let Some(cluster) = self.cluster.as_deref() else { return };
-        let me = cluster.view.me();
-        let master = me.master.filter(|_| me.is_replica()).and_then(|master| cluster.view.node(master));
-        if !me.is_replica() {
-            return if self.following.is_some() {
-                self.unfollow_master()
-            };
+        let is_replica = self.cluster.as_deref().is_none_or(|cluster| cluster.view.me().is_replica());
+        if !is_replica && self.following.is_some() {
+            self.unfollow_master();
         }
-        // Where the master is may be told later.
-        let Some(master) = master.filter(|master| !master.ip.is_empty() && master.port != 0) else { return };
-        let (ip, port) = (master.ip.clone(), master.port);
-        let is_followed =
-            self.following.as_ref().is_some_and(|following| following.host == ip && following.port == port);
-        if !is_followed {
+        if let Some((ip, port)) = self.master_to_follow() {
             self.follow_master(ip, port);
         }
+    }
+
+    /// The master that the view names and that is not followed yet. Where it is may be told later.
+    pub(super) fn master_to_follow(&self) -> Option<(String, u16)> {
+        let view = &self.cluster.as_deref()?.view;
+        let master = view.me().master.filter(|_| view.me().is_replica())?;
+        let master = view.node(master).filter(|master| !master.ip.is_empty() && master.port != 0)?;
+        let following = self.following.as_ref();
+        let is_followed =
+            following.is_some_and(|following| following.host == master.ip && following.port == master.port);
+        (!is_followed).then(|| (master.ip.clone(), master.port))
     }
 }

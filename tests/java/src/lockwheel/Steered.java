@@ -14,7 +14,9 @@ import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
+import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /**
  * Does with the client's locks what each line of its standard input says, and says on standard output what came of it;
@@ -29,6 +31,7 @@ import org.redisson.config.Config;
  *
  * <pre>
  * connect NAME PORT[,REPLICA...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
+ * connect NAME sentinel:PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    to the master that it calls mymaster
  * shutdown
  * owner                                       what the thread is called in a lock's hash
  * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
@@ -48,6 +51,9 @@ import org.redisson.config.Config;
  */
 public final class Steered {
     private static final String FAIR = "fair-";
+
+    /** Before the port of a sentinel. */
+    private static final String SENTINEL = "sentinel:";
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
@@ -108,7 +114,7 @@ public final class Steered {
                 client.shutdown(0, 0, TimeUnit.MILLISECONDS);
                 return "";
             case "owner":
-                return client.getId() + ":" + Thread.currentThread().getId();
+                return Versions.id(client) + ":" + Thread.currentThread().getId();
             case "fenced-lock":
                 return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
             case "fenced-unlock":
@@ -160,7 +166,7 @@ public final class Steered {
                 lock.unlock();
                 return "";
             case "force-unlock":
-                return lock.forceUnlock();
+                return Versions.forceUnlock(lock);
             case "held":
                 return lock.isHeldByCurrentThread();
             case "holds":
@@ -188,6 +194,10 @@ public final class Steered {
         config.setThreads(2);
         config.setNettyThreads(1);
         config.setLockWatchdogTimeout(number(arguments[2]));
+        if (arguments[1].startsWith(SENTINEL)) {
+            useSentinel(config, arguments[1].substring(SENTINEL.length()), arguments);
+            return Redisson.create(config);
+        }
         String[] ports = arguments[1].split(",");
         if (ports.length > 1) {
             useReplicas(config, ports, arguments);
@@ -209,6 +219,18 @@ public final class Steered {
     private static void useReplicas(Config config, String[] ports, String[] arguments) {
         var servers = config.useMasterSlaveServers().setMasterAddress("redis://127.0.0.1:" + ports[0]);
         Arrays.stream(ports).skip(1).forEach(port -> servers.addSlaveAddress("redis://127.0.0.1:" + port));
+        few(servers, arguments);
+    }
+
+    /** It names the others; reads go to the master, as a replica may lag. */
+    private static void useSentinel(Config config, String port, String[] arguments) {
+        Shapes.bearsFailover(config);
+        var servers = config.useSentinelServers().setMasterName("mymaster").setScanInterval(500);
+        servers.addSentinelAddress("redis://127.0.0.1:" + port).setReadMode(ReadMode.MASTER);
+        few(servers, arguments);
+    }
+
+    private static <T extends BaseMasterSlaveServersConfig<T>> void few(T servers, String[] arguments) {
         servers.setClientName(arguments[0])
                 .setMasterConnectionMinimumIdleSize(1)
                 .setMasterConnectionPoolSize(8)

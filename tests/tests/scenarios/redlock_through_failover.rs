@@ -1,0 +1,181 @@
+//! RedLock over five masters, each with a replica and sentinels. Two do not hear alice, and one of the three that gave
+//! her their votes fails over: to a replica that has her lock, or to one that has not been told of it yet.
+
+use crate::stage::{LOCK, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
+use lockwheel::{Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::steered::{self, Jvm, Setup, Thread};
+use lockwheel_tests::{ours, verdict};
+use std::time::Duration;
+
+/// Those that alice reaches.
+const REACHED: usize = 3;
+
+/// A lease, in milliseconds: it outlives all turns of the clock.
+const LEASE_MS: u64 = 3_600_000;
+
+/// Longer than a failover takes, and not as long as a lease.
+const LAG: Duration = Duration::from_secs(600);
+
+/// How long a client waits for an answer that is kept back.
+const TIMEOUT_MS: u64 = 2_000;
+
+/// One of the five: a master and its replica, and who steers them.
+struct One {
+    topology: Topology,
+    master: Client,
+    heir: Client,
+}
+
+impl One {
+    fn new(lag: Duration) -> One {
+        let builder = ours::builder().time(Time::Manual).seed(7).lock_history(true);
+        let topology = builder.sentinels(3).replicas(1).lag(lag).start().expect("they start");
+        let [master, heir] = [0, 1].map(|at| Client::connect_resp3(topology.servers()[at].addr()));
+        One { topology, master, heir }
+    }
+
+    /// The sentinels make the replica the master, with what it has.
+    fn fails_over(&mut self) {
+        let mut sentinel = Client::connect(self.topology.sentinels()[0].addr());
+        check(&mut sentinel, "SENTINEL FAILOVER mymaster", "+OK");
+        for _ in 0..20 {
+            let turned = self.heir.line("CLOCK.ADVANCE 1000");
+            assert!(!turned.is_error(), "{turned}");
+        }
+        assert!(self.heir.line("ROLE").to_string().contains("\"master\""));
+        let named = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
+        assert!(named.contains(&self.topology.servers()[1].port().to_string()), "{named}");
+    }
+}
+
+/// A client by one name of each of the five, and its thread, which asks for the lock of all.
+struct Votes<'a>(Vec<steered::Client<'a>>);
+
+impl<'a> Votes<'a> {
+    fn new(jvm: &'a Jvm, name: &str, five: &[One]) -> Self {
+        let setup = Setup { timeout_ms: TIMEOUT_MS, ..Setup::default() };
+        let sentinel = |one: &One| one.topology.sentinels()[0].port();
+        Votes(five.iter().map(|one| jvm.client_by_sentinel(name, sentinel(one), setup)).collect())
+    }
+
+    fn thread(&self) -> Thread<'_> {
+        self.0[0].thread("worker")
+    }
+
+    fn names(&self) -> String {
+        self.0.iter().map(steered::Client::name).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Asks all of the five: whether there is a majority.
+    #[track_caller]
+    fn are_a_majority(&self, expected: bool) {
+        let call = format!("red-try-lock {LOCK} 20000 {LEASE_MS} {}", self.names());
+        self.thread().does(&call, if expected { "true" } else { "false" });
+    }
+
+    /// The first client has found the new master: it writes there.
+    fn follow(&self) {
+        let own = self.thread().owner();
+        while self.thread().calls(&format!("try-lock {own} 0 {LEASE_MS}")).as_deref() != Ok("true") {}
+    }
+}
+
+/// Alice has the votes of three of five.
+fn alice_has_three(jvm: &Jvm, lag: Duration) -> (Vec<One>, [Votes<'_>; 2]) {
+    let mut five: Vec<One> = (0..5).map(|_| One::new(lag)).collect();
+    let both = ["alice", "bob"].map(|name| Votes::new(jvm, name, &five));
+    for one in &mut five[REACHED..] {
+        let reply = one.master.line("FAULT.PARTITION NAME alice BOTH");
+        assert!(!reply.is_error(), "{reply}");
+    }
+    both[0].are_a_majority(true);
+    (five, both)
+}
+
+#[track_caller]
+fn all_is_well(five: &mut [One]) {
+    for one in five {
+        assert_eq!(
+            verdict::findings(&mut one.heir),
+            Vec::<String>::new(),
+            "{}",
+            one.heir.line("LOCK.VERIFY")
+        );
+    }
+}
+
+/// The replica has the lock: bob, whom all five hear, has no majority before alice has given it back.
+fn is_kept_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let (mut five, [alice, bob]) = alice_has_three(jvm, Duration::ZERO);
+    five[0].fails_over();
+    [&alice, &bob].into_iter().for_each(Votes::follow);
+    alice.thread().does(&format!("held {LOCK}"), "true");
+    bob.are_a_majority(false);
+    alice.thread().does(&format!("red-unlock {LOCK} {}", alice.names()), "");
+    bob.are_a_majority(true);
+    all_is_well(&mut five);
+}
+
+/// The replica has not been told: its vote and those of the two that do not hear alice are a majority as well.
+fn is_lost_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let (mut five, [alice, bob]) = alice_has_three(jvm, LAG);
+    let first = &mut five[0];
+    let enter = |client: &mut Client, who: &Votes<'_>| {
+        check(client, &format!("LOCK.ENTER {LOCK} {}", who.thread().owner()), ":1");
+    };
+    enter(&mut first.master, &alice);
+    first.fails_over();
+    [&alice, &bob].into_iter().for_each(Votes::follow);
+    bob.are_a_majority(true);
+    enter(&mut first.heir, &bob);
+    alice.thread().does(&format!("held {LOCK}"), "false");
+    let found = verdict::findings(&mut first.heir);
+    assert!(
+        found.iter().any(|one| one == "violation mutual-exclusion"),
+        "{}",
+        first.heir.line("LOCK.VERIFY")
+    );
+}
+
+#[test]
+fn redlock_is_kept_through_a_failover_with_redisson_3_6() {
+    is_kept_with(redisson_3_6());
+}
+
+#[test]
+fn redlock_is_kept_through_a_failover_with_redisson_3_17() {
+    is_kept_with(redisson_3_17());
+}
+
+#[test]
+fn redlock_is_kept_through_a_failover_with_redisson_3_24() {
+    is_kept_with(redisson_3_24());
+}
+
+#[test]
+fn redlock_is_kept_through_a_failover_with_redisson_4_7() {
+    is_kept_with(redisson_4_7());
+}
+
+#[test]
+fn redlock_is_lost_by_a_failover_with_redisson_3_6() {
+    is_lost_with(redisson_3_6());
+}
+
+#[test]
+fn redlock_is_lost_by_a_failover_with_redisson_3_17() {
+    is_lost_with(redisson_3_17());
+}
+
+#[test]
+fn redlock_is_lost_by_a_failover_with_redisson_3_24() {
+    is_lost_with(redisson_3_24());
+}
+
+#[test]
+fn redlock_is_lost_by_a_failover_with_redisson_4_7() {
+    is_lost_with(redisson_4_7());
+}
