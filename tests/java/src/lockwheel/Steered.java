@@ -36,13 +36,10 @@ import org.redisson.config.ReadMode;
  * owner                                       what the thread is called in a lock's hash
  * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
  * try-lock LOCK WAIT-MILLIS LEASE-MILLIS      the answer is true or false
- * lock-interruptibly LOCK LEASE-MILLIS
- * interrupt                                   ends what the thread does now, at once
  * unlock LOCK, force-unlock LOCK
  * held LOCK, holds LOCK                       by this thread: whether, how often
  * fair-VERB LOCK [ARGUMENT...]                any of these with the fair lock of that name
  * acquire SEMAPHORE, release SEMAPHORE        a permit
- * try-acquire SEMAPHORE WAIT-MILLIS           the answer is true or false
  * fenced-lock LOCK WAIT-MILLIS LEASE-MILLIS   the answer is the token; since 3.19
  * fenced-unlock LOCK
  * red-try-lock LOCK WAIT-MILLIS LEASE-MILLIS CLIENT...   a lock of the same name by each client: whether a majority has it
@@ -57,7 +54,6 @@ public final class Steered {
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
-    private final Map<String, Thread> running = new ConcurrentHashMap<>();
 
     private Steered() {}
 
@@ -75,22 +71,15 @@ public final class Steered {
     private void accept(String[] words) {
         String id = words[0];
         String client = words[1];
-        String name = client + " " + words[2];
-        ExecutorService thread = threads.computeIfAbsent(name, this::thread);
-        if (words[3].equals("interrupt")) {
-            running.get(name).interrupt();
-            say(id + " ok ");
-            return;
-        }
+        ExecutorService thread = threads.computeIfAbsent(client + " " + words[2], Steered::thread);
         String[] arguments = Arrays.copyOfRange(words, 4, words.length);
         thread.execute(() -> say(id + " " + answer(client, words[3], arguments)));
     }
 
-    private ExecutorService thread(String name) {
+    private static ExecutorService thread(String name) {
         return Executors.newSingleThreadExecutor(work -> {
             Thread thread = new Thread(work, name);
             thread.setDaemon(true);
-            running.put(name, thread);
             return thread;
         });
     }
@@ -122,8 +111,6 @@ public final class Steered {
             case "acquire":
                 client.getSemaphore(arguments[0]).acquire();
                 return "";
-            case "try-acquire":
-                return client.getSemaphore(arguments[0]).tryAcquire(number(arguments[1]), TimeUnit.MILLISECONDS);
             case "release":
                 client.getSemaphore(arguments[0]).release();
                 return "";
@@ -159,9 +146,6 @@ public final class Steered {
                 return "";
             case "try-lock":
                 return lock.tryLock(number(arguments[1]), number(arguments[2]), TimeUnit.MILLISECONDS);
-            case "lock-interruptibly":
-                lock.lockInterruptibly(number(arguments[1]), TimeUnit.MILLISECONDS);
-                return "";
             case "unlock":
                 lock.unlock();
                 return "";
