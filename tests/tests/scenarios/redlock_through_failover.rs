@@ -31,7 +31,7 @@ impl One {
     fn new(lag: Duration) -> One {
         let builder = ours::builder().time(Time::Manual).seed(7).lock_history(true);
         let topology = builder.sentinels(3).replicas(1).lag(lag).start().expect("they start");
-        let [master, heir] = [0, 1].map(|at| Client::connect_resp3(topology.servers()[at].addr()));
+        let [master, heir] = connected(&topology);
         One { topology, master, heir }
     }
 
@@ -39,14 +39,19 @@ impl One {
     fn fails_over(&mut self) {
         let mut sentinel = Client::connect(self.topology.sentinels()[0].addr());
         check(&mut sentinel, "SENTINEL FAILOVER mymaster", "+OK");
-        for _ in 0..20 {
-            let turned = self.heir.line("CLOCK.ADVANCE 1000");
-            assert!(!turned.is_error(), "{turned}");
-        }
+        let turned = sentinel.line("CLOCK.ADVANCE 20000");
+        assert!(!turned.is_error(), "{turned}");
+        // A sentinel cuts the clients of those that it makes something else.
+        [self.master, self.heir] = connected(&self.topology);
         assert!(self.heir.line("ROLE").to_string().contains("\"master\""));
         let named = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
         assert!(named.contains(&self.topology.servers()[1].port().to_string()), "{named}");
     }
+}
+
+/// Connections to both servers.
+fn connected(topology: &Topology) -> [Client; 2] {
+    [0, 1].map(|at| Client::connect_resp3(topology.servers()[at].addr()))
 }
 
 /// A client by one name of each of the five, and its thread, which asks for the lock of all.
@@ -118,7 +123,8 @@ fn is_kept_with(jvm: Option<&Jvm>) {
     all_is_well(&mut five);
 }
 
-/// The replica has not been told: its vote and those of the two that do not hear alice are a majority as well.
+/// The replica has not been told: its vote and those of the two that do not hear alice are a majority as well. Newer
+/// versions do not take a lock that no replica has acknowledged.
 fn is_lost_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let (mut five, [alice, bob]) = alice_has_three(jvm, LAG);
@@ -168,14 +174,4 @@ fn redlock_is_lost_by_a_failover_with_redisson_3_6() {
 #[test]
 fn redlock_is_lost_by_a_failover_with_redisson_3_17() {
     is_lost_with(redisson_3_17());
-}
-
-#[test]
-fn redlock_is_lost_by_a_failover_with_redisson_3_24() {
-    is_lost_with(redisson_3_24());
-}
-
-#[test]
-fn redlock_is_lost_by_a_failover_with_redisson_4_7() {
-    is_lost_with(redisson_4_7());
 }

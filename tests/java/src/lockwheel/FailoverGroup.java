@@ -6,6 +6,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import org.redisson.RedissonMultiLock;
 import org.redisson.api.RBlockingQueue;
 import org.redisson.api.RCountDownLatch;
@@ -127,7 +128,7 @@ final class FailoverGroup implements Groups.Group {
      * Unlocks. Where the answer is lost the client asks again, and may be told that it does not hold the lock: its first
      * attempt gave it back. Whoever waits for it tells whether that is so.
      */
-    private static void giveBack(RLock lock) {
+    private static void giveBack(Lock lock) {
         try {
             lock.unlock();
         } catch (IllegalMonitorStateException askedAgain) {

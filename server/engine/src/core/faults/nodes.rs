@@ -139,7 +139,9 @@ impl Engine {
 
     /// How far a replica was in the history of this master's data, if that is what it had.
     pub(crate) fn offset_of(&self, promotion: &Promotion) -> Option<i64> {
-        let is_its = self.feeds_replicas() && promotion.id == self.replication.id;
+        // Who hands its part over by FAILOVER follows already.
+        let was_master = self.feeds_replicas() || self.replication.failover.is_some();
+        let is_its = was_master && promotion.id == self.replication.id;
         is_its.then_some(promotion.offset)
     }
 
