@@ -144,6 +144,21 @@ fn a_new_client_can_connect_greet_and_kill_while_a_script_runs() {
 }
 
 #[test]
+fn a_script_that_began_in_a_pause_can_be_killed() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    for line in ["MULTI", "CLIENT PAUSE 1 ALL", "EVAL \"while true do end\" 0"] {
+        assert!(!runner.line(line).is_error(), "{line}");
+    }
+    runner.send_line("EXEC");
+    // Before it is slow, the pause holds it: who connects then, is told.
+    until_busy(&mut Client::connect(server.addr()));
+    assert_eq!(kill(&mut other), "+OK");
+    assert!(runner.read_reply().to_string().contains("Script killed by user with SCRIPT KILL"));
+    assert_eq!(other.line("PING").to_string(), "+PONG");
+}
+
+#[test]
 fn who_is_not_authenticated_is_told_so_and_kills_nothing() {
     let server = Server::builder().port(0).password("secret").threads(1).start().expect("a server starts");
     let mut runner = Client::connect(server.addr());

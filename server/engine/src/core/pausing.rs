@@ -86,7 +86,8 @@ impl Engine {
 
     /// Parks a request if its client is paused.
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>) -> Option<Progress> {
-        let kind = self.pausing.kind()?;
+        // While a script is slow no pause ends, and what is run beside it may be what stops it.
+        let kind = self.pausing.kind().filter(|_| !self.scripts.is_running())?;
         let session = self.sessions.get(slot);
         if session.closing == Some(Closing::Now) {
             return None;
