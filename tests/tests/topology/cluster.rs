@@ -70,7 +70,7 @@ fn who_waits_at_a_master_that_becomes_a_replica_is_told_so() {
         client.send_line(line);
         client
     });
-    while text(&mut clients[0], "AWAIT.BLOCKED 3") != ":3" {}
+    while text(&mut clients[0], "AWAIT.BLOCKED 3") != ":1" {}
     assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
     for client in &mut waiting {
         let told = client.read_reply().to_string();
