@@ -103,7 +103,7 @@ public final class Steered {
                 client.shutdown(0, 0, TimeUnit.MILLISECONDS);
                 return "";
             case "owner":
-                return Versions.id(client) + ":" + Thread.currentThread().getId();
+                return client.getId() + ":" + Thread.currentThread().getId();
             case "fenced-lock":
                 return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
             case "fenced-unlock":
@@ -150,7 +150,7 @@ public final class Steered {
                 lock.unlock();
                 return "";
             case "force-unlock":
-                return Versions.forceUnlock(lock);
+                return lock.forceUnlock();
             case "held":
                 return lock.isHeldByCurrentThread();
             case "holds":
