@@ -1,0 +1,42 @@
+'use strict';
+// What a test runner's worker does with its server before each test.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { endWorkerServers, refresh, workerServer } = require('../lib/worker.js');
+
+test('a server is reset, and stays where it is', async (t) => {
+  t.after(endWorkerServers);
+  const server = await workerServer({ seed: 42 });
+  const env = {};
+  await refresh(server, env);
+  const { url } = server;
+  await server.command('SET', 'left', 'behind');
+  await refresh(server, env);
+  assert.equal(await server.command('EXISTS', 'left'), 0);
+  assert.deepEqual([env.REDIS_URL, server.url], [url, url]);
+  assert.equal(await workerServer({ seed: 42 }), server);
+});
+
+test('a topology begins anew, though it has failed over', async (t) => {
+  t.after(endWorkerServers);
+  const server = await workerServer({ topology: 'replicas 1', time: 'manual', seed: 42 });
+  const env = {};
+  for (const _ of ['first', 'second', 'third']) {
+    await refresh(server, env);
+    assert.equal(env.REDIS_URL, server.url);
+    assert.deepEqual(
+      server.servers.map(({ role }) => role),
+      ['master', 'replica'],
+    );
+    assert.equal(server.servers[0].port, server.port);
+    assert.equal((await server.command('ROLE'))[0], 'master');
+    assert.equal(await server.command('EXISTS', 'left'), 0);
+    assert.equal((await server.clock.info()).monotonic < 1000, true);
+    assert.match(await server.report(), /seed 42/);
+    await server.command('SET', 'left', 'behind');
+    await server.clock.advance(5000);
+    await server.command('FAULT.FAILOVER', 1);
+    assert.equal((await server.command('ROLE'))[0], 'slave');
+  }
+});
