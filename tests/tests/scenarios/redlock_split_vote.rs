@@ -1,7 +1,7 @@
 //! Redlock-split-vote: of five servers two are cut off from one client, and the clock of a third jumps. Both clients
 //! have a majority.
 
-use crate::stage::{LOCK, Stage, check, redisson_3_17, redisson_3_24, redisson_4_7};
+use crate::stage::{LOCK, Stage, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{self, Jvm, Setup};
 
@@ -74,6 +74,11 @@ fn is_found_with(jvm: Option<&Jvm>) {
     alice.does(&format!("held {LOCK}"), "false");
     bob.does(&format!("held {LOCK}"), "true");
     jumped.is_found(&["violation mutual-exclusion"]);
+}
+
+#[test]
+fn redlock_split_vote_is_found_with_redisson_3_6() {
+    is_found_with(redisson_3_6());
 }
 
 #[test]

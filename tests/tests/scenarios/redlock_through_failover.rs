@@ -1,7 +1,7 @@
 //! RedLock over five masters, each with a replica and sentinels. Two do not hear alice, and one of the three that gave
 //! her their votes fails over: to a replica that has her lock, or to one that has not been told of it yet.
 
-use crate::stage::{LOCK, check, redisson_3_17, redisson_3_24, redisson_4_7};
+use crate::stage::{LOCK, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{self, Jvm, Setup, Thread};
@@ -147,6 +147,11 @@ fn is_lost_with(jvm: Option<&Jvm>) {
 }
 
 #[test]
+fn redlock_is_kept_through_a_failover_with_redisson_3_6() {
+    is_kept_with(redisson_3_6());
+}
+
+#[test]
 fn redlock_is_kept_through_a_failover_with_redisson_3_17() {
     is_kept_with(redisson_3_17());
 }
@@ -159,6 +164,11 @@ fn redlock_is_kept_through_a_failover_with_redisson_3_24() {
 #[test]
 fn redlock_is_kept_through_a_failover_with_redisson_4_7() {
     is_kept_with(redisson_4_7());
+}
+
+#[test]
+fn redlock_is_lost_by_a_failover_with_redisson_3_6() {
+    is_lost_with(redisson_3_6());
 }
 
 #[test]

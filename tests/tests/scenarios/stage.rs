@@ -115,18 +115,24 @@ pub(crate) fn field(connection: &mut Client, line: &str, name: &str) -> Reply {
 }
 
 /// The JVMs that all scenarios share, where Java is installed.
+pub(crate) fn redisson_3_6() -> Option<&'static Jvm> {
+    static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
+    JVM.get_or_init(|| start(Version::new(3, 6, 5))).as_ref()
+}
+
+/// As [`redisson_3_6`].
 pub(crate) fn redisson_3_17() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(3, 17, 0))).as_ref()
 }
 
-/// As [`redisson_3_17`].
+/// As [`redisson_3_6`].
 pub(crate) fn redisson_3_24() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(3, 24, 3))).as_ref()
 }
 
-/// As [`redisson_3_17`].
+/// As [`redisson_3_6`].
 pub(crate) fn redisson_4_7() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(4, 7, 0))).as_ref()

@@ -1,7 +1,9 @@
 package lockwheel;
 
 import java.util.function.BiConsumer;
+import org.redisson.Redisson;
 import org.redisson.api.RBatch;
+import org.redisson.api.RLock;
 import org.redisson.api.RPatternTopic;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
@@ -32,5 +34,21 @@ final class Versions {
     /** A batch that runs inside MULTI and EXEC. */
     static RBatch atomicBatch(RedissonClient client) {
         return client.createBatch().atomic();
+    }
+
+    /** What the client is called in the hashes of its locks. */
+    static String id(RedissonClient client) {
+        return ((Redisson) client).getConnectionManager().getId().toString();
+    }
+
+    /** Ends everybody's hold; whether there was one, where the client says so. */
+    static Object forceUnlock(RLock lock) {
+        lock.forceUnlock();
+        return "";
+    }
+
+    /** What is configured for so many retries: the first attempt is counted too, and with none nothing is sent. */
+    static int retryAttempts(int retries) {
+        return retries + 1;
     }
 }

@@ -3,6 +3,7 @@ package lockwheel;
 import java.util.function.BiConsumer;
 import org.redisson.api.BatchOptions;
 import org.redisson.api.RBatch;
+import org.redisson.api.RLock;
 import org.redisson.api.RPatternTopic;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
@@ -35,5 +36,20 @@ final class Versions {
     static RBatch atomicBatch(RedissonClient client) {
         return client.createBatch(
                 BatchOptions.defaults().executionMode(BatchOptions.ExecutionMode.REDIS_WRITE_ATOMIC));
+    }
+
+    /** What the client is called in the hashes of its locks. */
+    static String id(RedissonClient client) {
+        return client.getId();
+    }
+
+    /** Ends everybody's hold; whether there was one, where the client says so. */
+    static Object forceUnlock(RLock lock) {
+        return lock.forceUnlock();
+    }
+
+    /** What is configured for so many retries. */
+    static int retryAttempts(int retries) {
+        return retries;
     }
 }

@@ -103,7 +103,7 @@ public final class Steered {
                 client.shutdown(0, 0, TimeUnit.MILLISECONDS);
                 return "";
             case "owner":
-                return client.getId() + ":" + Thread.currentThread().getId();
+                return Versions.id(client) + ":" + Thread.currentThread().getId();
             case "fenced-lock":
                 return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
             case "fenced-unlock":
@@ -150,7 +150,7 @@ public final class Steered {
                 lock.unlock();
                 return "";
             case "force-unlock":
-                return lock.forceUnlock();
+                return Versions.forceUnlock(lock);
             case "held":
                 return lock.isHeldByCurrentThread();
             case "holds":
@@ -196,7 +196,7 @@ public final class Steered {
                 .setSubscriptionConnectionPoolSize(2)
                 .setTimeout((int) number(arguments[3]))
                 .setConnectTimeout(20_000)
-                .setRetryAttempts((int) number(arguments[4]));
+                .setRetryAttempts(Versions.retryAttempts((int) number(arguments[4])));
         return Redisson.create(config);
     }
 
@@ -224,7 +224,7 @@ public final class Steered {
                 .setSubscriptionConnectionPoolSize(2)
                 .setTimeout((int) number(arguments[3]))
                 .setConnectTimeout(20_000)
-                .setRetryAttempts((int) number(arguments[4]));
+                .setRetryAttempts(Versions.retryAttempts((int) number(arguments[4])));
     }
 
     private static long number(String text) {
