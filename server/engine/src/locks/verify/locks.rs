@@ -1,7 +1,7 @@
 //! The locks of a history: who holds and who waits, as far as the entries tell.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
-use super::super::redisson::WRITE_SUFFIX;
+use super::super::redisson::owner_of;
 use std::collections::BTreeMap;
 
 /// A hold.
@@ -78,14 +78,13 @@ impl View<'_> {
 
     /// Whether two fields of a lock are one owner's: a writer's has a suffix.
     pub(super) fn is_same_owner(&self, one: Name, other: Name) -> bool {
-        one == other || bare(self.ring, one) == bare(self.ring, other)
+        is_same_owner(self.ring, one, other)
     }
 }
 
-/// The name of the owner of a field.
-fn bare(ring: &Ring, field: Name) -> &[u8] {
-    let text = ring.text(field);
-    text.strip_suffix(WRITE_SUFFIX).unwrap_or(text)
+/// As [`View::is_same_owner`].
+fn is_same_owner(ring: &Ring, one: Name, other: Name) -> bool {
+    one == other || owner_of(ring.text(one)) == owner_of(ring.text(other))
 }
 
 impl Locks {
@@ -186,8 +185,7 @@ impl Lock {
     /// Who has got what it waited for waits no longer; in a fair queue others see to that.
     fn served(&mut self, ring: &Ring, entry: &Entry) {
         // Who waits to write has another field then.
-        let is_same =
-            |waiting: Name| waiting == entry.owner || bare(ring, waiting) == bare(ring, entry.owner);
+        let is_same = |waiting: Name| is_same_owner(ring, waiting, entry.owner);
         let is_served = |one: &Waiting| !one.is_fair && one.client == entry.client && is_same(one.owner);
         self.waiting.retain(|waiting| !is_served(waiting));
     }
