@@ -42,6 +42,8 @@ pub fn configured(mut config: Config) -> Builder {
         path.to_string_lossy().into_owned()
     });
     config.dir.clone_from(directory);
+    // Most tests wait for each reply; what several threads may do wrong shows only where there are several.
+    config.threads = 2;
     Server::builder().config(config).port(0).seed(SEED)
 }
 

@@ -1,5 +1,10 @@
 //! The format of stored values, as far as tests change it: versions and checksums.
 
+use crate::rng::Rng;
+
+/// Bytes of a payload behind what it holds: the version and the checksum.
+const FOOTER: usize = 10;
+
 /// CRC-64 with Jones' polynomial, bit by bit.
 pub fn crc64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |crc, byte| {
@@ -16,6 +21,27 @@ pub fn sealed(body: &[u8], version: u16) -> Vec<u8> {
     let crc = crc64(&payload);
     payload.extend(crc.to_le_bytes());
     payload
+}
+
+/// A payload with a few of its bytes changed, cut or added, and a checksum that is right.
+///
+/// # Panics
+/// When it has nothing but the footer.
+pub fn spoilt(rng: &mut Rng, payload: &[u8]) -> Vec<u8> {
+    const TELLING: [u8; 14] = [0, 1, 2, 5, 0x7f, 0x80, 0x81, 0xc0, 0xc1, 0xc2, 0xc3, 0xf0, 0xfe, 0xff];
+    let mut body = payload[..payload.len() - FOOTER].to_vec();
+    for _ in 0..=rng.below(3) {
+        let at = rng.below(body.len());
+        match rng.below(6) {
+            0 => body.truncate(at.max(1)),
+            1 if body.len() > 1 => drop(body.remove(at)),
+            2 => body.insert(at, *rng.pick(&TELLING)),
+            3 => body[at] ^= 1 << rng.below(8),
+            4 => body[at] = *rng.pick(&TELLING),
+            _ => body[at] = rng.below(256) as u8,
+        }
+    }
+    sealed(&body, 11)
 }
 
 /// A file as if it were of this version of Redis' format.

@@ -65,6 +65,22 @@ fn every_shape_of_loop_is_killed_on_two_threads() {
     every_shape_of_loop_is_killed(2);
 }
 
+/// The thread that looks for slow scripts had seen nothing run for a while when this one began.
+#[test]
+fn a_script_behind_what_took_long_in_the_same_batch_is_killed() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    // A transaction runs in one batch.
+    for line in ["MULTI", "DEBUG SLEEP 0.5", "EVAL 'while true do end' 0"] {
+        runner.line(line);
+    }
+    runner.send_line("EXEC");
+    until_busy(&mut other);
+    assert_eq!(kill(&mut other), "+OK");
+    let reply = runner.read_reply().to_string();
+    assert!(reply.contains("Script killed by user with SCRIPT KILL"), "{reply}");
+}
+
 #[test]
 fn a_script_that_has_written_is_not_killed_but_the_server_can_be_ended() {
     let server = server(1);

@@ -2,7 +2,7 @@
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
-use lockwheel_tests::rdb::sealed;
+use lockwheel_tests::rdb::{sealed, spoilt};
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::rng::Rng;
@@ -345,25 +345,6 @@ fn used_memory(client: &mut Client) -> i64 {
     let text = String::from_utf8_lossy(info.as_bytes().expect("a text")).into_owned();
     let field = text.lines().find_map(|line| line.strip_prefix("used_memory_dataset:"));
     field.and_then(|number| number.parse().ok()).expect("a number")
-}
-
-/// A payload with a few of its bytes changed, cut or added, and a checksum that is right.
-fn spoilt(rng: &mut Rng, payload: &[u8]) -> Vec<u8> {
-    const FOOTER: usize = 10;
-    const TELLING: [u8; 14] = [0, 1, 2, 5, 0x7f, 0x80, 0x81, 0xc0, 0xc1, 0xc2, 0xc3, 0xf0, 0xfe, 0xff];
-    let mut body = payload[..payload.len() - FOOTER].to_vec();
-    for _ in 0..=rng.below(3) {
-        let at = rng.below(body.len());
-        match rng.below(6) {
-            0 => body.truncate(at.max(1)),
-            1 if body.len() > 1 => drop(body.remove(at)),
-            2 => body.insert(at, *rng.pick(&TELLING)),
-            3 => body[at] ^= 1 << rng.below(8),
-            4 => body[at] = *rng.pick(&TELLING),
-            _ => body[at] = rng.below(256) as u8,
-        }
-    }
-    sealed(&body, 11)
 }
 
 /// Of a hundred and fifty thousand, each is refused and the key stays what it was, or is a whole key.

@@ -282,6 +282,7 @@ fn a_wait_is_ended_from_outside() {
             .check("CLIENT UNBLOCK -1 TIMEOUT", ":0")
             .check("CLIENT UNBLOCK 999999 nonsense", "-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
     });
+    family::compare_lines(Kind::Redis, "CLIENT UNBLOCK 999999 nonsense more");
     let mut s = ours::scenario();
     let unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK";
     for (how, expected) in [("", "(nil)"), (" TIMEOUT", "(nil)"), (" error", unblocked)] {
@@ -387,6 +388,19 @@ fn command_counts_and_lists_the_table() {
     let listed = client.line("COMMAND LIST").into_elements().unwrap();
     assert_eq!(listed.len(), table.iter_all().len());
     assert!(listed.contains(&Reply::Bulk(b"client|kill".to_vec())));
+}
+
+/// As clients take for granted that publish right after they have subscribed over another connection.
+#[test]
+fn what_arrives_first_runs_first_whichever_connection_it_comes_over() {
+    let server = lockwheel::Server::builder().port(0).start().expect("loopback has a free port");
+    let [mut writer, mut reader] = [0; 2].map(|_| Client::connect(server.addr()));
+    for round in 0..5000 {
+        let text = round.to_string();
+        writer.send(&["SET", "k", &text]);
+        assert_eq!(reader.line("GET k").to_string(), format!("\"{text}\""));
+        writer.read_reply();
+    }
 }
 
 #[test]

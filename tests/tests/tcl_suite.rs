@@ -15,12 +15,9 @@ const NOT_YET: &str = include_str!("../tcl-suite/not-yet.txt");
 /// How many units run at once, each with a server of its own: much of their time they wait.
 const LANES: usize = 3;
 
-/// What our program is started with: what the suite expects of a server that it did not start itself. It also takes for
-/// granted that commands of all clients run in the order in which they are sent, as they do in Redis. Of several
-/// threads, one may run what a client has sent and not awaited after what another client has sent later to another
-/// thread; one thread keeps the order.
+/// What our program is started with: what the suite expects of a server that it did not start itself.
 const OPTIONS: &[&str] =
-    &["--save", "", "--enable-debug-command", "yes", "--enable-protected-configs", "yes", "--threads", "1"];
+    &["--save", "", "--enable-debug-command", "yes", "--enable-protected-configs", "yes"];
 
 /// The modes to run: those of the environment's `LOCKWHEEL_TCL_MODES`, parted by spaces, else `plain`.
 fn modes() -> Vec<Mode> {

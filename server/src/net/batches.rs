@@ -9,6 +9,8 @@ use std::thread::Thread;
 pub(super) struct Batches {
     /// How many have begun.
     pub(super) count: AtomicU64,
+    /// The last that has begun has not ended: a script may still begin in it.
+    pub(super) under_way: AtomicBool,
     /// The watchdog is awake.
     pub(super) watched: AtomicBool,
     /// The watchdog.
@@ -18,10 +20,16 @@ pub(super) struct Batches {
 impl Batches {
     /// A batch begins. Called under the engine's lock, so that there is one writer.
     pub(super) fn begin(&self) {
+        self.under_way.store(true, Ordering::Relaxed);
         self.count.store(self.count.load(Ordering::Relaxed) + 1, Ordering::SeqCst);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
             self.wake();
         }
+    }
+
+    /// A batch ends; again, if something was left over. Called under the engine's lock.
+    pub(super) fn end(&self) {
+        self.under_way.store(false, Ordering::Release);
     }
 
     /// Wakes the watchdog.

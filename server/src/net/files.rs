@@ -1,10 +1,25 @@
 //! The files of a server.
 
-use std::fs::{self, File};
+use parking_lot::Mutex;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The path from the root of a directory that can be worked in; a path is relative to this directory.
+///
+/// # Errors
+/// The system's: it is not there, or is none, or may not be entered.
+pub(super) fn enter(directory: &str, path: &str) -> io::Result<String> {
+    if path.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let entered = Path::new(directory).join(path);
+    // What stands in it can be named only by those who may enter it.
+    fs::metadata(entered.join("."))?;
+    Ok(fs::canonicalize(entered)?.to_string_lossy().into_owned())
+}
 
 /// The bytes of a file; a path is relative to this directory.
 ///
@@ -20,6 +35,75 @@ pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The system's; then the file is as it was, and the other one is gone.
 pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+    replace(directory, path, bytes, File::sync_all).map(drop)
+}
+
+/// A file that a server keeps for itself, as long as it says so.
+#[derive(Debug, Default)]
+pub(super) struct Claim(Mutex<Option<File>>);
+
+impl Claim {
+    /// Keeps a file, which is made if it is not there; a path is relative to this directory.
+    ///
+    /// # Errors
+    /// The system's; that it would have to wait when another process, or another server of this one, has the file.
+    #[cfg(unix)]
+    pub(super) fn take(&self, directory: &str, path: &str) -> io::Result<()> {
+        let path = Path::new(directory).join(path);
+        loop {
+            let file = File::options().read(true).append(true).create(true).open(&path)?;
+            lock(&file)?;
+            // Whoever had it may have put another one in its place since it was opened.
+            if is_at(&file, &path) {
+                *self.0.lock() = Some(file);
+                return Ok(());
+            }
+        }
+    }
+
+    /// The file is anybody's.
+    pub(super) fn give_up(&self) {
+        *self.0.lock() = None;
+    }
+
+    /// Gives a file these bytes as [`write`] does, but without waiting until the disk has it: the end of this process
+    /// does not take it, a power failure may. If the file is kept, so is the one that takes its place.
+    ///
+    /// # Errors
+    /// As of [`write`].
+    pub(super) fn note(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut kept = self.0.lock();
+        let is_kept = kept.is_some();
+        let file = replace(directory, path, bytes, |file| if is_kept { lock(file) } else { Ok(()) })?;
+        *kept = Some(file).filter(|_| is_kept);
+        Ok(())
+    }
+}
+
+/// Locks a file for whoever has opened it. Not every file system can.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a file still has this path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |data: &fs::Metadata| (data.dev(), data.ino());
+    matches!((file.metadata(), fs::metadata(path)), (Ok(here), Ok(there)) if id(&here) == id(&there))
+}
+
+fn replace(
+    directory: &str,
+    path: &str,
+    bytes: &[u8],
+    settle: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<File> {
     let path = Path::new(directory).join(path);
     let beside = beside(&path);
     let permissions = fs::metadata(&path).map(|data| data.permissions());
@@ -28,9 +112,10 @@ pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()>
             file.set_permissions(permissions)?;
         }
         file.write_all(bytes)?;
-        file.sync_all()
+        settle(&file)?;
+        Ok(file)
     });
-    let moved = written.and_then(|()| fs::rename(&beside, &path));
+    let moved = written.and_then(|file| fs::rename(&beside, &path).map(|()| file));
     if moved.is_err() {
         let _not_there = fs::remove_file(&beside);
     }
@@ -59,9 +144,29 @@ mod tests {
             write(root, "users", text).expect("it can be written");
             assert_eq!(read(root, "users").expect("it is there"), text);
         }
+        Claim::default().note(root, "users", b"three").expect("it can be written");
+        assert_eq!(read(root, "users").expect("it is there"), b"three");
         fs::create_dir(directory.join("taken")).expect("it can be made");
-        assert!(write(root, "taken", b"three").is_err());
+        assert!(write(root, "taken", b"four").is_err());
         assert_eq!(fs::read_dir(&directory).expect("it is there").count(), 2, "nothing is left beside them");
+        fs::remove_dir_all(&directory).expect("it can be removed");
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_kept_by_one_also_when_it_is_replaced() {
+        let directory = std::env::temp_dir().join(format!("lockwheel-claims-{}", process::id()));
+        fs::create_dir_all(&directory).expect("it can be made");
+        let root = directory.to_str().expect("it is text");
+        let [first, second] = [Claim::default(), Claim::default()];
+        first.take(root, "nodes").expect("nobody has it");
+        for text in ["one", "two"] {
+            first.note(root, "nodes", text.as_bytes()).expect("it can be written");
+            let refused = second.take(root, "nodes").map_err(|error| error.kind());
+            assert_eq!(refused, Err(io::ErrorKind::WouldBlock));
+        }
+        first.give_up();
+        second.take(root, "nodes").expect("nobody has it any more");
+        assert_eq!(read(root, "nodes").expect("it is there"), b"two");
         fs::remove_dir_all(&directory).expect("it can be removed");
     }
 }

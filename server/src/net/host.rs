@@ -44,7 +44,7 @@ impl Host for NetHost {
     fn serve_while_slow(&self, engine: &mut Engine) {
         if let Some(shared) = self.shared.upgrade() {
             shared.run_jobs(engine);
-            current_loop::serve_while_slow(engine);
+            current_loop::serve_while_slow(&shared, engine);
             // Everything else comes out when the script has ended.
             if let Output::Shutdown = engine.poll_output() {
                 shared.end();
@@ -57,12 +57,27 @@ impl Host for NetHost {
         self.acceptors.follow(parameters, changes)
     }
 
+    fn enter(&self, directory: &str, path: &str) -> io::Result<String> {
+        files::enter(directory, path)
+    }
+
     fn read_file(&self, directory: &str, path: &str) -> io::Result<Vec<u8>> {
         files::read(directory, path)
     }
 
     fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         files::write(directory, path, bytes)
+    }
+
+    fn note_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let shared = self.shared.upgrade().ok_or(io::ErrorKind::NotFound)?;
+        shared.claim.note(directory, path, bytes)
+    }
+
+    #[cfg(unix)]
+    fn claim_file(&self, directory: &str, path: &str) -> io::Result<()> {
+        let shared = self.shared.upgrade().ok_or(io::ErrorKind::NotFound)?;
+        shared.claim.take(directory, path)
     }
 
     fn write_in_background(

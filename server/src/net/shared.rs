@@ -7,6 +7,7 @@ use super::callers::Callers;
 use super::client_limit::ClientLimit;
 use super::contain::contained;
 use super::deferred::Deferred;
+use super::files::Claim;
 use super::hooks::{Hooks, Point};
 use super::inbox::Inbox;
 use super::membership::Membership;
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(super) traffic: AllTraffic,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
+    /// The file that no other server may have.
+    pub(super) claim: Claim,
     /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
     /// The connections to other servers.
@@ -133,6 +136,7 @@ impl Shared {
             engine: Deferred::new(engine),
             inboxes,
             clients: DashMap::new(),
+            claim: Claim::default(),
             callers: Callers::default(),
             outbound,
             membership: OnceLock::new(),
@@ -370,6 +374,7 @@ impl Shared {
             }
         }
         self.follow(engine);
+        self.batches.end();
     }
 
     /// Follows what others decide by without the engine: at the end of each batch, and when parameters or users change
@@ -482,6 +487,11 @@ impl Shared {
         self.callers.wake_all();
         self.outbound.wake();
         self.inboxes.iter().for_each(Inbox::wake);
+    }
+
+    /// Its threads have ended: another server may have its files, whoever still has a handle of this one.
+    pub(crate) fn give_up_files(&self) {
+        self.claim.give_up();
     }
 }
 

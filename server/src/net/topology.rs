@@ -2,8 +2,10 @@
 //!
 //! A batch that has an effect on another server is followed by an exchange, on the same thread and before its own
 //! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the
-//! others go on by themselves, and the end of the script is followed by the exchange.
+//! others go on by themselves, and the end of the script is followed by the exchange. A script that begins in an
+//! exchange, since its request was late, keeps all of them; its own server's threads can kill it.
 
+use super::busy::Job;
 use super::membership::Membership;
 use super::shared::{Notices, Shared};
 use lockwheel_engine::Engine;
@@ -26,6 +28,8 @@ pub(crate) struct Topology {
     left: Vec<AtomicBool>,
     /// There is something to exchange; while a script runs, it waits for that.
     is_due: AtomicBool,
+    /// All partitions are to end, also of a server that runs a script: its clients cannot kill that.
+    is_healing: AtomicBool,
 }
 
 /// A server's place in it.
@@ -33,6 +37,9 @@ struct Member {
     topology: Arc<Topology>,
     node: usize,
 }
+
+/// All engines.
+type Held<'a> = Vec<MutexGuard<'a, Engine>>;
 
 /// The driver of a network, while all engines are held.
 struct Drivers<'a> {
@@ -62,6 +69,7 @@ impl Topology {
             pending: nodes.iter().map(|_| Mutex::default()).collect(),
             left: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
             is_due: AtomicBool::new(false),
+            is_healing: AtomicBool::new(false),
         });
         for (node, shared) in nodes.iter().enumerate() {
             let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
@@ -83,8 +91,18 @@ impl Topology {
         self.is_due.store(true, Ordering::SeqCst);
         while self.is_due.load(Ordering::SeqCst) {
             if self.with_all(|_, _, _| ()).is_none() {
-                return;
+                return self.heal_ahead();
             }
+        }
+    }
+
+    /// Ends the partitions of those that run a script, if all are to end.
+    fn heal_ahead(&self) {
+        if self.is_healing.swap(false, Ordering::SeqCst) {
+            let nodes = self.nodes.iter().filter_map(Weak::upgrade);
+            nodes.filter(|node| node.script.running().is_some()).for_each(|node| {
+                node.defer(Job::new(Engine::heal_ahead));
+            });
         }
     }
 
@@ -100,9 +118,10 @@ impl Topology {
         work: impl FnOnce(&mut Network, &mut [&mut Engine], &mut Drivers<'_>) -> T,
     ) -> Option<T> {
         let nodes = self.nodes.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
-        let mut network = self.network.lock();
-        let mut held = hold(&nodes)?;
+        let (mut network, mut held) = self.hold(&nodes)?;
         self.is_due.store(false, Ordering::SeqCst);
+        // Who waits for it is answered now.
+        self.is_healing.store(false, Ordering::SeqCst);
         let mut drivers = Drivers::of(&nodes);
         // What has happened before a panic is told all the same.
         let result = catch_unwind(AssertUnwindSafe(|| {
@@ -133,22 +152,24 @@ impl Topology {
         }
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
-}
 
-/// Holds all engines, always in the same order; `None` while one of them runs a script, or waits for another server,
-/// which may be one of these.
-fn hold(nodes: &[Arc<Shared>]) -> Option<Vec<MutexGuard<'_, Engine>>> {
-    /// How long a batch may take before it is looked at again whether it is a script.
-    const PATIENCE: Duration = Duration::from_millis(2);
-    let is_busy =
-        |node: &Arc<Shared>| node.script.running().is_some() || node.awaits_target.load(Ordering::SeqCst);
-    while !nodes.iter().any(is_busy) {
-        let held: Option<Vec<_>> = nodes.iter().map(|node| node.lock().try_lock_for(PATIENCE)).collect();
-        if held.is_some() {
-            return held;
+    /// Holds the network and all engines, always in the same order; `None` while one of the servers runs a script, or
+    /// waits for another server, which may be one of these. Who holds them already may be the one that runs it.
+    fn hold<'a>(&'a self, nodes: &'a [Arc<Shared>]) -> Option<(MutexGuard<'a, Network>, Held<'a>)> {
+        /// How long a batch may take before it is looked at again whether it is a script.
+        const PATIENCE: Duration = Duration::from_millis(2);
+        let is_busy =
+            |node: &Arc<Shared>| node.script.running().is_some() || node.awaits_target.load(Ordering::SeqCst);
+        while !nodes.iter().any(is_busy) {
+            let Some(network) = self.network.try_lock_for(PATIENCE) else { continue };
+            let held: Option<Held<'_>> =
+                nodes.iter().map(|node| node.lock().try_lock_for(PATIENCE)).collect();
+            if let Some(held) = held {
+                return Some((network, held));
+            }
         }
+        None
     }
-    None
 }
 
 impl<'a> Drivers<'a> {
@@ -163,6 +184,9 @@ impl Membership for Member {
         if woken || !outbound.is_empty() || engine.asks_clock() {
             self.topology.pending[self.node].lock().append(outbound);
             self.topology.is_due.store(true, Ordering::SeqCst);
+        }
+        if engine.asks_to_heal() {
+            self.topology.is_healing.store(true, Ordering::SeqCst);
         }
     }
 
@@ -179,6 +203,10 @@ impl Membership for Member {
 
     fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
         let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
+        if turned.is_some() {
+            // What others had to leave while a script ran in it.
+            self.exchange();
+        }
         turned.unwrap_or_else(|| match self.topology.has_ended() {
             true => TurnProgress::Done,
             // A script runs, whose end comes.

@@ -3,7 +3,7 @@
 //! The thread that runs the script cannot, and the others may be asleep. This thread checks periodically whether a
 //! script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from which the script's
 //! thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it, and a period
-//! without a batch sends it back to sleep.
+//! without a batch sends it back to sleep. A batch may take longer than that before its script begins.
 
 use super::shared::Shared;
 use super::shutdown::ThreadGuard;
@@ -32,7 +32,7 @@ pub(super) fn start(shared: Arc<Shared>, guard: ThreadGuard) -> std::io::Result<
     thread::Builder::new().name("lockwheel-watch".to_owned()).spawn(watch).map(drop)
 }
 
-/// Watches until no batch has begun for a period, and no script runs.
+/// Watches until no batch has begun for a period, and none is under way.
 fn watch_scripts(shared: &Shared) {
     let batches = &shared.batches;
     let mut last = batches.count.load(Ordering::SeqCst);
@@ -44,7 +44,7 @@ fn watch_scripts(shared: &Shared) {
         }
         let count = batches.count.load(Ordering::SeqCst);
         let same = std::mem::replace(&mut last, count) == count;
-        if same && !running {
+        if same && !running && !batches.under_way.load(Ordering::Acquire) {
             batches.watched.store(false, Ordering::SeqCst);
             // A batch that began just now saw the thread awake and did not wake it.
             if batches.count.load(Ordering::SeqCst) == count || batches.watched.swap(true, Ordering::SeqCst) {

@@ -36,16 +36,15 @@ fn count_of(kind: &str, text: &str) -> Result<usize, String> {
 
 impl Shape {
     /// The shape that the first words name; the rest are options. A sentence when they name none.
-    fn parse(words: &[OsString]) -> Result<(Self, &[OsString]), String> {
+    fn parse(words: &[OsString]) -> Result<(Self, Vec<OsString>), String> {
+        let mut rest = words.get(2..).unwrap_or_default().to_vec();
         let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
         match (text(0), text(1)) {
-            ("replicas", count) => Ok((Shape::Replicas(count_of("replicas", count)?), &words[2..])),
+            ("replicas", count) => Ok((Shape::Replicas(count_of("replicas", count)?), rest)),
             ("sentinel", count) => {
                 let sentinels = count_of("sentinels", count)?;
-                let (replicas, rest) = match (text(2), text(3)) {
-                    ("--replicas", count) => (count_of("replicas", count)?, &words[4..]),
-                    _ => (1, &words[2..]),
-                };
+                let replicas = take(&mut rest, "--replicas")
+                    .map_or(Ok(1), |count| count_of("replicas", &count.to_string_lossy()))?;
                 if 1 + replicas + sentinels > SERVERS_MAX {
                     return Err(format!("A topology has {SERVERS_MAX} servers at the most"));
                 }
@@ -61,7 +60,7 @@ impl Shape {
                 let (masters, replicas) = counted.ok_or_else(|| {
                     format!("A cluster is masters x replicas, as 3x1, of 1 to {SERVERS_MAX} servers, not '{shape}'")
                 })?;
-                Ok((Shape::Cluster(masters, replicas), &words[2..]))
+                Ok((Shape::Cluster(masters, replicas), rest))
             }
             _ => Err(format!("There is no such topology\n\n{}", command_line::help_of_topology().trim_end())),
         }
@@ -77,16 +76,24 @@ impl Shape {
     }
 }
 
-/// How much later replicas are told everything, if the first option says so; and the other options.
-fn lag_of(options: &[OsString]) -> Result<(Duration, &[OsString]), String> {
-    let [name, lag, rest @ ..] = options else { return Ok((Duration::ZERO, options)) };
-    if name != "--lag" {
-        return Ok((Duration::ZERO, options));
+/// Takes an option of the topology, with its word, from among the others, wherever it stands; the last of several
+/// counts.
+fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
+    let mut found = None;
+    while let Some(at) = options.iter().position(|option| option == name) {
+        options.remove(at);
+        found = Some(if at < options.len() { options.remove(at) } else { OsString::new() });
     }
+    found
+}
+
+/// How much later replicas are told everything, if an option says so, which is taken.
+fn take_lag(options: &mut Vec<OsString>) -> Result<Duration, String> {
+    let Some(lag) = take(options, "--lag") else { return Ok(Duration::ZERO) };
     let ms = lag.to_str().and_then(|text| text.parse::<u32>().ok());
     let ms =
         ms.ok_or_else(|| format!("--lag is a number of milliseconds, not '{}'", lag.to_string_lossy()))?;
-    Ok((Duration::from_millis(ms.into()), rest))
+    Ok(Duration::from_millis(ms.into()))
 }
 
 /// Starts the servers, tells where they are, and waits until the first ends.
@@ -96,9 +103,9 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     if arguments.iter().any(|option| option == "--help" || option == "-h") {
         return say(command_line::help_of_topology().as_bytes());
     }
-    let (shape, options) = Shape::parse(arguments)?;
-    let (lag, options) = lag_of(options)?;
-    let options = options.iter().map(|option| option.clone().into_encoded_bytes()).collect::<Vec<_>>();
+    let (shape, mut options) = Shape::parse(arguments)?;
+    let lag = take_lag(&mut options)?;
+    let options = options.into_iter().map(OsString::into_encoded_bytes).collect::<Vec<_>>();
     let mut config = match Invocation::from_arguments(options, &mut SystemFiles::default(), COMMAND_NAMES) {
         Invocation::Run(config) => *config,
         Invocation::Help => return say(command_line::help_of_topology().as_bytes()),
@@ -170,10 +177,13 @@ mod tests {
         let with_sentinels = |sentinels, replicas| Shape::Sentinel { sentinels, replicas };
         assert_eq!(parse("sentinel 3 --replicas 2 --port 0"), Ok((with_sentinels(3, 2), 2)));
         assert_eq!(parse("sentinel 3 --lag 5"), Ok((with_sentinels(3, 1), 2)));
+        assert_eq!(parse("sentinel 3 --seed 7 --replicas 2"), Ok((with_sentinels(3, 2), 2)));
+        assert_eq!(parse("sentinel 3 --replicas 4 --seed 7 --replicas 2"), Ok((with_sentinels(3, 2), 2)));
         let wrong =
             ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", "", "sentinel", "sentinel 0"];
         for wrong in wrong.into_iter().chain([
             "sentinel 3 --replicas",
+            "sentinel 3 --seed 7 --replicas x",
             "sentinel 3 --replicas 0",
             "sentinel 40 --replicas 40",
         ]) {

@@ -55,7 +55,8 @@ impl Builder {
         self
     }
 
-    /// How many threads serve connections, at least 1.
+    /// How many threads serve connections, at least 1; without it there is one. With several, what a client sends over
+    /// one connection without waiting for its reply may run after what it then sends over another.
     pub fn threads(mut self, threads: usize) -> Self {
         self.config.threads = threads.max(1);
         self
@@ -398,6 +399,7 @@ impl Drop for Server {
         let told = self.end_of_test();
         self.handle.shared.end();
         self.handle.shared.shutdown.join(self.patience);
+        self.handle.shared.give_up_files();
         match told {
             Some((findings, true)) => panic!("{findings}"),
             Some((report, false)) => report_of_failure(&report),

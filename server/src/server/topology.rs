@@ -207,10 +207,9 @@ impl Topology {
 
     /// The first is the master of the others that hold data.
     fn replicate(&self) {
-        let port = self.servers[0].port().to_string();
+        let port = self.servers[0].port();
         for replica in &self.servers[1..self.shape.holders()] {
-            let _answered = replica.command(&["REPLICAOF", "127.0.0.1", &port]);
-            replica.handle().shared.with_engine(Engine::stays_replica);
+            replica.handle().shared.with_engine(|engine| engine.begin_as_replica_of("127.0.0.1", port));
         }
     }
 

@@ -188,3 +188,64 @@ fn a_replica_sends_requests_to_its_master_unless_it_may_read() {
         }
     }
 }
+
+#[test]
+fn what_a_script_says_of_requests_is_not_said_for_its_client() {
+    let Some(mut both) = Both::start(Protocol::Resp2) else { return };
+    let ids = both.ids.clone();
+    both.same(1, &format!("CLUSTER SETSLOT {SLOT} IMPORTING {}", ids[0]));
+    for line in [
+        "EVAL \"redis.call('asking') return 1\" 0",
+        "SET {bar}9 x",
+        "EVAL \"redis.call('asking') return redis.call('set', '{bar}9', 'x')\" 0",
+        "EVAL \"return redis.call('readonly', 'x')\" 0",
+        "ASKING",
+        "EVAL \"redis.call('asking') return redis.call('set', '{bar}9', 'x')\" 0",
+        "MULTI",
+        "ASKING",
+        "EXEC",
+        "SET {bar}9 x",
+    ] {
+        both.same(1, line);
+    }
+    for (line, flags) in [
+        ("EVAL \"return redis.call('readonly')\" 0", "flags=N "),
+        ("READONLY", "flags=r "),
+        ("EVAL \"return redis.call('readwrite')\" 0", "flags=r "),
+    ] {
+        both.same(0, line);
+        let lists = both.answers(0, &lockwheel_tests::client::split("CLIENT LIST ID 0 1 2 3 4 5 6 7 8 9"));
+        let own = |list: &String| {
+            let line = list.split("\\n").find(|line| line.contains("cmd=client|list"));
+            line.is_some_and(|line| line.contains(flags))
+        };
+        assert!(lists.iter().all(own), "{line}: {lists:?}");
+    }
+}
+
+#[test]
+fn a_node_refuses_the_failover_of_servers_by_themselves() {
+    let Some(mut both) = Both::start(Protocol::Resp2) else { return };
+    for line in ["FAILOVER", "FAILOVER ABORT", "FAILOVER TO h 1"] {
+        both.same(0, line);
+    }
+}
+
+#[test]
+fn requests_without_keys_are_answered_while_the_cluster_is_down() {
+    let Some(mut both) = Both::start(Protocol::Resp2) else { return };
+    for line in [
+        "CLUSTER DELSLOTS 5",
+        "GET {bar}1",
+        "MIGRATE h 1 \"\" 0 1000 KEYS",
+        "MIGRATE h 1 \"\" 0 1000 COPY KEYS",
+        "MIGRATE h 1 \"\" 0 1000 KEYS {bar}1",
+        "MIGRATE h 1 \"\" 0 1000 AUTH KEYS",
+        "MIGRATE h 1 x 0 1000 KEYS",
+        "MIGRATE h 1 \"\" 0 1000",
+        "COMMAND GETKEYS MIGRATE h 1 \"\" 0 1000 KEYS",
+        "COMMAND GETKEYS MIGRATE h 1 \"\" 0 1000 KEYS a b",
+    ] {
+        both.same(0, line);
+    }
+}

@@ -133,3 +133,15 @@ fn a_reset_lets_go_what_is_held() {
     scene.steer("FAULT.LIST", "*0");
     scene.steer("DBSIZE", ":0");
 }
+
+/// Hands that stand do not keep what is over.
+#[test]
+fn what_is_held_for_no_time_goes_on_at_once() {
+    for action in ["DELAY 0", "DELAYREPLY 0"] {
+        let mut scene = Scene::new();
+        let client = scene.client();
+        scene.add(&format!("now ON get DO {action}"));
+        scene.server.send(client, "GET k");
+        assert_eq!(scene.read(client), "$-1", "{action}");
+    }
+}

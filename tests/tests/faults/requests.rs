@@ -187,3 +187,34 @@ fn of_a_transaction_rules_see_exec_and_errors_for_what_is_queued() {
     scene.steer("FAULT.CLEAR", ":3");
     scene.check(client, "EXEC", "-ERR EXEC without MULTI");
 }
+
+/// A copy of a request that waits comes after it, and waits itself if it has to.
+#[test]
+fn a_request_that_has_to_wait_is_executed_twice_too() {
+    let mut scene = Scene::new();
+    let [client, other] = [scene.client(), scene.client()];
+    scene.add("twice ON blpop TIMES 1 DO DUPLICATE");
+    scene.check(client, "BLPOP l 0", "");
+    scene.check(other, "RPUSH l one", ":1");
+    assert_eq!(scene.read(client), "");
+    scene.check(other, "RPUSH l two three", ":2");
+    assert_eq!(scene.read(client), "*2 $1 l $3 two");
+    scene.check(client, "LRANGE l 0 -1", "*1 $5 three");
+    scene.ask(other, "LOCK.ACQUIRE k o");
+    scene.add("second ON lock.acquire TIMES 1 DO DUPLICATE");
+    scene.check(client, "LOCK.ACQUIRE k a BLOCK 0", "");
+    scene.check(other, "LOCK.RELEASE k o", ":0");
+    assert!(scene.read(client).contains("holds :2"));
+    // The first wait ends in vain, and the second takes what is there then.
+    scene.add("third ON brpop TIMES 1 DO DUPLICATE");
+    scene.check(client, "BRPOP m 1", "");
+    scene.advance(1000);
+    assert_eq!(scene.read(client), "");
+    scene.advance(1000);
+    assert_eq!(scene.read(client), "*-1");
+    scene.check(client, "PING", "+PONG");
+    scene.ask(client, "HELLO 3");
+    scene.add("fourth ON lock.acquire TIMES 1 DO DUPLICATE");
+    assert!(scene.ask(client, "LOCK.ACQUIRE k b ASYNC").starts_with("*2 +QUEUED"));
+    scene.steer("AWAIT.WAITERS k 2 EXACT", ":1");
+}

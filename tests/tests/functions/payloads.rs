@@ -2,10 +2,11 @@
 
 use super::libraries::code;
 use lockwheel_tests::client::Client;
-use lockwheel_tests::ours::server;
-use lockwheel_tests::rdb::sealed;
+use lockwheel_tests::ours::{SEED, server};
+use lockwheel_tests::rdb::{sealed, spoilt};
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
+use lockwheel_tests::rng::Rng;
 
 /// A string as it is stored, of less than 16,384 bytes.
 fn string(text: &str) -> Vec<u8> {
@@ -149,6 +150,47 @@ fn libraries_of_release_candidates_are_read() {
     let list = client.line("FUNCTION LIST WITHCODE").to_string();
     assert!(list.contains(&format!("\"library_code\", \"#!LUA name=old\\n{register}\"")), "{list}");
     assert_eq!(client.line("FCALL f 0").to_string(), ":1");
+}
+
+/// Of twenty thousand, each is refused and all stays what it was, or takes the place of what was there.
+#[test]
+fn garbage_with_a_right_checksum_leaves_no_part_of_a_library() {
+    const BATCH: usize = 200;
+    let server = server();
+    let mut client = Client::connect(server.addr());
+    let mut rng = Rng::new(SEED);
+    let three = [library("a", &["fa"]), library("b", &["fb", "fc"]), library("c", &["fd"])].concat();
+    let payloads = [sealed(&three, 11), sealed(&library("a", &["f"]), 11)];
+    assert_eq!(restore(&mut client, &library("old", &["f"]), &[]), "+OK");
+    let old = dump(&mut client);
+    let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
+    let (mut refused, mut restored) = (0, 0);
+    for _ in 0..100 {
+        let requests: Vec<Vec<Vec<u8>>> = (0..BATCH)
+            .flat_map(|_| {
+                let payload = rng.pick(&payloads).clone();
+                let payload = spoilt(&mut rng, &payload);
+                [
+                    words(&[b"FUNCTION", b"RESTORE", &old, b"FLUSH"]),
+                    words(&[b"FUNCTION", b"RESTORE", &payload, b"FLUSH"]),
+                    words(&[b"FUNCTION", b"DUMP"]),
+                ]
+            })
+            .collect();
+        let replies = client.pipeline(&requests);
+        for (asked, replies) in requests.chunks(3).zip(replies.chunks(3)) {
+            let payload = asked[1][2].escape_ascii();
+            assert_eq!(replies[0].to_string(), "+OK");
+            let is_as_before = replies[2].as_bytes() == Some(&old);
+            assert_eq!(replies[1].is_error(), is_as_before, "{} {payload}", replies[1]);
+            if is_as_before {
+                refused += 1;
+            } else {
+                restored += 1;
+            }
+        }
+    }
+    assert!(refused > 1500 && restored > 100, "{refused} and {restored}");
 }
 
 /// What a payload takes is bounded in all, though each of its libraries could take as long as one that is loaded.

@@ -1,11 +1,14 @@
 //! What a test waits for and what it reads afterwards: `AWAIT.*`, the history of locks, and whether their invariants
 //! held.
 
+mod administrator;
 mod awaits;
 mod events;
+mod exchanges;
 mod fixture;
 mod judges;
 mod judging;
 mod mistakes;
 mod permits;
+mod turned;
 mod verify;

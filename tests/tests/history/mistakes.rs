@@ -377,6 +377,22 @@ fn who_wants_several_locks_misses_nothing() {
     assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
 }
 
+/// Who comes behind one that wants several locks, and gives up, has not waited for the lock alone before that.
+#[test]
+fn who_wanted_several_locks_and_gave_up_kept_nobody_else() {
+    let mut server = Server::new();
+    let [alice, bob, carol] = [server.client(), server.client(), server.client()];
+    server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
+    server.send(alice, "LOCK.ACQUIRE b alice PX 60000");
+    server.send(bob, "LOCK.MACQUIRE 2 a b bob PX 10000 BLOCK 5000");
+    server.send(carol, &format!("LOCK.ACQUIRE b carol {TAKES}"));
+    server.send(alice, "LOCK.RELEASE b alice");
+    server.advance(5_000);
+    assert_eq!(found(&mut server), ["ok"]);
+    let told = server.told(&["owner", "mode"]);
+    assert!(told.iter().any(|entry| entry.starts_with("acquired carol")), "{told:?}");
+}
+
 /// What a writer holds shared beneath excludes nobody who reads, when it writes no longer.
 #[test]
 fn who_reads_beneath_its_own_writing_reads() {
@@ -451,4 +467,102 @@ fn a_deadlock_out_of_which_a_native_wait_runs() {
         server.send(carol, opens);
         assert_eq!(found(&mut server), ["ok", &format!("{level} deadlock")], "{opens}");
     }
+}
+
+/// An observed key is a lock from its SET on.
+#[test]
+fn a_lease_that_comes_late_is_found_of_observed_locks_too_and_not_within_one_request() {
+    let late = "lint bare-habits";
+    for observes in [false, true] {
+        for take in ["SET lock:i a NX", "SETNX lock:i a"] {
+            let mut server = Server::new();
+            if observes {
+                server.ask("LOCK.OBSERVE lock:*");
+            }
+            server.ask(take);
+            server.ask("EXPIRE lock:i 5");
+            server.ask("EXPIRE lock:i 5");
+            let found = found(&mut server);
+            assert_eq!(
+                found.iter().filter(|finding| *finding == late).count(),
+                1,
+                "{take} {observes}: {found:?}"
+            );
+        }
+        let mut server = Server::new();
+        if observes {
+            server.ask("LOCK.OBSERVE lock:*");
+        }
+        server.ask(
+            "EVAL \"if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then redis.call('pexpire', KEYS[1], 1000) end\" 1 \
+             lock:i a",
+        );
+        server.ask("PEXPIRE lock:i 1000");
+        assert_eq!(found(&mut server), ["ok"], "{observes}");
+        // What was given back has no lease to come.
+        server.ask("SET lock:j a NX");
+        server.ask("DEL lock:j");
+        server.ask("SET lock:j b NX PX 1000");
+        server.ask("PEXPIRE lock:j 2000");
+        let habits = server.ask("LOCK.HISTORY KEY lock:j FORMAT JSON").matches("habit").count();
+        assert_eq!(habits, 0, "{observes}");
+    }
+}
+
+#[test]
+fn a_script_that_takes_a_lock_for_several_owners_gives_all_of_them_its_lease() {
+    use crate::fixture::{A, B};
+    let mut server = Server::new();
+    let script = "redis.call('hset', KEYS[1], 'mode', 'read') redis.call('hincrby', KEYS[1], ARGV[1], 1) \
+         redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], 1000)";
+    server.ask(&format!("EVAL \"{script}\" 1 l {A} {B}"));
+    assert_eq!(server.ask("LOCK.HISTORY KEY l FORMAT JSON").matches(r#""ttl":1000"#).count(), 2);
+    assert_eq!(found(&mut server), ["ok"]);
+    let script = "for _, owner in ipairs(ARGV) do for _, key in ipairs(KEYS) do redis.call('hset', key, 'mode', \
+         'read') redis.call('hincrby', key, owner, 1) end end for _, key in ipairs(KEYS) do \
+         redis.call('pexpire', key, 1000) end";
+    server.ask(&format!("EVAL \"{script}\" 2 m n {A} {B}"));
+    assert_eq!(server.ask("LOCK.HISTORY KEY [mn] FORMAT JSON").matches(r#""ttl":1000"#).count(), 4);
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// It may be the holder's own connection, out of a pool.
+#[test]
+fn a_bare_command_of_a_connection_without_a_name_is_a_habit() {
+    let mut server = Server::new();
+    let [holder, named] = [server.client(), server.client()];
+    server.send(holder, "CLIENT SETNAME holder");
+    server.send(holder, "LOCK.ACQUIRE l a");
+    server.ask("DEL l");
+    assert_eq!(found(&mut server), ["ok", "lint bare-habits"]);
+    server.send(named, "CLIENT SETNAME other");
+    server.send(holder, "LOCK.ACQUIRE l a");
+    server.send(named, "DEL l");
+    assert!(found(&mut server).contains(&"violation release-by-holder".to_owned()));
+}
+
+/// A request that is refused before it runs has its own entry.
+#[test]
+fn what_is_refused_is_of_the_client_that_asked() {
+    let mut server = Server::new();
+    let [one, other] = [server.client(), server.client()];
+    server.ask("CONFIG SET min-replicas-to-write 1");
+    server.send(other, "ECHO x");
+    assert!(server.send(one, "LOCK.ACQUIRE l a").starts_with("-NOREPLICAS"));
+    let history = server.ask("LOCK.HISTORY KEY l FORMAT JSON");
+    assert!(
+        history.contains(&format!(r#""client":{one},"#)) || history.contains(r#""by":"lock.acquire""#),
+        "{history}"
+    );
+    assert!(!history.contains("echo"), "{history}");
+}
+
+#[test]
+fn an_entry_says_how_long_was_waited_only_where_somebody_may_have() {
+    let mut server = Server::new();
+    let client = server.client();
+    server.ask("LOCK.MARK here");
+    server.send(client, "LOCK.ACQUIRE l a");
+    let history = server.ask("LOCK.HISTORY FORMAT JSON");
+    assert_eq!(history.matches(r#""waited""#).count(), 1, "{history}");
 }

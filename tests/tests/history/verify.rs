@@ -229,6 +229,8 @@ fn a_waiter_that_nobody_wakes() {
     server.take(one, "l", A, 5000);
     server.take(two, "l", B, 5000);
     server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
+    let again = server.client();
+    server.take(again, "l", B, 5000);
     server.send(one, "DEL other");
     server.advance(2000);
     server.give_back(one, "l", A);
@@ -253,10 +255,99 @@ fn a_waiter_that_a_delay_keeps_waiting() {
     server.send(one, &format!("LOCK.ACQUIRE l {A} PX 1000 DELAY 4000"));
     server.take(two, "l", B, 5000);
     server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
+    let again = server.client();
+    server.take(again, "l", B, 5000);
     server.advance(5900);
     assert_eq!(found(&mut server), ["ok"]);
     server.advance(101);
     assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+/// A thread of Redisson's that is interrupted while it subscribes leaves its subscription behind, and does not ask
+/// again.
+#[test]
+fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
+    let mut server = Server::new();
+    let [one, two, pubsub] = [server.client(), server.client(), server.client()];
+    server.take(one, "l", A, 5000);
+    server.take(two, "l", B, 5000);
+    server.send(pubsub, "SUBSCRIBE redisson_lock__channel:{l}");
+    server.give_back(one, "l", A);
+    server.advance(2000);
+    assert_eq!(server.ask("AWAIT.WAITERS l 1"), ":1\r\n", "who listens is counted");
+    assert_eq!(found(&mut server), ["ok"]);
+    // Another thread of the same instance waits by the same subscription.
+    server.take(one, "l", A, 5000);
+    let third = B.replace(":2", ":3");
+    server.take(two, "l", &third, 5000);
+    server.take(two, "l", &third, 5000);
+    server.give_back(one, "l", A);
+    server.advance(2000);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+/// Others than Redisson's threads do not ask twice.
+#[test]
+fn who_tries_and_subscribes_and_trusts_the_message_waits() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "SET l 1 NX PX 5000");
+    server.send(two, "SET l 2 NX PX 5000");
+    server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
+    server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l 1"));
+    server.advance(2000);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+/// Of a fair lock it leaves its place in the queue, too, which keeps nobody waiting but others.
+#[test]
+fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
+    let channel = format!("redisson_lock__channel:{{l}}:{B}");
+    let join = "return {redis.call('rpush', KEYS[2], ARGV[1])}";
+    let refuse = "return 100";
+    for (while_waiting, expected) in [(false, "[]"), (true, "[\"suspect missed-wakeup\"]")] {
+        let mut server = Server::new();
+        let [one, two, pubsub] = [server.client(), server.client(), server.client()];
+        server.take(one, "l", A, 5000);
+        let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
+        server.send(two, &format!("EVAL \"{join}\" {keys} {B}"));
+        server.send(pubsub, &format!("SUBSCRIBE {channel}"));
+        if while_waiting {
+            server.send(two, &format!("EVAL \"{refuse}\" {keys} 30000 {B} 5000 1000"));
+        }
+        server.give_back(one, "l", A);
+        server.advance(2000);
+        assert_eq!(format!("{:?}", &found(&mut server)[1..]), expected);
+        if while_waiting {
+            // It is interrupted when it waits: it listens no more, but still stands in the queue.
+            server.take(one, "l", A, 5000);
+            server.send(two, &format!("EVAL \"{refuse}\" {keys} 30000 {B} 5000 1000"));
+            server.send(pubsub, "UNSUBSCRIBE");
+            server.give_back(one, "l", A);
+            server.advance(2000);
+            let found = found(&mut server);
+            assert_eq!(found.iter().filter(|finding| *finding == "suspect missed-wakeup").count(), 1);
+        }
+    }
+}
+
+/// An owner's field as a writer is another than as a reader.
+#[test]
+fn a_writer_that_renews_what_it_has_lost_has_read_before() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.send(one, "LOCK.ACQUIRE l a SHARED PX 100");
+    server.send(one, "LOCK.RELEASE l a");
+    server.send(one, "LOCK.ACQUIRE l a EXCLUSIVE PX 100");
+    server.advance(100);
+    server.send(one, "LOCK.RENEW 1 l a PX 100");
+    server.send(one, "LOCK.RENEW 1 l a PX 100");
+    let late = "lint renew-after-loss";
+    assert_eq!(found(&mut server), ["ok", late, late]);
+    server.send(one, "LOCK.ACQUIRE l b EXCLUSIVE PX 100");
+    server.send(one, "LOCK.RELEASE l b");
+    server.send(one, "LOCK.RELEASE l a");
+    assert_eq!(found(&mut server), ["ok", late, late, "suspect mutual-exclusion"]);
 }
 
 #[test]

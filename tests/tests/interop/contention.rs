@@ -133,14 +133,26 @@ fn watched(
         {
             jvm.kill().expect("a child can be killed");
             jvm.wait().expect("a child can be waited for");
-            let info = Client::connect(server.addr()).line(&format!("LOCK.INFO {name}"));
-            return Err(format!("{name} stands still:\n{}{info}", referee.describe()));
+            return Err(format!("{name} stands still:\n{}{}", referee.describe(), told_of(name, server)));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     // Those who still wait do so for somebody that the JVM took with it.
     referees.values().for_each(|referee| referee.stop());
     Ok(jvm.wait_with_output().expect("a child can be waited for"))
+}
+
+/// What the server knows of a lock on which all stand still: who is there, who listens, and what happened last.
+fn told_of(name: &str, server: &Server) -> String {
+    /// Characters of the history.
+    const RECENT: usize = 8_000;
+    let mut client = Client::connect(server.addr());
+    let asked = [&format!("LOCK.INFO {name}"), "PUBSUB CHANNELS"];
+    let now = asked.map(|line| client.line(line).to_string()).join("\n");
+    let history = client.line(&format!("LOCK.HISTORY KEY {name} FORMAT JSON")).to_string();
+    let skipped = history.chars().count().saturating_sub(RECENT);
+    let recent: String = history.chars().skip(skipped).collect();
+    format!("{now}\n{recent}")
 }
 
 /// Both sides have done all theirs, in turns, and nobody was where it must not be.

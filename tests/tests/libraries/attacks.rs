@@ -317,6 +317,7 @@ fn errors_of_many_kinds_are_counted_up_to_a_bound() {
     let text = String::from_utf8_lossy(&text);
     assert!((100..=130).contains(&text.lines().count()), "{text}");
     assert!(text.contains("errorstat_ERR:count=90000"), "{text}");
+    assert!(text.contains("errorstat_ERRORSTATS_OVERFLOW:count=173"), "{text}");
 }
 
 #[test]

@@ -48,6 +48,20 @@ fn points_of_saves_are_read_as_by_redis() {
     compare_lines(Kind::Redis, &POINTS.iter().map(set).collect::<String>());
 }
 
+/// A value that is refused, by the parameter's own name; a parameter that is, by the name that was given.
+#[test]
+fn refusals_name_parameters_as_redis_does() {
+    compare_lines(
+        Kind::Redis,
+        "CONFIG SET MaxMemory-Clients x
+         CONFIG SET LUA-TIME-LIMIT x
+         CONFIG SET HZ 1 Hash-Max-ZipList-Entries x
+         CONFIG SET DATABASES 3
+         CONFIG SET Timeout 0 TIMEOUT 0
+         CONFIG SET NoSuch 1",
+    );
+}
+
 #[test]
 fn what_cannot_be_had_is_refused_as_by_redis() {
     compare_lines(

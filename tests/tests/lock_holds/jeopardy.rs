@@ -89,3 +89,19 @@ fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
     assert_eq!(at_once.matches("jeopardy").count(), 1, "{at_once}");
     assert!(server.ask(main, "CONFIG SET lock-jeopardy -1").contains("ERR"));
 }
+
+/// The warning before was of another lease.
+#[test]
+fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
+    for again in ["LOCK.RENEW 1 l a PX 400", "LOCK.ACQUIRE l a PX 400"] {
+        let (mut server, [main, holder, _]) = server();
+        server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
+        server.ask(main, "CLOCK.ADVANCE 700");
+        assert_eq!(told(&mut server, holder), 1);
+        server.ask(holder, again);
+        server.ask(main, "CLOCK.ADVANCE 99");
+        assert_eq!(told(&mut server, holder), 0, "{again}");
+        server.ask(main, "CLOCK.ADVANCE 1");
+        assert_eq!(told(&mut server, holder), 1, "{again}");
+    }
+}

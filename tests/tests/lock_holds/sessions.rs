@@ -176,7 +176,7 @@ fn a_session_s_hold_goes_with_its_database() {
 }
 
 #[test]
-fn a_renewal_makes_a_lease_no_shorter_and_a_later_session_takes_the_hold_over() {
+fn a_renewal_makes_a_lease_no_shorter_and_a_later_session_keeps_the_lock() {
     let (mut server, main) = server();
     let [first, second] = [server.connect(), server.connect()];
     server.ask(first, "LOCK.ACQUIRE l a SESSION PX 3000");
@@ -185,7 +185,7 @@ fn a_renewal_makes_a_lease_no_shorter_and_a_later_session_takes_the_hold_over() 
     assert_eq!(server.ask(main, "PTTL l"), ":59000\r\n");
     server.ask(second, "LOCK.ACQUIRE l a SESSION PX 6000");
     close(&mut server, first);
-    assert_eq!(server.ask(main, "HGET l a"), "$1\r\n2\r\n");
+    assert_eq!(server.ask(main, "HGET l a"), "$1\r\n1\r\n");
     close(&mut server, second);
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
 }
@@ -290,4 +290,183 @@ fn what_is_converted_lasts_as_long_as_the_connection_too() {
             "*4\r\n$4\r\nmode\r\n$5\r\nwrite\r\n$7\r\nb:write\r\n$1\r\n1\r\n"
         );
     }
+}
+
+/// Two connections of one process have an owner's hold in common: what one has taken ends with it, no more.
+#[test]
+fn the_end_of_one_connection_leaves_what_another_of_the_same_owner_has_taken() {
+    for kind in ["", "EXCLUSIVE ", "SHARED "] {
+        let (mut server, main) = server();
+        let [one, other] = [server.connect(), server.connect()];
+        for client in [one, other, other] {
+            server.ask(client, &format!("LOCK.ACQUIRE l a {kind}SESSION PX 3000"));
+        }
+        assert_eq!(server.ask(other, "LOCK.RELEASE l a"), ":2\r\n", "{kind}");
+        close(&mut server, other);
+        server.ask(main, "CLOCK.ADVANCE 60000");
+        assert!(server.ask(main, "LOCK.INFO l").contains("$5\r\nholds\r\n:1\r\n"), "{kind}");
+        assert_eq!(server.ask(one, "LOCK.RELEASE l a"), ":0\r\n", "{kind}");
+        assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"), "{kind}");
+    }
+    let (mut server, main) = server();
+    let [one, other] = [server.connect(), server.connect()];
+    for client in [one, other] {
+        server.ask(client, "LOCK.ACQUIRE l a SESSION PX 3000");
+    }
+    server.ask(main, "LOCK.RELEASE l a");
+    close(&mut server, other);
+    assert!(
+        server.ask(main, "LOCK.INFO l").contains("$5\r\nholds\r\n:1\r\n"),
+        "who gave it back is not known"
+    );
+    close(&mut server, one);
+    assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
+}
+
+/// A hold of a session lasts as long as the connection, whatever lease it is given besides.
+#[test]
+fn no_command_makes_the_lease_of_a_session_shorter() {
+    for again in ["LOCK.RENEW 1 l a PX 500", "LOCK.ACQUIRE l a PX 500", "LOCK.ACQUIRE l a SESSION PX 500"] {
+        for kind in ["", "EXCLUSIVE ", "SHARED "] {
+            let (mut server, main) = server();
+            let holder = server.connect();
+            server.ask(holder, &format!("LOCK.ACQUIRE l a {kind}SESSION PX 3000"));
+            let again =
+                again.replace("l a ", &format!("l a {}", if again.contains("RENEW") { "" } else { kind }));
+            assert!(!server.ask(holder, &again).starts_with('-'), "{again}");
+            assert_eq!(server.ask(main, "PTTL l"), ":3000\r\n", "{again}");
+            server.ask(main, "CLOCK.ADVANCE 60000");
+            assert!(server.ask(main, "LOCK.INFO l").contains("$5\r\nowner\r\n$1\r\na\r\n"), "{again}");
+        }
+    }
+    for (take, name) in [("", "s"), (" IDS", "")] {
+        let (mut server, main) = server();
+        let holder = server.connect();
+        server.ask(main, "SEM.INIT k 1");
+        let taken = server.ask(holder, &format!("SEM.ACQUIRE k s SESSION PX 3000{take}"));
+        let id = taken.trim_end().rsplit("\r\n").next().unwrap_or_default();
+        let name = if name.is_empty() { id } else { name };
+        assert_eq!(server.ask(holder, &format!("SEM.RENEW k {name} PX 500")), ":1\r\n", "{taken}");
+        server.ask(main, "CLOCK.ADVANCE 60000");
+        assert_eq!(server.ask(main, "SEM.ACQUIRE k other"), "$-1\r\n", "{take}");
+        close(&mut server, holder);
+        assert_eq!(server.ask(main, "GET k"), "$1\r\n1\r\n", "{take}");
+    }
+}
+
+/// Whether somebody still holds a lock after a minute, and how often.
+fn holds_for_long(server: &mut Simulation, main: u64, owner: &str) -> Option<u32> {
+    server.ask(main, "CLOCK.ADVANCE 60000");
+    let held = server.ask(main, &format!("HGET l {owner}"));
+    held.lines().nth(1).map(|holds| holds.parse().expect("a number"))
+}
+
+/// A connection gives back its own holds, and no others, however these were taken.
+#[test]
+fn what_was_taken_without_a_session_is_not_given_back_with_one() {
+    let day = "PX 86400000";
+    for (lines, of_first, of_second) in [
+        // The second has set the lease of both.
+        (["1 LOCK.ACQUIRE l a DAY", "2 LOCK.ACQUIRE l a SESSION", ""], Some(1), None),
+        (["2 LOCK.ACQUIRE l a SESSION", "1 LOCK.ACQUIRE l a DAY", ""], Some(1), Some(1)),
+        (["2 LOCK.ACQUIRE l a SESSION", "2 LOCK.ACQUIRE l a DAY", ""], None, None),
+        (["2 LOCK.ACQUIRE l a SESSION", "1 LOCK.ACQUIRE l a DAY", "2 LOCK.RELEASE l a"], Some(1), Some(1)),
+        (
+            ["1 LOCK.ACQUIRE l a SESSION", "2 LOCK.ACQUIRE l a SESSION", "2 LOCK.MRELEASE 1 l a"],
+            Some(1),
+            Some(1),
+        ),
+        (["1 LOCK.ACQUIRE l a SESSION", "2 LOCK.ACQUIRE l a SESSION", "1 LOCK.MRELEASE 1 l a"], None, None),
+    ] {
+        let (mut server, main) = server();
+        let clients = [server.connect(), server.connect()];
+        for line in lines.iter().filter(|line| !line.is_empty()) {
+            let (client, line) = line.split_once(' ').expect("who says it");
+            let client = clients[client.parse::<usize>().expect("a number") - 1];
+            let answer = server.ask(client, &line.replace("DAY", day));
+            assert!(!answer.starts_with('-'), "{lines:?}: {answer}");
+        }
+        close(&mut server, clients[1]);
+        assert_eq!(server.ask(main, "EXISTS l"), format!(":{}\r\n", of_first.unwrap_or(0)), "{lines:?}");
+        assert_eq!(holds_for_long(&mut server, main, "a"), of_second, "{lines:?}");
+    }
+    // Who has given back its own leases nothing any more.
+    let (mut server, main) = server();
+    let [one, other] = [server.connect(), server.connect()];
+    server.ask(one, "LOCK.ACQUIRE l a SESSION PX 3000");
+    server.ask(other, "LOCK.ACQUIRE l a PX 1000");
+    server.ask(one, "LOCK.RELEASE l a");
+    assert_eq!(holds_for_long(&mut server, main, "a"), None);
+}
+
+/// Readers of one owner have leases that end one by one; those of a session are renewed whichever go.
+#[test]
+fn a_reader_s_session_lasts_though_other_holds_of_its_owner_end() {
+    for (first, ends) in [("SESSION PX 3000", true), ("PX 1000", false)] {
+        let (mut server, main) = server();
+        let [one, other] = [server.connect(), server.connect()];
+        server.ask(one, &format!("LOCK.ACQUIRE l a SHARED {first}"));
+        server.ask(other, "LOCK.ACQUIRE l a SHARED SESSION PX 30000");
+        match ends {
+            true => close(&mut server, one),
+            false => assert_eq!(server.ask(one, "LOCK.RELEASE l a"), ":1\r\n"),
+        }
+        assert_eq!(holds_for_long(&mut server, main, "a"), Some(1), "{first}");
+        assert_eq!(server.ask(other, "LOCK.RELEASE l a"), ":0\r\n", "{first}");
+    }
+}
+
+#[test]
+fn a_conversion_leaves_each_connection_what_it_has_leased() {
+    // The writer's hold is of the connection that asked for it.
+    let (mut server, main) = self::server();
+    let [one, other] = [server.connect(), server.connect()];
+    [one, other].into_iter().for_each(|client| drop(server.ask(client, "LOCK.ACQUIRE l a SHARED SESSION")));
+    assert!(!server.ask(one, "LOCK.CONVERT l a EXCLUSIVE").starts_with('-'));
+    close(&mut server, one);
+    assert_eq!(holds_for_long(&mut server, main, "a:write"), None);
+    assert_eq!(holds_for_long(&mut server, main, "a"), Some(1));
+    // The reader's stay leased when the writer reads too.
+    for writer in ["SESSION", "PX 5000"] {
+        let (mut server, main) = self::server();
+        let [one, other] = [server.connect(), server.connect()];
+        server.ask(one, &format!("LOCK.ACQUIRE l a EXCLUSIVE {writer}"));
+        server.ask(other, "LOCK.ACQUIRE l a SHARED SESSION");
+        assert!(!server.ask(one, "LOCK.CONVERT l a SHARED").starts_with('-'));
+        close(&mut server, one);
+        assert_eq!(holds_for_long(&mut server, main, "a"), Some(1), "{writer}");
+        close(&mut server, other);
+        assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n", "{writer}");
+    }
+    let (mut server, main) = self::server();
+    let one = server.connect();
+    server.ask(one, "LOCK.ACQUIRE l a EXCLUSIVE SESSION");
+    server.ask(one, "LOCK.CONVERT l a SHARED PX 1000");
+    assert_eq!(holds_for_long(&mut server, main, "a"), Some(1));
+}
+
+/// Nobody asked for it.
+#[test]
+fn the_end_of_one_of_two_sessions_is_no_request_s_doing() {
+    let (mut server, main) = server();
+    server.ask(main, "CONFIG SET lock-history yes");
+    let [one, other] = [server.connect(), server.connect()];
+    [one, other].into_iter().for_each(|client| drop(server.ask(client, "LOCK.ACQUIRE l a SESSION")));
+    close(&mut server, one);
+    let history = server.ask(main, "LOCK.HISTORY KEY l FORMAT JSON");
+    assert!(history.contains(r#""cause":"disconnected"}"#), "{history}");
+    assert!(!history.contains(r#""cause":"released""#), "{history}");
+}
+
+/// The lease that is answered is the owner's own.
+#[test]
+fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
+    let (mut server, main) = server();
+    server.ask(main, "LOCK.ACQUIRE l p SHARED PX 60000");
+    server.ask(main, "LOCK.ACQUIRE l o SHARED PX 1000");
+    assert!(server.ask(main, "LOCK.ACQUIRE l o SHARED PX 2000").contains("$3\r\nttl\r\n:2000\r\n"));
+    assert!(!server.ask(main, "LOCK.TRANSFER l o q PX 100").starts_with('-'));
+    server.ask(main, "CLOCK.ADVANCE 100");
+    assert!(server.ask(main, "LOCK.RELEASE l q").starts_with("-LOCKLOST"));
+    assert_eq!(server.ask(main, "LOCK.RELEASE l p"), ":0\r\n");
 }

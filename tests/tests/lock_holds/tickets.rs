@@ -259,3 +259,28 @@ fn a_conversion_can_be_waited_for_by_a_ticket() {
     assert_eq!(server.ask(main, "LOCK.CONVERT l b EXCLUSIVE ASYNC"), NO_PUSHES);
     assert_eq!(server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC ASYNC"), "-ERR syntax error\r\n");
 }
+
+/// Who stays connected is told, as who waits is answered.
+#[test]
+fn a_server_that_begins_anew_ends_tickets_as_if_their_time_were_over() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE l a");
+    let ticket = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
+    assert_eq!(server.ask(main, "CONTROL.RESET KEEPCLIENTS"), "+OK\r\n");
+    assert_eq!(server.read(client), push("lock-timedout", ticket, ""));
+}
+
+/// Numbers of tickets begin again.
+#[test]
+fn a_server_that_begins_anew_keeps_no_timer_of_a_ticket() {
+    let (mut server, main, client) = server();
+    for reset in ["CONTROL.RESET KEEPCLIENTS", "CONTROL.RESET"] {
+        let asker = if reset.ends_with("CLIENTS") { main } else { client };
+        server.ask(main, "LOCK.ACQUIRE l a");
+        server.ask(client, "LOCK.ACQUIRE l b ASYNC BLOCK 50");
+        server.ask(asker, reset);
+        server.read(client);
+        assert!(server.ask(client, "CLOCK.INFO").contains("timers\r\n:0\r\n"), "{reset}");
+        server.ask(client, "CLOCK.FREEZE");
+    }
+}

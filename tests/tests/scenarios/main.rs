@@ -4,6 +4,7 @@
 mod abba_deadlock;
 mod acquire_reply_lost;
 mod delete_anothers_lock;
+mod interrupted;
 mod lease_outlived;
 mod lost_on_failover;
 mod missed_wakeup;

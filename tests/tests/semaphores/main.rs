@@ -1,6 +1,7 @@
 //! Semaphores, latches and rate limiters: line by line in both protocols, on a clock that stands still, beside
 //! Redisson's own scripts, and against models of them.
 
+mod account;
 mod beside_locks;
 mod interop;
 mod latches;

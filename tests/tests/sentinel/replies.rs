@@ -12,6 +12,10 @@ const SAME: &str = r##"
     GET x
     SET x y
     MULTI
+    EXEC
+    EXEC x
+    WATCH x
+    DISCARD
     CONFIG GET x
     SELECT 1
     EVAL x 0

@@ -139,3 +139,28 @@ fn a_slow_script_on_one_server_stops_no_other() {
     let times = times(&mut clients);
     assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
 }
+
+/// The thread that turns the clock serves another server's clients: they are not taken for those of the server whose
+/// script it runs.
+#[test]
+fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it_runs() {
+    let (topology, mut clients) = manual();
+    clients[1].line("CONFIG SET busy-reply-threshold 20");
+    clients[1].line("FAULT.ADD late ON eval DO DELAY 1000");
+    let mut beside = Client::connect(topology.servers()[1].addr());
+    // Its slot is one that the other server has not.
+    let mut others: Vec<Client> = (0..20).map(|_| Client::connect(topology.servers()[0].addr())).collect();
+    others.iter_mut().for_each(|other| assert_eq!(other.line("PING").to_string(), "+PONG"));
+    clients[1].send_line("EVAL \"while true do end\" 0");
+    beside.line("AWAIT.FAULT late 1");
+    clients[0].send_line("CLOCK.ADVANCE 1000");
+    while !beside.line("GET k").to_string().starts_with("-BUSY") {}
+    others.iter_mut().for_each(|other| other.send_line("ECHO here"));
+    while !beside.line("GET k").to_string().starts_with("-BUSY") {}
+    assert_eq!(beside.line("SCRIPT KILL").to_string(), "+OK");
+    assert!(clients[1].read_reply().is_error());
+    clients[0].read_reply();
+    others.iter_mut().for_each(|other| assert_eq!(other.read_reply().to_string(), "\"here\""));
+    let times = times(&mut clients);
+    assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
+}

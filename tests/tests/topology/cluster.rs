@@ -241,3 +241,53 @@ fn each_slot_that_has_moved_is_known_to_all_at_once() {
         }
     }
 }
+
+/// A cluster with a history whose first node gives the slot of [`KEY`] to the second, and its clients.
+fn moving() -> (Topology, Vec<Client>) {
+    let builder = ours::builder().time(Time::Manual).lock_history(true).cluster(3, 0);
+    let topology = builder.start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    let ids: Vec<String> =
+        clients.iter_mut().map(|client| text(client, "CLUSTER MYID").trim_matches('"').to_owned()).collect();
+    text(&mut clients[0], "LOCK.ACQUIRE {bar}l alice PX 600000");
+    assert_eq!(text(&mut clients[1], &format!("CLUSTER SETSLOT 5061 IMPORTING {}", ids[0])), "+OK");
+    assert_eq!(text(&mut clients[0], &format!("CLUSTER SETSLOT 5061 MIGRATING {}", ids[1])), "+OK");
+    (topology, clients)
+}
+
+fn migrate(topology: &Topology, client: &mut Client, keys: &str) {
+    let port = topology.servers()[1].port();
+    assert_eq!(text(client, &format!("MIGRATE 127.0.0.1 {port} \"\" 0 1000 KEYS {keys}")), "+OK");
+}
+
+#[test]
+fn who_waits_for_a_key_that_is_migrated_is_answered_like_a_new_request() {
+    let (topology, mut clients) = moving();
+    let connect = || Client::connect(topology.servers()[0].addr());
+    let [mut blocked, mut other, mut by_ticket] = [(); 3].map(|()| connect());
+    blocked.send_line("LOCK.ACQUIRE {bar}l bob PX 600000 BLOCK 60000");
+    other.send_line("LOCK.ACQUIRE {bar}l carol PX 600000 BLOCK 60000");
+    while text(&mut clients[0], "AWAIT.BLOCKED 2") != ":1" {}
+    by_ticket.line("HELLO 3");
+    let ticket = text(&mut by_ticket, "LOCK.ACQUIRE {bar}l dora PX 600000 ASYNC BLOCK 60000");
+    assert!(ticket.contains("QUEUED"), "{ticket}");
+    migrate(&topology, &mut clients[0], "{bar}l");
+    let ask = format!("-ASK 5061 {}", topology.servers()[1].addr());
+    assert_eq!(blocked.read_reply().to_string(), ask);
+    assert_eq!(other.read_reply().to_string(), ask);
+    let told = by_ticket.read_push().to_string();
+    assert!(told.contains(&ask[1..]), "{told}");
+    assert_eq!(text(&mut blocked, "LOCK.ACQUIRE {bar}l bob PX 600000 BLOCK 60000"), ask);
+    text(&mut clients[1], "ASKING");
+    assert!(text(&mut clients[1], "LOCK.INFO {bar}l").contains("alice"));
+}
+
+#[test]
+fn a_lock_that_migrates_is_no_bare_habit() {
+    let (topology, mut clients) = moving();
+    migrate(&topology, &mut clients[0], "{bar}l");
+    assert!(text(&mut clients[2], "LOCK.HISTORY").contains("migrate"));
+    let verdict = text(&mut clients[2], "LOCK.VERIFY");
+    assert!(!verdict.contains("bare"), "{verdict}");
+}

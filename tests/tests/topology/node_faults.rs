@@ -169,6 +169,25 @@ fn what_is_held_between_servers_arrives_after_healing() {
     assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
 }
 
+/// Nobody could kill it before, and to heal takes all servers, so that it would have waited for the script for ever.
+#[test]
+fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
+    let (topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[1], "CONFIG SET busy-reply-threshold 20"), "+OK");
+    let mut exempt = client(&topology, 1);
+    assert_eq!(text(&mut exempt, "FAULT.EXEMPT"), "+OK");
+    assert_eq!(text(&mut clients[1], "FAULT.PARTITION NODES 1 FROM CLIENTS"), ":0");
+    clients[1].send_line("EVAL \"while true do end\" 0");
+    while !text(&mut exempt, "GET k").starts_with("-BUSY") {}
+    clients[0].send_line("FAULT.HEAL");
+    // The request before it has been seen, then.
+    assert_eq!(text(&mut client(&topology, 0), "PING"), "+PONG");
+    assert_eq!(text(&mut client(&topology, 1), "SCRIPT KILL"), "+OK");
+    assert!(clients[1].read_reply().is_error());
+    assert_eq!(clients[0].read_reply().to_string(), ":1");
+    assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":0");
+}
+
 #[test]
 fn servers_are_cut_off_from_their_clients() {
     let (topology, mut clients) = manual();

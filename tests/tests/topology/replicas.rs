@@ -127,3 +127,17 @@ fn a_native_release_is_told_to_who_listens_to_a_replica() {
     let message = clients[2].read_frame().to_string();
     assert_eq!(message, "[\"message\", \"redisson_lock__channel:{l}\", \"0\"]");
 }
+
+#[test]
+fn a_replica_says_so_in_hello_and_has_no_clients_of_its_own() {
+    let (_topology, mut clients) = manual();
+    for (client, role) in clients.iter_mut().zip(["master", "replica", "replica"]) {
+        let hello = text(client, "HELLO");
+        assert!(hello.contains(&format!("\"role\", \"{role}\"")), "{hello}");
+        let list = text(client, "CLIENT LIST");
+        assert!(list.contains("cmd=client|list") && !list.contains("in-process"), "{list}");
+        assert_eq!(text(client, "AWAIT.CLIENTS 1"), ":1");
+    }
+    text(&mut clients[1], "REPLICAOF NO ONE");
+    assert!(text(&mut clients[1], "HELLO 3").contains("master"));
+}

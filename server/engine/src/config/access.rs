@@ -2,11 +2,13 @@
 
 use super::Config;
 use super::parameter::{Change, Context, HostPart, Parameter, Reason, Value};
+use super::system_reason::system_reason;
 use super::table::PARAMETERS;
 use crate::keyspace::glob;
 use crate::spec::quotable;
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 
 /// Why CONFIG SET changed nothing: its reply, without the leading `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,9 @@ impl fmt::Display for SetError {
 }
 
 impl std::error::Error for SetError {}
+
+/// A parameter, by one of its names.
+type Named = (&'static str, &'static Parameter);
 
 /// What CONFIG SET changes around the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +86,35 @@ impl HostRefusal {
     }
 }
 
+/// What is around the engine while CONFIG SET runs.
+pub trait Surroundings {
+    /// The path from the root of a directory that is to be worked in; a path is relative to this directory.
+    ///
+    /// # Errors
+    /// The system's.
+    fn enter(&self, directory: &str, path: &str) -> io::Result<String>;
+
+    /// Follows parameters that are about to come into force. Called last, and only when something around the engine
+    /// must follow.
+    ///
+    /// # Errors
+    /// What of it fails: then nothing has changed.
+    fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
+}
+
+/// There is nothing: a server that cannot listen elsewhere.
+struct Nothing;
+
+impl Surroundings for Nothing {
+    fn enter(&self, _: &str, path: &str) -> io::Result<String> {
+        Ok(path.to_owned())
+    }
+
+    fn follow(&self, _: &Config, _: HostChanges) -> Result<(), HostRefusal> {
+        Err(HostRefusal::Listening)
+    }
+}
+
 /// A parameter's name and its value, as CONFIG GET answers them.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
@@ -116,31 +150,30 @@ impl Config {
         }
     }
 
-    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_with_host`].
+    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_within`].
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
     pub fn set(&mut self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<(), SetError> {
-        self.set_with_host(pairs, local, |_, _| Err(HostRefusal::Listening))
+        self.set_within(pairs, local, &Nothing)
     }
 
     /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
-    /// `follow` is called last, and only when something around the engine must follow; it says whether that worked.
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
-    pub fn set_with_host(
+    pub fn set_within(
         &mut self,
         pairs: &[(&[u8], &[u8])],
         local: bool,
-        follow: impl FnOnce(&Config, HostChanges) -> Result<(), HostRefusal>,
+        around: &dyn Surroundings,
     ) -> Result<(), SetError> {
         let mut parts: Vec<(&'static str, HostPart)> = Vec::new();
         let parameters = self.settable(pairs, local)?;
         let mut changed = self.clone();
-        for (parameter, (name, text)) in parameters.into_iter().zip(pairs) {
+        for ((name, parameter), (_, text)) in parameters.into_iter().zip(pairs) {
             let words = split_value(parameter, text);
-            let failed = |reason: Reason| SetError::because(name, &reason);
+            let failed = |reason: Reason| SetError::because(name.as_bytes(), &reason);
             let value = changed.read(parameter, &words, false).map_err(failed)?;
             if let Change::Host(part) = parameter.change
                 && (part == HostPart::Tls || parameter.text(&value) != parameter.text(&self.value(parameter)))
@@ -148,6 +181,10 @@ impl Config {
                 parts.push((parameter.name, part));
             }
             changed.store(parameter, value);
+            if parameter.name == "dir" {
+                let entered = around.enter(&self.dir, &changed.dir);
+                changed.dir = entered.map_err(|error| failed(system_reason(&error).into()))?;
+            }
         }
         // Without a port nothing is read: Redis too takes anything then.
         let has_tls = changed.tls.port.is_some();
@@ -155,7 +192,7 @@ impl Config {
         let tls = has_tls && parts.iter().any(|(_, part)| matches!(part, HostPart::Tls | HostPart::TlsPort));
         let clients = changed.maxclients > self.maxclients;
         if !parts.is_empty()
-            && let Err(refusal) = follow(&changed, HostChanges { clients, tls })
+            && let Err(refusal) = around.follow(&changed, HostChanges { clients, tls })
         {
             let answers = |(name, part): &(&'static str, HostPart)| Some((*name, refusal.answer(*part)?));
             // What concerns none of them stands in nobody's way.
@@ -167,9 +204,10 @@ impl Config {
         Ok(())
     }
 
-    /// The parameters that are named: all known, changeable, and none twice under one name.
-    fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<&'static Parameter>, SetError> {
-        let mut named: Vec<(&'static str, &'static Parameter)> = Vec::new();
+    /// The parameters that are named, each with the name of its own that was used: all known, changeable, and none
+    /// twice under one name.
+    fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<Named>, SetError> {
+        let mut named: Vec<Named> = Vec::new();
         for (given, text) in pairs {
             let parameter = find(given).ok_or_else(|| SetError::unknown(given))?;
             match parameter.change {
@@ -190,7 +228,7 @@ impl Config {
             }
             named.push((name, parameter));
         }
-        Ok(named.into_iter().map(|(_, parameter)| parameter).collect())
+        Ok(named)
     }
 
     /// Reads the words of a parameter's value. `again`: whether the text being loaded has set it before.

@@ -3,6 +3,7 @@
 use super::access::{find, split_value};
 use super::parameter::Reason;
 use super::source::{Files, Source};
+use super::system_reason::system_reason;
 use super::{ChannelDefault, Config};
 use crate::acl::UserLine;
 use crate::keyspace::Rng;
@@ -61,19 +62,6 @@ impl std::error::Error for LoadError {}
 impl LoadError {
     pub(super) fn unreadable(path: &str, error: &io::Error) -> Self {
         LoadError::File { path: path.to_owned(), reason: system_reason(error) }
-    }
-}
-
-/// The system's reason for refusing something, in the words of C's `strerror`, as Redis reports it.
-pub fn system_reason(error: &io::Error) -> String {
-    match (error.raw_os_error(), error.kind()) {
-        (None, io::ErrorKind::NotFound) => "No such file or directory".to_owned(),
-        (None, io::ErrorKind::PermissionDenied) => "Permission denied".to_owned(),
-        _ => {
-            let text = error.to_string();
-            let text = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
-            text.rsplit_once(" (os error ").map_or(text, |(reason, _)| reason).to_owned()
-        }
     }
 }
 

@@ -17,20 +17,22 @@ mod rewrite;
 mod saves;
 mod source;
 mod special;
+mod system_reason;
 mod table;
 mod tls;
 mod values;
 
-pub use access::{HostChanges, HostRefusal, Pair, SetError};
+pub use access::{HostChanges, HostRefusal, Pair, SetError, Surroundings};
 pub use arguments::Invocation;
 pub use cluster::{ClusterParameters, EndpointType};
 pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision};
-pub use file::{CommandNames, LoadError, system_reason};
+pub use file::{CommandNames, LoadError};
 pub use limits::{LuaParameters, OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
 pub use replication::ReplicationParameters;
 pub use saves::SaveParameters;
 pub use source::{Files, Source};
+pub use system_reason::system_reason;
 pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
@@ -82,7 +84,8 @@ pub struct Config {
     pub unixsocketperm: u32,
     /// Whether clients from other machines are refused while there is no password.
     pub protected_mode: bool,
-    /// How many threads serve connections; 0: one a core. See [`Config::thread_count`].
+    /// How many threads serve connections; 0: one a core. See [`Config::thread_count`]. With one, as in Redis, what
+    /// arrives first runs first, whichever connections it comes over.
     pub threads: usize,
     /// Whether time runs by itself.
     pub time: TimeMode,
@@ -249,7 +252,7 @@ impl Default for Config {
             unixsocket: String::new(),
             unixsocketperm: 0,
             protected_mode: true,
-            threads: 0,
+            threads: 1,
             time: TimeMode::Real,
             seed: None,
             control: true,

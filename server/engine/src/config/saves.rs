@@ -13,6 +13,8 @@ pub struct SaveParameters {
     pub compression: bool,
     /// Whether it ends with a checksum (`rdbchecksum`).
     pub checksum: bool,
+    /// Whether nothing is written while the last save in the background has failed (`stop-writes-on-bgsave-error`).
+    pub stop_writes_on_error: bool,
     /// Microseconds by which BGSAVE takes longer for each key: for tests (`rdb-key-save-delay`).
     pub key_delay_us: i64,
 }
@@ -26,6 +28,7 @@ impl Default for SaveParameters {
             load: String::new(),
             compression: true,
             checksum: true,
+            stop_writes_on_error: true,
             key_delay_us: 0,
         }
     }

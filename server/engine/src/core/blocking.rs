@@ -47,9 +47,20 @@ impl Engine {
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
-        let on_reply = Vec::new();
-        let blocked =
-            Blocked { command, request, held, retry, on_reply, null, timeout, place, db, since_ms, took_ns };
+        let blocked = Blocked {
+            command,
+            request,
+            held,
+            retry,
+            on_reply: Vec::new(),
+            again: None,
+            null,
+            timeout,
+            place,
+            db,
+            since_ms,
+            took_ns,
+        };
         self.parked.insert(id, blocked);
         self.time_retry(id);
         self.sessions.get_mut(slot).blocked = true;
@@ -167,6 +178,11 @@ impl Engine {
 
     /// Retries a waiting request; whether it is done.
     pub(super) fn retry(&mut self, id: u64) -> bool {
+        if self.cluster.is_some()
+            && let Some(error) = self.redirect_retry(id)
+        {
+            return self.cancel_wait(id, &error);
+        }
         if let Some(ticket) = ticket_of(id) {
             return self.retry_ticket(ticket);
         }
@@ -221,7 +237,9 @@ impl Engine {
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| reply.error(error.as_bytes()));
         }
-        if blocked.on_reply.is_empty() {
+        if let Some(rule) = blocked.again {
+            self.answered_once(slot, open, rule, &blocked);
+        } else if blocked.on_reply.is_empty() {
             self.sessions.get_mut(slot).delivery.end(open, false);
         } else {
             let request = Request::new(&blocked.request.argv());

@@ -21,7 +21,7 @@ pub(crate) struct Unfinished {
 
 impl Unfinished {
     /// Whether its client goes on meanwhile.
-    fn by_ticket(&self) -> bool {
+    pub(super) fn by_ticket(&self) -> bool {
         matches!(&self.wait.retry, Retry::OnKeys(on) if on.by_ticket)
     }
 }
@@ -69,8 +69,8 @@ impl Caller for Client<'_> {
     }
 
     #[inline(always)]
-    fn refused_by_replication(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        if self.limited { self.engine.refused_by_replication(self.session, command, args) } else { None }
+    fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
+        if self.limited { self.engine.refused_by_state(self.session, command, args) } else { None }
     }
 
     fn is_subscribed(&self) -> bool {
@@ -225,6 +225,9 @@ impl Engine {
         let (command, flags) = match decide(&caller, &self.commands, args) {
             Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {
+                if HOOKED && self.config.lock_history {
+                    self.note_refused_request(slot, refusal.command, args);
+                }
                 self.refuse(slot, args, refusal, reply);
                 return Progress::Continue;
             }
@@ -291,10 +294,12 @@ impl Engine {
             _ => refusal.error(&self.commands, args),
         };
         self.log_refusal(slot, refusal, args);
-        if args.is(0, "exec") && matches!(refusal.reason, Reason::Redirected(_)) {
+        // A sentinel has none.
+        let is_exec = refusal.command.is_some_and(|id| self.commands.get(id).spec.name == "exec");
+        if is_exec && matches!(refusal.reason, Reason::Redirected(_)) {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
-        } else if args.is(0, "exec") {
+        } else if is_exec {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
             let reason = error.as_bytes();

@@ -297,6 +297,16 @@ pub trait Host: Send + Sync {
     /// What of it fails: then nothing has changed.
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
 
+    /// The path from the root of a directory that is to be worked in; a path is relative to this directory. By itself a
+    /// host has no files, and takes any.
+    ///
+    /// # Errors
+    /// The system's: it is not there, or is none, or may not be entered.
+    fn enter(&self, directory: &str, path: &str) -> io::Result<String> {
+        let _nowhere = directory;
+        Ok(path.to_owned())
+    }
+
     /// The bytes of a file; a path is relative to this directory. By itself a host has no files.
     ///
     /// # Errors
@@ -314,6 +324,25 @@ pub trait Host: Send + Sync {
     fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         let _nowhere = (directory, path, bytes);
         Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Writes a file as [`Host::write_file`] does, for whoever reads it when this process has ended: a power failure
+    /// may take it, so nobody waits for the disk.
+    ///
+    /// # Errors
+    /// The system's; then the file is as it was.
+    fn note_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_file(directory, path, bytes)
+    }
+
+    /// Keeps a file, which is made if it is not there, for this server alone until it ends; [`Host::note_file`] changes
+    /// nothing in that. A path is relative to this directory. By itself a host has no files, and nobody to share them.
+    ///
+    /// # Errors
+    /// The system's; that it would have to wait when another server has the file.
+    fn claim_file(&self, directory: &str, path: &str) -> io::Result<()> {
+        let _nowhere = (directory, path);
+        Ok(())
     }
 
     /// Writes a file as [`Host::write_file`] does, without the engine waiting for it: then

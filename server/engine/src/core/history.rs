@@ -4,7 +4,8 @@
 use super::engine::{Engine, Retry};
 use super::hooks::Hook;
 use super::parked::Blocked;
-use crate::clients::Slot;
+use crate::clients::{Request, Slot};
+use crate::finally::finally;
 use crate::keyspace::{Actor, WaiterId, waiter_of};
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
@@ -59,6 +60,14 @@ impl Engine {
         args: Args<'_>,
     ) {
         if self.sessions.get(slot).multi.is_none() || flags.contains(Flags::UNQUEUED) {
+            self.note_request(slot, command, args, 0);
+        }
+    }
+
+    /// A request is refused before it runs: what the history says of that is of this request, not of the one before.
+    #[cold]
+    pub(super) fn note_refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
+        if let Some(command) = command {
             self.note_request(slot, command, args, 0);
         }
     }
@@ -189,6 +198,33 @@ impl Engine {
             let client = Some(self.sessions.get(slot).id);
             let what = Happening { client, ..Happening::new(event, b"", b"") };
             locks::happened(&mut self.keyspace, self.time.now, what);
+        }
+    }
+
+    /// Turns the clock for the request that runs: that is who the history names for it, whoever is served on the way.
+    pub(crate) fn turning<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+        if !self.config.lock_history {
+            return act(self);
+        }
+        self.note_turning(true);
+        finally(self, act, |engine| engine.note_turning(false))
+    }
+
+    /// The request that runs begins to turn the clock, or has ended that.
+    pub(super) fn note_turning(&mut self, is_turning: bool) {
+        if self.config.lock_history {
+            locks::request_turns(&mut self.keyspace, is_turning);
+        }
+    }
+
+    /// The turn of the clock that a client waits for goes on: that is its request again.
+    pub(super) fn note_turn_goes_on(&mut self, slot: Slot) {
+        let id = self.sessions.get(slot).id;
+        if self.config.lock_history
+            && let Some(blocked) = self.parked.get(id)
+        {
+            let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
+            self.note_request(slot, command, Args::new(&request.argv()), 0);
         }
     }
 

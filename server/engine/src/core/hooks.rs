@@ -26,6 +26,8 @@ pub(crate) enum Hook {
     Replicate = 1 << 9,
     /// The server is a node of a cluster: requests are sent where they belong.
     Cluster = 1 << 10,
+    /// Writes are refused: the last save has failed.
+    NotSaved = 1 << 11,
 }
 
 /// Which hooks there are at present.

@@ -34,6 +34,25 @@ impl Engine {
         }
     }
 
+    /// Gives a file that changes often these bytes as a whole, without waiting for the disk.
+    ///
+    /// # Errors
+    /// The system's; without a host there are no files.
+    pub(crate) fn note_file(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        match &self.environment.host {
+            Some(host) => host.note_file(&self.config.dir, path, bytes),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Keeps a file for this server alone; its path is relative to the directory of the configuration.
+    ///
+    /// # Errors
+    /// As of [`Host::claim_file`].
+    pub(crate) fn claim_file(&self, path: &str) -> io::Result<()> {
+        self.environment.host.as_ref().map_or(Ok(()), |host| host.claim_file(&self.config.dir, path))
+    }
+
     /// Writes the parameters in force into the configuration file, which need not be there any more; `all`: also those
     /// that are at their defaults.
     ///

@@ -43,6 +43,9 @@ impl Engine {
         if self.config.replication != before.replication {
             self.replication_rules_changed();
         }
+        if self.config.saves != before.saves {
+            self.save_rules_changed();
+        }
         if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
             self.tracking_limit_changed();
         }

@@ -1,7 +1,7 @@
 //! The requests of blocked clients.
 
 use crate::clients::{HeldState, Request};
-use crate::faults::ReplyRule;
+use crate::faults::{ReplyRule, RuleId};
 use crate::keyspace::Place;
 use crate::spec::{CommandId, Null};
 use crate::timers::TimerKey;
@@ -18,6 +18,8 @@ pub(crate) struct Blocked<R> {
     pub(super) retry: R,
     /// The rules that may act on its answer.
     pub(super) on_reply: Vec<ReplyRule>,
+    /// The rule that has it executed once more, and answered then.
+    pub(super) again: Option<RuleId>,
     /// The answer on timeout.
     pub(super) null: Null,
     pub(super) timeout: Option<TimerKey>,

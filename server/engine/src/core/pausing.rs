@@ -151,6 +151,7 @@ impl Engine {
             held,
             retry: Retry::Paused,
             on_reply: Vec::new(),
+            again: None,
             null: Null::Bulk,
             timeout: None,
             place,

@@ -59,8 +59,8 @@ pub trait Caller {
         false
     }
 
-    /// Why replication forbids this request.
-    fn refused_by_replication(&self, _: &Command, _: Args<'_>) -> Option<Reason> {
+    /// Why the state of the server forbids this request: what was not saved, or replication.
+    fn refused_by_state(&self, _: &Command, _: Args<'_>) -> Option<Reason> {
         None
     }
 
@@ -133,7 +133,7 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     if caller.is_out_of_memory(command, args) {
         return refused(Reason::OutOfMemory);
     }
-    if let Some(reason) = caller.refused_by_replication(command, args) {
+    if let Some(reason) = caller.refused_by_state(command, args) {
         return refused(reason);
     }
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
@@ -210,6 +210,12 @@ fn script_error_before_7(error: &CommandError) -> CommandError {
     })
 }
 
+const NOT_SAVED: &str = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to \
+                         disk. Commands that may modify the data set are disabled, because this instance is \
+                         configured to report errors during writes if RDB snapshotting fails \
+                         (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB \
+                         error.";
+
 /// What a read-only script may not do.
 const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
@@ -241,6 +247,8 @@ pub enum Reason {
     Redirected(Redirect),
     /// There are more bytes than `maxmemory`.
     OutOfMemory,
+    /// The last save has failed.
+    NotSaved,
     /// The server is a replica that only its master may change.
     ReadOnlyReplica,
     /// There are not as many replicas as writes need.
@@ -302,6 +310,7 @@ impl Refusal {
             (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",
             (Reason::InTransaction, _) => "ERR Command not allowed inside a transaction",
             (Reason::OutOfMemory, _) => "OOM command not allowed when used memory > 'maxmemory'.",
+            (Reason::NotSaved, _) => NOT_SAVED,
             (Reason::ReadOnlyReplica, _) => "READONLY You can't write against a read only replica.",
             (Reason::NotEnoughReplicas, _) => "NOREPLICAS Not enough good replicas to write.",
             (Reason::MasterDown, Origin::Script) => "ERR Can not execute the command on a stale replica",

@@ -69,10 +69,13 @@ impl Engine {
                 continue;
             }
             let id = self.sessions.get(slot).id;
+            if let Some(blocked) = self.parked.get_mut(id) {
+                blocked.again = None;
+            }
             if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) && !self.is_paused(id) {
                 self.end_wait(slot);
             }
-            self.give_up_tickets(id);
+            self.end_tickets(id);
             let watches = !self.sessions.get(slot).watched.is_empty();
             self.unwatch(slot);
             self.sessions.get_mut(slot).watch_broken = watches;

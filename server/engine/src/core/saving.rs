@@ -2,6 +2,7 @@
 //! writes the file.
 
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::clients::Content;
 use crate::config::{Config, MaxmemoryPolicy, system_reason};
 use crate::keyspace::{KeyWriter, Measure};
@@ -32,8 +33,22 @@ impl Engine {
         tracing::info!("DB saved on disk");
         self.keyspace.counters.dirty = 0;
         self.persistence.saved_ms = Some(self.time.now.wall_ms());
-        self.persistence.has_failed = false;
+        self.set_save_failed(false);
         Ok(())
+    }
+
+    /// The last save has failed, or no longer.
+    fn set_save_failed(&mut self, has_failed: bool) {
+        self.persistence.has_failed = has_failed;
+        self.save_rules_changed();
+    }
+
+    /// Saves have failed or not, or their parameters have changed: as in Redis, nothing is written where save points
+    /// say that it is to be kept, and it cannot be.
+    pub(super) fn save_rules_changed(&mut self) {
+        let saves = &self.config.saves;
+        let is_wanted = saves.stop_writes_on_error && !saves.points.is_empty();
+        self.hooks.set(Hook::NotSaved, is_wanted && self.persistence.has_failed);
     }
 
     /// A file with this content, as the data are now. O(data).
@@ -136,7 +151,7 @@ impl Engine {
         let Some(save) = self.persistence.background.take_if(|save| save.serial == serial) else { return };
         let took_ms = self.time.system.monotonic_ms() - save.began_ms;
         self.persistence.took_seconds = Some(took_ms / 1000);
-        self.persistence.has_failed = result.is_err();
+        self.set_save_failed(result.is_err());
         match result {
             Ok(()) => {
                 tracing::info!("Background saving terminated with success");
@@ -157,6 +172,7 @@ impl Engine {
         }
         self.keyspace.end_snapshot();
         self.persistence.reset();
+        self.save_rules_changed();
     }
 }
 

@@ -64,9 +64,20 @@ impl Engine {
             self.time.timers.insert(timer, self.time.now.monotonic_ms().saturating_add_unsigned(ms))
         });
         let since_ms = self.time.now.monotonic_ms();
-        let (retry, null, on_reply) = (Retry::OnKeys(on), wait.null, Vec::new());
-        let blocked =
-            Blocked { command, request, held, retry, on_reply, null, timeout, place, db, since_ms, took_ns };
+        let blocked = Blocked {
+            command,
+            request,
+            held,
+            retry: Retry::OnKeys(on),
+            on_reply: Vec::new(),
+            again: None,
+            null: wait.null,
+            timeout,
+            place,
+            db,
+            since_ms,
+            took_ns,
+        };
         self.parked.insert(id, blocked);
         self.time_retry(id);
         self.note_ticket(ticket, None);
@@ -120,11 +131,23 @@ impl Engine {
     /// The time of a ticket is over.
     pub(super) fn ticket_over(&mut self, ticket: u64) {
         if let Some(blocked) = self.parked.get_mut(waiter_of(ticket)) {
+            // Its timer has fired.
             blocked.timeout = None;
         }
+        self.end_ticket_in_vain(ticket);
+    }
+
+    fn end_ticket_in_vain(&mut self, ticket: u64) {
         self.note_ticket(ticket, Some(HistoryCause::Timeout));
         if let Some(blocked) = self.end_ticket(ticket, &Ending::TimedOut) {
             self.tell_left(&blocked, "timedout");
+        }
+    }
+
+    /// The tickets of this client end as if their time were over: the server begins anew, and it stays.
+    pub(super) fn end_tickets(&mut self, client: u64) {
+        for ticket in self.keyspace.waiters.tickets.of(client) {
+            self.end_ticket_in_vain(ticket);
         }
     }
 

@@ -59,8 +59,10 @@ impl Engine {
             return true;
         }
         let Some(mut turn) = self.take_turn(slot) else { return false };
+        self.note_turn_goes_on(slot);
         // A panic on the way disconnects who turns the clock; he would wait for ever.
-        let turned = catch_unwind(AssertUnwindSafe(|| self.continue_turning(&mut turn)));
+        let turned =
+            catch_unwind(AssertUnwindSafe(|| self.turning(|engine| engine.continue_turning(&mut turn))));
         let Ok(progress) = turned else {
             self.cut_off(slot);
             return true;
@@ -148,9 +150,11 @@ impl Engine {
                 continue;
             }
             // The range was checked when they were planned.
-            let _in_range = self.keep_active(slot, |engine| match turn {
-                PlannedTurn::Advance { ms, waiters } => engine.advance(ms, waiters).map(drop),
-                PlannedTurn::Step(ms) => engine.step_wall(ms).map(drop),
+            let _in_range = self.keep_active(slot, |engine| {
+                engine.turning(|engine| match turn {
+                    PlannedTurn::Advance { ms, waiters } => engine.advance(ms, waiters).map(drop),
+                    PlannedTurn::Step(ms) => engine.step_wall(ms).map(drop),
+                })
             });
         }
     }

@@ -3,8 +3,10 @@
 use super::clock_turn::{ClockTurn, Left, RedissonWaiters, TurnProgress};
 use super::deadlines::Due;
 use super::engine::Engine;
+use super::faults::NodeFault;
 use super::planned_turns::PlannedTurn;
 use super::shared_clock::ClockRequest;
+use super::together::Together;
 use crate::clients::Slot;
 use crate::locks::StampSource;
 use crate::time::{Clock, Over};
@@ -53,6 +55,14 @@ impl Engine {
         !self.time.shared.requests.is_empty()
     }
 
+    /// Whether a client of it waits for all partitions to end.
+    pub fn asks_to_heal(&self) -> bool {
+        let heals = |asked: &ClockRequest| {
+            matches!(asked, ClockRequest::Together(_, Together::Fault(NodeFault::Heal)))
+        };
+        self.time.shared.requests.iter().any(heals)
+    }
+
     /// What it asks of the clock.
     pub(crate) fn next_clock_request(&mut self) -> Option<ClockRequest> {
         self.time.shared.requests.pop_front()
@@ -73,11 +83,15 @@ impl Engine {
     /// The turn that a client waits for, which continues without it meanwhile.
     pub(crate) fn begin_shared_turn(&mut self, client: u64) -> Option<(Slot, Box<ClockTurn>)> {
         let slot = self.sessions.find(client)?;
-        Some((slot, self.take_turn(slot)?))
+        let turn = self.take_turn(slot)?;
+        self.note_turn_goes_on(slot);
+        self.note_turning(true);
+        Some((slot, turn))
     }
 
     /// A turn that a client waits for has been continued: it waits on, or is answered.
     pub(crate) fn end_shared_turn(&mut self, slot: Slot, turn: Box<ClockTurn>, progress: TurnProgress) {
+        self.note_turning(false);
         if self.sessions.is_connected(slot) {
             self.go_on_waiting(slot, turn, progress);
             self.commit();

@@ -104,6 +104,16 @@ pub enum What<'a> {
         /// The other.
         other: usize,
     },
+    /// The keys of the database are about to go to this one, by an exchange. Each of the two has this before.
+    Leaving {
+        /// The other database.
+        to: usize,
+    },
+    /// The keys of the database have come from this one, by an exchange. Each of the two has this behind.
+    Arrived {
+        /// The other database.
+        from: usize,
+    },
 }
 
 /// A key that is gone.
@@ -177,6 +187,7 @@ impl What<'_> {
             What::FieldRaised | What::Redated => Interests::VALUES,
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
+            What::Leaving { .. } | What::Arrived { .. } => Interests::EXCHANGES,
         }
     }
 }

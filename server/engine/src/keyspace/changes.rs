@@ -39,8 +39,7 @@ impl Tx<'_> {
     #[inline]
     pub fn changed_as_known(&mut self, key: &[u8], event: Event) {
         self.keyspace.counters.dirty += 1;
-        let queues = Interests::QUEUED_KEYS.without(Interests::KEYS);
-        if self.keyspace.interests.any(queues.with(Interests::of_event(event))) {
+        if self.keyspace.interests.any(Interests::QUEUES.with(Interests::of_event(event))) {
             self.report_changed(key, Some(event));
         }
     }
@@ -200,6 +199,13 @@ impl Tx<'_> {
     pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>], is_rest: bool) {
         let hasher = self.keyspace.hasher.clone();
         self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for, is_rest }));
+    }
+
+    /// The keys of a database are about to be exchanged with those of another, or have been.
+    pub(super) fn exchanging(&mut self, db: usize, what: &What<'_>) {
+        if self.keyspace.interests.any(Interests::EXCHANGES) {
+            self.keyspace.report(&Change { db, key: b"", what, actor: self.actor, now: self.now });
+        }
     }
 
     /// The keys of two databases have been exchanged.

@@ -16,6 +16,8 @@ impl Interests {
     pub const KEYS: Self = Interests(1 << 16);
     /// The same, because somebody waits for keys or watches them.
     pub(super) const QUEUED_KEYS: Self = Interests(1 << 16 | 1 << 20);
+    /// Somebody waits for keys or watches them, or wants every change.
+    pub(super) const QUEUES: Self = Interests(1 << 20);
     /// Every key that has changed, also where those who want [`Interests::KEYS`] know of it already.
     pub const EVERY_CHANGE: Self = Self::QUEUED_KEYS;
     /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
@@ -29,6 +31,9 @@ impl Interests {
 
     /// Changes of what stands beside a key's content, which are none to those who wait for it or watch it.
     pub const QUIET: Self = Interests(1 << 21);
+
+    /// What a database has before it is exchanged with another, and what it has then.
+    pub const EXCHANGES: Self = Interests(1 << 22);
 
     /// The classes of events that are published.
     pub(super) fn of_published(published: EventClasses) -> Self {

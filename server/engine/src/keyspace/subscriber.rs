@@ -91,6 +91,12 @@ impl Context<'_> {
         self.database.mark(at.0)
     }
 
+    /// The marked keys of the database, with their entries, in an order that depends only on what was put in. O(keys).
+    pub fn marked(&self) -> Vec<(Box<[u8]>, EntryId)> {
+        let keys: Vec<Box<[u8]>> = self.database.marked().map(|(entry, _)| entry.key().into()).collect();
+        keys.into_iter().filter_map(|key| self.entry(&key).map(|at| (key, at))).collect()
+    }
+
     /// Puts a mark beside an entry, instead of the one that is there: the subscriber gets the entry's value when it
     /// goes. All marks belong to one subscriber.
     #[inline(always)]

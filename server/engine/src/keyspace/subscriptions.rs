@@ -115,7 +115,9 @@ impl Keyspace {
     /// Reports a change that is wanted, or whose key is marked.
     #[inline(always)]
     pub(super) fn report(&mut self, change: &Change<'_>) {
-        if let What::Changed { event } = change.what {
+        if let What::Changed { event } = change.what
+            && self.interests.any(event.map_or(Interests::NONE, Interests::of_event).with(Interests::QUEUES))
+        {
             self.report_to_queues(change, *event);
         }
         let wanted = change.what.interests();

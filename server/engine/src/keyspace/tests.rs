@@ -128,6 +128,8 @@ impl Subscriber for Recorder {
             What::Replaced { before, .. } => format!("another {}", before.type_name()),
             What::Removed(Removal { mark, cause, .. }) => format!("{cause:?} {} of", mark.is_some()),
             What::Swapped { one, other } => format!("{one} for {other}"),
+            What::Leaving { to } => format!("leaving for {to}"),
+            What::Arrived { from } => format!("arrived from {from}"),
             What::Flushed(flushed) => {
                 format!("flushed {} {}", flushed.marked().count(), flushed.waited_for().count())
             }

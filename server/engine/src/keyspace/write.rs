@@ -2,7 +2,7 @@
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
-use super::change::{Cause, EntryId};
+use super::change::{Cause, EntryId, What};
 use super::database::Removed;
 use super::db_key::hash_of;
 use super::effects;
@@ -131,10 +131,10 @@ impl Tx<'_> {
         let at = self.set(to, entry.value, false);
         self.set_access_clock(at, clock);
         self.note_fields(at);
-        self.copied((at, to), (self.db, from), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(to, deadline);
         }
+        self.copied((at, to), (self.db, from), mark, true);
         self.changed(from, events::RENAME_FROM);
         self.changed(to, events::RENAME_TO);
         true
@@ -150,10 +150,10 @@ impl Tx<'_> {
         self.make_room(to);
         let at = self.set(to, value, false);
         self.note_fields(at);
-        self.copied((at, to), (from_db, from), mark, false);
         if let Some(deadline) = deadline {
             self.set_deadline(to, deadline);
         }
+        self.copied((at, to), (from_db, from), mark, false);
         self.changed(to, events::COPY_TO);
         self.db = from_db;
         true
@@ -219,10 +219,10 @@ impl Tx<'_> {
         let at = self.set(key, entry.value, false);
         self.set_access_clock(at, clock);
         self.note_fields(at);
-        self.copied((at, key), (from_db, key), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(key, deadline);
         }
+        self.copied((at, key), (from_db, key), mark, true);
         self.db = from_db;
         self.changed(key, events::MOVE_FROM);
         self.db = to_db;
@@ -322,6 +322,9 @@ impl Tx<'_> {
                 }
             }
         }
+        self.exchanging(one, &What::Leaving { to: other });
+        self.exchanging(other, &What::Leaving { to: one });
+        let keyspace = &mut *self.keyspace;
         keyspace.databases.swap(one, other);
         keyspace.unchanged.clear();
         if keyspace.timed > one.min(other) {
@@ -333,6 +336,8 @@ impl Tx<'_> {
         keyspace.key_timers.swap_leases(one, other);
         keyspace.marking.given_back.clear();
         self.swapped(one, other);
+        self.exchanging(one, &What::Arrived { from: other });
+        self.exchanging(other, &What::Arrived { from: one });
         let keyspace = &mut *self.keyspace;
         for db in [one, other] {
             keyspace

@@ -175,12 +175,18 @@ impl Convert {
         writer: &[u8],
     ) -> Result<Granted, CommandError> {
         let lease_ms = self.lease_ms.unwrap_or_else(|| left_ms(tx, key));
-        let session = session_of(tx, key, owner);
+        let mut leases = sessions_of(tx, key, owner);
+        // It is the hold of the client that asks, if that leases some.
+        if let Some(own) = leases.iter().position(|lease| Some(lease.session) == tx.client()) {
+            leases.swap(0, own);
+        }
+        leases.truncate(1);
         let at = read_write::write(tx, key, owner, 1, lease_ms)?;
         let acquired = ledger::acquired(tx, at, key, writer, false);
-        if let Some((_, lease)) = session {
-            sessions::begin(tx, acquired.grant, SessionLease { holder: writer.into(), ..lease });
+        for lease in leases {
+            sessions::begin(tx, acquired.grant, SessionLease { holder: writer.into(), holds: 1, ..lease });
         }
+        sessions::uphold(tx, acquired.grant);
         Ok(Granted { token: acquired.token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
     }
 
@@ -192,19 +198,22 @@ impl Convert {
         owner: &[u8],
         hands: Hands,
     ) -> Result<Granted, CommandError> {
-        let session = session_of(tx, key, &write_field(owner));
+        let leases = [sessions_of(tx, key, &write_field(owner)), sessions_of(tx, key, owner)].concat();
         read_write::downgrade(tx, key, owner, hands, self.lease_ms.unwrap_or_else(|| left_ms(tx, key)))?;
-        if let Some((grant, lease)) = session {
-            sessions::begin(tx, grant, SessionLease { holder: owner.into(), ..lease });
+        if let Some(grant) = ledger::grant(tx, key, owner).map(|grant| grant.number) {
+            ledger::with_leases(tx, |leases| leases.end(grant));
+            for lease in leases {
+                sessions::begin(tx, grant, SessionLease { holder: owner.into(), ..lease });
+            }
+            sessions::uphold(tx, grant);
         }
         Ok(as_it_is(tx, key, owner, hands.reads.max(hands.writes)))
     }
 }
 
-/// The grant of the hold in a field, and the lease of the connection that it lasts as long as, if it does.
-fn session_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<(u64, SessionLease)> {
-    let grant = ledger::grant(tx, key, field)?.number;
-    Some((grant, ledger::leases(tx).get(grant)?.clone()))
+/// The leases of the connections as long as which the hold in a field lasts, if it does.
+fn sessions_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Vec<SessionLease> {
+    ledger::grant(tx, key, field).map_or_else(Vec::new, |grant| ledger::leases(tx).by_id(grant.number))
 }
 
 /// What an owner has.

@@ -63,6 +63,13 @@ pub(crate) fn clock_turned(keyspace: &mut Keyspace, now: Now, from_ms: i64, to_m
     }
 }
 
+/// The request that runs turns the clock from now on; or nobody's does any more.
+pub(crate) fn request_turns(keyspace: &mut Keyspace, is_turning: bool) {
+    if let Some(history) = history(keyspace) {
+        history.turns(is_turning);
+    }
+}
+
 /// Runs `act`: the holds that it ends are lost since another server takes over, which knows of other ones.
 pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
     let declare = |keyspace: &mut Keyspace, cause| {

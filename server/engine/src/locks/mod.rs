@@ -58,7 +58,7 @@ pub(crate) use history::{
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
     HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history, recorded,
-    recorded_from, request_begins, request_goes_on,
+    recorded_from, request_begins, request_goes_on, request_turns,
 };
 pub(crate) use info::snapshot;
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};

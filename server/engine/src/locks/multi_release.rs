@@ -45,7 +45,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for key in keys {
         let held = release::held(tx, key, owner, &writer)?;
         let left = (held.holds - 1).max(0);
-        release::leave(tx, key, &held, left)?;
+        release::give_back_one(tx, key, &held, left)?;
         reply.integer(left);
     }
     Ok(())

@@ -141,12 +141,15 @@ fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
 
 /// A script: its first key is the lock; one that renews several answers 1 or 0 for each of its keys.
 fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    let of_one = !matches!(answer, Answer::Other(_));
+    // Mostly it did something: that needs no more than the word where its first key is, if it has keys.
+    if of_one && args.get(3).is_none_or(|key| has_recorded(tx, key)) {
+        return;
+    }
     let Ok(count) = args.count(2) else { return };
     let Some(arguments) = args.all().get(3 + count..) else { return };
     let keys = &args.from(3)[..count];
-    let of_one = !matches!(answer, Answer::Other(_));
-    if of_one && keys.first().is_none_or(|key| has_recorded(tx, key)) {
-        // It did something.
+    if of_one && keys.is_empty() {
         return;
     }
     if let Answer::Other(reply) = answer

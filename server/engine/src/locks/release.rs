@@ -6,7 +6,7 @@ use super::ledger::{self, Release};
 use super::options::Tail;
 use super::ownership;
 use super::redisson::{MODE_FIELD, write_field};
-use super::{channels, events as lock_events};
+use super::{channels, events as lock_events, sessions};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
@@ -56,8 +56,26 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         ownership::check_token(tx, key, held.field, token)?;
     }
     let left = if options.word { 0 } else { (held.holds - 1).max(0) };
-    leave(tx, key, &held, left)?;
+    give_back_one(tx, key, &held, left)?;
     reply.integer(left);
+    Ok(())
+}
+
+/// The client of this request gives back a hold of an owner, who keeps `left`: it is one that the client has leased, if
+/// it has, and what is left is leased as long as before.
+pub(super) fn give_back_one(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    held: &Held<'_>,
+    left: i64,
+) -> Result<(), CommandError> {
+    leave(tx, key, held, left)?;
+    if left > 0
+        && let Some(grant) = ledger::grant(tx, key, held.field)
+    {
+        sessions::add_holds(tx, grant.number, -1);
+        sessions::uphold(tx, grant.number);
+    }
     Ok(())
 }
 

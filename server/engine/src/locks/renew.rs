@@ -1,12 +1,13 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::events::{announce, lint};
+use super::events::{announce, lease_set, lint};
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
 use super::options::{self, Tail};
 use super::ownership;
 use super::redisson::write_field;
+use super::sessions;
 use crate::keyspace::{EventValue, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -109,6 +110,14 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
         let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
         if is_set {
+            let mut lease_ms = lease_ms;
+            for field in [owner, &write_field(owner)] {
+                if let Some(grant) = ledger::grant(tx, key, field) {
+                    sessions::uphold(tx, grant.number);
+                    lease_ms = sessions::longest_ms(tx, grant.number).unwrap_or(0).max(lease_ms);
+                }
+            }
+            lease_set(tx, key);
             ledger::renewed(tx, key, owner);
             announce(tx, key, "renewed", || {
                 vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]

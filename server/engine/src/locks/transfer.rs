@@ -1,6 +1,7 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
 use super::acquire::counter;
+use super::events as lock_events;
 use super::layouts::read_write;
 use super::ledger::{self, Detail, ReleaseCause};
 use super::options;
@@ -83,8 +84,19 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         token = counter;
     }
     if let Some(lease_ms) = lease_ms {
-        tx.set_deadline(key, tx.now().wall_ms().saturating_add(lease_ms));
-        tx.changed(key, events::EXPIRE);
+        let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+        match held.has_mode {
+            true => {
+                if let Some(hands) = read_write::hands(tx, key, to)? {
+                    read_write::renew(tx, key, to, hands, (deadline, false))?;
+                }
+            }
+            false => {
+                tx.set_deadline(key, deadline);
+                tx.changed(key, events::EXPIRE);
+            }
+        }
+        lock_events::lease_set(tx, key);
     }
     reply.integer(token as i64);
     Ok(())

@@ -239,15 +239,15 @@ fn reply_mode(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> O
 }
 
 fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 4 {
+        return Err(unknown_or_arity(args));
+    }
     let with_error = match args.get(3) {
         None => false,
         Some(_) if args.is(3, "timeout") => false,
         Some(_) if args.is(3, "error") => true,
         Some(_) => return Err(CommandError::text("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")),
     };
-    if args.len() > 4 {
-        return Err(unknown_or_arity(args));
-    }
     let id = args.int(2)?;
     let unblocked = u64::try_from(id).is_ok_and(|id| engine.unblock_client(id, with_error));
     reply.integer(unblocked.into());

@@ -140,17 +140,17 @@ fn reply_wall(engine: &Engine, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn freeze(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.freeze();
+    engine.turning(Engine::freeze);
     reply_wall(engine, reply)
 }
 
 fn resume(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.resume();
+    engine.turning(Engine::resume);
     reply_wall(engine, reply)
 }
 
 fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.turn_clock(Over::Past, Clock::reset);
+    engine.turning(|engine| engine.turn_clock(Over::Past, Clock::reset));
     reply_wall(engine, reply)
 }
 
@@ -231,7 +231,9 @@ fn begin(engine: &mut Engine, call: Call<'_>, mut turn: ClockTurn, reply: &mut d
         let retry = Retry::Turn(Box::new(turn));
         return Wait { real_time: true, ..Wait::new(retry, None, Null::Bulk) }.into();
     }
-    match engine.keep_active(call.slot, |engine| engine.continue_turning(&mut turn)) {
+    let turned =
+        engine.keep_active(call.slot, |engine| engine.turning(|engine| engine.continue_turning(&mut turn)));
+    match turned {
         TurnProgress::Done => {
             turn.write(engine.now(), reply);
             Flow::Done
@@ -250,12 +252,12 @@ fn step(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         reply.ok();
         return Ok(());
     }
-    engine.step_wall(ms)?;
+    engine.turning(|engine| engine.step_wall(ms))?;
     reply_wall(engine, reply)
 }
 
 fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wall_ms = args.int(1)?;
-    engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms))?;
+    engine.turning(|engine| engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms)))?;
     reply_wall(engine, reply)
 }

@@ -1,11 +1,12 @@
 //! CONFIG: the parameters of the server.
 
-use crate::config::{Config, HostChanges, HostRefusal, system_reason};
-use crate::core::{Call, Engine, Handler};
+use crate::config::{Config, HostChanges, HostRefusal, Surroundings, system_reason};
+use crate::core::{Call, Engine, Handler, Host};
 use crate::keyspace::Counters;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::statistics::Stats;
 use lockwheel_resp::Reply;
+use std::io;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
@@ -75,11 +76,11 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let local = engine.session(call.slot).peer.is_local();
     let host = engine.environment.host.clone();
-    let follow = |parameters: &Config, changes: HostChanges| {
-        host.map_or(Err(HostRefusal::Listening), |host| host.follow(parameters, changes))
-    };
     let before = engine.config.clone();
-    let set = engine.config.set_with_host(&pairs, local, follow);
+    let set = match &host {
+        Some(host) => engine.config.set_within(&pairs, local, &AroundHost(&**host)),
+        None => engine.config.set(&pairs, local),
+    };
     set.map_err(|error| CommandError::new(error.as_bytes()))?;
     engine.apply_config(&before);
     if engine.config.shown_port() != before.shown_port() {
@@ -87,6 +88,19 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     }
     reply.ok();
     Ok(())
+}
+
+/// The host, as CONFIG SET sees it.
+struct AroundHost<'a>(&'a dyn Host);
+
+impl Surroundings for AroundHost<'_> {
+    fn enter(&self, directory: &str, path: &str) -> io::Result<String> {
+        self.0.enter(directory, path)
+    }
+
+    fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal> {
+        self.0.follow(parameters, changes)
+    }
 }
 
 /// The values of parameters that are secrets.

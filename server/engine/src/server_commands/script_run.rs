@@ -210,8 +210,8 @@ impl Caller for Script<'_> {
         self.has_control
     }
 
-    fn refused_by_replication(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        self.engine.refused_by_replication(self.engine.session(self.slot), command, args)
+    fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
+        self.engine.refused_by_state(self.engine.session(self.slot), command, args)
     }
 
     fn is_out_of_memory(&self, command: &Command, _: Args<'_>) -> bool {

@@ -77,8 +77,11 @@ impl Spec {
     fn specified_keys(&self, request: Args<'_>) -> Option<Vec<Key>> {
         let mut keys = Vec::new();
         for spec in self.keys.iter().filter(|spec| is_key(spec)) {
-            keys.extend(spec.positions(request)?.into_iter().map(|position| (position, spec.flags)));
-            if spec.flags.contains(KeyFlags::INCOMPLETE) {
+            let found = spec.positions(request)?;
+            // As in Redis: what does not find its keyword has nothing that could be incomplete.
+            let is_incomplete = spec.flags.contains(KeyFlags::INCOMPLETE) && !found.is_empty();
+            keys.extend(found.into_iter().map(|position| (position, spec.flags)));
+            if is_incomplete {
                 return None;
             }
         }

@@ -153,13 +153,13 @@ impl KeySpec {
     }
 }
 
-/// The position behind a word that is looked for from an argument on; backwards from the end it is only there.
+/// The position behind a word that is looked for from an argument on, or backwards from it.
 fn behind_word(args: Args<'_>, word: &str, from: i32) -> Option<usize> {
     let distance = from.unsigned_abs() as usize;
     let at = if from >= 0 {
         (distance..args.len()).find(|&at| args.is(at, word))
     } else {
-        args.len().checked_sub(distance).filter(|&at| args.is(at, word))
+        (1..=args.len().saturating_sub(distance)).rev().find(|&at| args.is(at, word))
     };
     at.map(|at| at + 1).filter(|&begin| begin < args.len())
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// The most kinds of errors counted apart: a script may make up any.
 const ERROR_KINDS_MAX: usize = 128;
+/// The code that all others are counted by, so that no error is missing in the sum. It is Valkey's.
+const OTHER_CODES: &[u8] = b"ERRORSTATS_OVERFLOW";
 /// A longer first word is not a code.
 const CODE_MAX: usize = 30;
 
@@ -161,9 +163,10 @@ impl Stats {
         let code = space.map_or(&b"ERR"[..], |space| &error[..space]);
         if let Some(count) = self.errors.get_mut(code) {
             *count += times;
-        } else if self.errors.len() < ERROR_KINDS_MAX {
-            self.errors.insert(code.into(), times);
+            return;
         }
+        let code = if self.errors.len() < ERROR_KINDS_MAX { code } else { OTHER_CODES };
+        *self.errors.entry(code.into()).or_default() += times;
     }
 
     /// How many commands were run.
@@ -231,8 +234,10 @@ mod tests {
         for kind in 0..1000 {
             stats.failed(NUMBER(0), format!("K{kind} x").as_bytes());
         }
-        assert_eq!(stats.errors().count(), ERROR_KINDS_MAX);
+        assert_eq!(stats.errors().count(), ERROR_KINDS_MAX + 1);
+        assert!(stats.errors().any(|(code, count)| code == OTHER_CODES && count == 875));
         assert_eq!(stats.error_replies, 1010);
+        assert_eq!(stats.errors().map(|(_, count)| count).sum::<u64>(), stats.error_replies);
     }
 
     #[test]

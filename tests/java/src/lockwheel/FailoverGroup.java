@@ -216,12 +216,10 @@ final class FailoverGroup implements Groups.Group {
         through(scene);
         Check.equal(0, semaphore.availablePermits());
         served(scene, waiter, ignored -> {
-            if (permit[0] == null) {
-                permit[0] = semaphore.tryAcquire(0, Scene.NEVER, TimeUnit.MILLISECONDS);
-            }
-            if (permit[0] != null) {
-                semaphore.release(permit[0]);
-                permit[0] = null;
+            // What was given back to the old master after it had been replaced is lost, and given back again.
+            if (!semaphore.tryRelease(permit[0])) {
+                String another = semaphore.tryAcquire(0, Scene.NEVER, TimeUnit.MILLISECONDS);
+                permit[0] = another != null ? another : permit[0];
             }
         });
         Check.that(waiter.get() != null, "a permit");

@@ -33,8 +33,10 @@ import org.redisson.config.ReadMode;
  * connect NAME PORT[,REPLICA...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
  * connect NAME sentinel:PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    to the master that it calls mymaster
  * shutdown
+ * interrupt THREAD                            another one of this client
  * owner                                       what the thread is called in a lock's hash
  * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
+ * lock-interruptibly LOCK LEASE-MILLIS
  * try-lock LOCK WAIT-MILLIS LEASE-MILLIS      the answer is true or false
  * unlock LOCK, force-unlock LOCK
  * held LOCK, holds LOCK                       by this thread: whether, how often
@@ -54,6 +56,7 @@ public final class Steered {
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
+    private final Map<String, Thread> started = new ConcurrentHashMap<>();
 
     private Steered() {}
 
@@ -71,15 +74,16 @@ public final class Steered {
     private void accept(String[] words) {
         String id = words[0];
         String client = words[1];
-        ExecutorService thread = threads.computeIfAbsent(client + " " + words[2], Steered::thread);
+        ExecutorService thread = threads.computeIfAbsent(client + " " + words[2], this::thread);
         String[] arguments = Arrays.copyOfRange(words, 4, words.length);
         thread.execute(() -> say(id + " " + answer(client, words[3], arguments)));
     }
 
-    private static ExecutorService thread(String name) {
+    private ExecutorService thread(String name) {
         return Executors.newSingleThreadExecutor(work -> {
             Thread thread = new Thread(work, name);
             thread.setDaemon(true);
+            started.put(name, thread);
             return thread;
         });
     }
@@ -99,6 +103,9 @@ public final class Steered {
         }
         RedissonClient client = clients.get(name);
         switch (verb) {
+            case "interrupt":
+                started.get(name + " " + arguments[0]).interrupt();
+                return "";
             case "shutdown":
                 client.shutdown(0, 0, TimeUnit.MILLISECONDS);
                 return "";
@@ -143,6 +150,9 @@ public final class Steered {
                 } else {
                     lock.lock(number(arguments[1]), TimeUnit.MILLISECONDS);
                 }
+                return "";
+            case "lock-interruptibly":
+                lock.lockInterruptibly(number(arguments[1]), TimeUnit.MILLISECONDS);
                 return "";
             case "try-lock":
                 return lock.tryLock(number(arguments[1]), number(arguments[2]), TimeUnit.MILLISECONDS);

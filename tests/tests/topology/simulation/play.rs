@@ -5,6 +5,10 @@ use lockwheel_tests::rng::Rng;
 use lockwheel_tests::simulated_topology::{Shape, SimulatedTopology};
 use std::collections::BTreeSet;
 
+/// Turns of ten seconds until all agree: a sentinel whose failover came to nothing begins another one after twice
+/// `failover-timeout`, which is six minutes, and then has to be elected.
+const TURNS_TO_HEAL: usize = 60;
+
 /// What is told of a play.
 pub(super) struct Told {
     /// Every request and its answer, and the history of locks at the end.
@@ -38,6 +42,7 @@ struct Role {
 
 pub(super) struct Play {
     shape: Shape,
+    seed: u64,
     servers: SimulatedTopology,
     rng: Rng,
     /// For each server a client, while it lets clients in.
@@ -56,6 +61,7 @@ impl Play {
         let told = Told { history: String::new(), compared: 0, behind: 0, waits: 0, failovers: 0 };
         let mut play = Play {
             shape,
+            seed,
             servers,
             rng: Rng::new(seed),
             clients: vec![None; shape.servers()],
@@ -66,6 +72,13 @@ impl Play {
             step: 0,
             told,
         };
+        if let Shape::Cluster(..) = shape {
+            // What a server has is asked of it whether its cluster is up or not.
+            for node in 0..shape.holders() {
+                let set = play.ask(node, "CONFIG SET cluster-allow-reads-when-down yes");
+                assert_eq!(set.as_deref(), Some("+OK\r\n"));
+            }
+        }
         play.look();
         play.told.failovers = 0;
         play
@@ -99,7 +112,8 @@ impl Play {
     fn new_client(&mut self, node: usize) -> usize {
         let client = self.servers.connect(node);
         if matches!(self.shape, Shape::Cluster(..)) {
-            assert_eq!(self.servers.ask(client, "READONLY"), "+OK\r\n");
+            let answer = self.servers.ask(client, "READONLY");
+            assert_eq!(answer, "+OK\r\n", "{node}\n{}", self.last_lines());
         }
         client
     }
@@ -186,7 +200,20 @@ impl Play {
             Shape::Sentinel(..) | Shape::Cluster(..) => *self.rng.pick(&[500, 5000, 40_000]),
         };
         let ms = self.rng.below(most) + 1;
-        self.steer(&format!("CLOCK.ADVANCE {ms}"));
+        self.advance(ms);
+    }
+
+    /// Turns the clock: millisecond by millisecond while somebody waits for replicas, since what WAIT says is so when
+    /// it is said, and no more when another replica has taken over meanwhile.
+    fn advance(&mut self, ms: usize) {
+        let mut left = ms;
+        while left > 0 && !self.waiting.is_empty() {
+            self.steer("CLOCK.ADVANCE 1");
+            left -= 1;
+            let roles: Vec<Option<Role>> = (0..self.shape.holders()).map(|node| self.role(node)).collect();
+            self.check_waits(&roles);
+        }
+        self.steer(&format!("CLOCK.ADVANCE {left}"));
     }
 
     fn lag(&mut self) {
@@ -329,7 +356,7 @@ impl Play {
         }
         self.steer("FAULT.HEAL");
         self.steer("FAULT.LAG 0");
-        for _ in 0..30 {
+        for _ in 0..TURNS_TO_HEAL {
             self.step += 1;
             self.steer("CLOCK.ADVANCE 10000");
             self.look();
@@ -348,11 +375,12 @@ impl Play {
         }
     }
 
-    /// What was done to the servers, and the end of the history.
+    /// The seed, what was done to the servers, and the end of the history.
     fn last_lines(&self) -> String {
         let lines: Vec<&str> = self.told.history.lines().collect();
         let faults: Vec<&str> = lines.iter().filter(|line| line.contains("FA")).copied().collect();
-        [faults.join("\n"), lines[lines.len().saturating_sub(40)..].join("\n")].join("\n\n")
+        let seed = format!("seed {}", self.seed);
+        [seed, faults.join("\n"), lines[lines.len().saturating_sub(40)..].join("\n")].join("\n\n")
     }
 
     /// What came of it.

@@ -351,7 +351,7 @@ fn what_is_ours_can_be_written_back_as_it_is_and_not_changed() {
     {
         let value = String::from_utf8(config.get(&[name.as_bytes()]).remove(0).1).unwrap();
         assert_eq!(set(&mut config, &[name, &value]), "OK");
-        let refused = set(&mut config, &[name, "1"]);
+        let refused = set(&mut config, &[name, "2"]);
         assert!(refused.ends_with("can't set immutable config"), "{refused}");
     }
 }

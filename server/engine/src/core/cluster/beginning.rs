@@ -72,6 +72,13 @@ impl Engine {
         if file.is_empty() {
             return Ok(None);
         }
+        self.claim_file(file).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => format!(
+                "Sorry, the cluster configuration file {file} is already used by a different Redis Cluster node. \
+                 Please make sure that different nodes use different cluster configuration files."
+            ),
+            _ => format!("Can't open {file} in order to acquire a lock: {}", system_reason(&error)),
+        })?;
         let text = match self.read_file(file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -155,7 +162,8 @@ impl Engine {
         cluster.view.rules = config.cluster_rules();
     }
 
-    /// Writes the view into its file.
+    /// Writes the view into its file. It changes with every word about a node that may be down: were the disk waited
+    /// for each time, a busy one would make this node late itself, and its neighbours tell that of it.
     ///
     /// # Errors
     /// The system's.
@@ -164,7 +172,7 @@ impl Engine {
         else {
             return Ok(());
         };
-        self.write_file(&self.config.cluster.config_file, &write(&cluster.view))
+        self.note_file(&self.config.cluster.config_file, &write(&cluster.view))
     }
 
     /// The view is as at the start, and nobody has said anything of its requests.

@@ -5,7 +5,7 @@ use crate::clients::Slot;
 use crate::cluster::{route_waiting, slot_of};
 use crate::config::{ClusterParameters, system_reason};
 use crate::locks::HistoryEvent;
-use crate::spec::{CommandError, Flags};
+use crate::spec::{Args, CommandError, Flags};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -64,6 +64,17 @@ impl Engine {
             reply.bulk(channel);
             reply.integer(left as i64);
         });
+    }
+
+    /// What a waiting request is answered that is to be tried again though its keys have gone, with their slot, to
+    /// another node: as if it came now. Tried here, it would find a lock free that is held there.
+    pub(in super::super) fn redirect_retry(&self, id: u64) -> Option<CommandError> {
+        let blocked = self.parked.get(id)?;
+        let Retry::OnKeys(_) = &blocked.retry else { return None };
+        let argv = blocked.request.argv();
+        self.route_again(id, self.commands.get(blocked.command), Args::new(&argv))
+            .err()
+            .map(|redirect| self.redirect_error(redirect))
     }
 
     /// Who waits for a key whose slot is not this node's any more is sent where it is. When the node is about to follow

@@ -34,6 +34,16 @@ impl Engine {
         command: &Command,
         args: Args<'_>,
     ) -> Result<Option<u16>, Redirect> {
+        self.route_as(session, command, args, command.has(Flags::ASKING))
+    }
+
+    fn route_as(
+        &self,
+        session: u64,
+        command: &Command,
+        args: Args<'_>,
+        is_asking: bool,
+    ) -> Result<Option<u16>, Redirect> {
         let keys: Vec<&[u8]> =
             command.spec.find_routed(args).into_iter().filter_map(|position| args.get(position)).collect();
         let declared = self.scripts.declared_flags(command.spec.name, args);
@@ -45,7 +55,17 @@ impl Engine {
             migrates: command.name == "migrate",
             ..Asks::default()
         };
-        self.route(session, asks, command.has(Flags::ASKING))
+        self.route(session, asks, is_asking)
+    }
+
+    /// Where a request belongs that was let in, and has waited: its client's ASKING was for it.
+    pub(super) fn route_again(
+        &self,
+        session: u64,
+        command: &Command,
+        args: Args<'_>,
+    ) -> Result<Option<u16>, Redirect> {
+        self.route_as(session, command, args, true)
     }
 
     /// All keys of a transaction belong together.

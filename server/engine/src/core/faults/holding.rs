@@ -1,6 +1,7 @@
 //! Requests and replies that are held, until their time has come or the test lets them go.
 
 use super::super::engine::{Engine, Retry};
+use super::super::hooks::Hook;
 use super::super::parked::Blocked;
 use super::held::{Held, HeldPart};
 use crate::clients::{Closing, HeldState, Request, Slot};
@@ -36,6 +37,7 @@ impl Engine {
             held: memory,
             retry: Retry::Held(held),
             on_reply: Vec::new(),
+            again: None,
             null: Null::Bulk,
             timeout,
             place,
@@ -51,6 +53,10 @@ impl Engine {
     pub(super) fn set_fault_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         let timer = Timer { kind, client, order: self.keyspace.next_order() };
         let due_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
+        if ms == 0 {
+            // It is over at once, on frozen hands too.
+            self.hooks.set(Hook::NextBatch, true);
+        }
         self.time.timers.insert(timer, due_ms)
     }
 

@@ -91,7 +91,15 @@ impl Engine {
     pub(crate) fn heal(&mut self) -> usize {
         let healed = std::mem::take(&mut self.faults.partitions).len();
         self.links_changed();
-        healed
+        healed + std::mem::take(&mut self.faults.healed_ahead)
+    }
+
+    /// While a script runs: ends all partitions before the [`heal`](Self::heal) that waits for its end. A client that
+    /// connects from now on may kill the script, which nobody could before.
+    pub fn heal_ahead(&mut self) {
+        if self.scripts.is_running() {
+            self.faults.healed_ahead = self.heal();
+        }
     }
 
     /// A connection becomes a black hole, which is cut after so many milliseconds.

@@ -48,7 +48,7 @@ impl Engine {
         blocked: Blocked<Retry>,
         write: impl FnOnce(&mut dyn Reply),
     ) {
-        if blocked.on_reply.is_empty() {
+        if blocked.on_reply.is_empty() && blocked.again.is_none() {
             return self.answer(slot, write);
         }
         let session = self.sessions.get_mut(slot);
@@ -58,7 +58,10 @@ impl Engine {
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         open.write(protocol, write);
-        self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply);
+        match blocked.again {
+            Some(rule) => self.answered_once(slot, open, rule, &blocked),
+            None => self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply),
+        }
         self.wake(slot);
     }
 

@@ -2,14 +2,15 @@
 
 use super::super::call::Call;
 use super::super::dispatch::Client;
-use super::super::engine::Engine;
+use super::super::engine::{Engine, Retry};
 use super::super::hooks::Hook;
+use super::super::parked::Blocked;
 use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use super::held::{Held, HeldPart};
 use super::subject::subject_of;
-use crate::clients::{Closing, Request, Slot};
+use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{RequestAction, RuleId, Verdict};
 use crate::spec::{Args, Command, CommandId, Flags};
 use lockwheel_resp::{Writer, number};
@@ -85,7 +86,7 @@ impl Engine {
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
                 Progress::Stop
             }
-            RequestAction::Duplicate => self.execute_twice(slot, command.id, args),
+            RequestAction::Duplicate => self.execute_twice(slot, rule, command.id, args),
             RequestAction::ForgetScript => {
                 if let Ok(runtime) = self.scripts.idle()
                     && let Some(script) = runtime.find(&args[1])
@@ -145,18 +146,46 @@ impl Engine {
         Progress::Continue
     }
 
-    /// Executes a request without an answer, and once more with one. When it has to wait, once is enough.
-    fn execute_twice(&mut self, slot: Slot, command: CommandId, args: Args<'_>) -> Progress {
+    /// Executes a request without an answer, and once more with one; when it has to wait, after that.
+    fn execute_twice(&mut self, slot: Slot, rule: RuleId, command: CommandId, args: Args<'_>) -> Progress {
         let session = self.sessions.get(slot);
-        let (call, protocol) = (Call::by(session), session.protocol);
+        let (id, call, protocol) = (session.id, Call::by(session), session.protocol);
         self.keyspace.ignore_accesses(session.no_touch);
         let mut unread = Vec::new();
-        if let Some(unfinished) = self.run(call, command, args, &mut Writer::new(&mut unread, protocol)) {
-            self.block(slot, command, Request::new(args.all()), unfinished);
-            return Progress::Blocked;
+        let mut unread = Writer::new(&mut unread, protocol);
+        match self.run(call, command, args, &mut unread) {
+            Some(unfinished) if unfinished.by_ticket() => {
+                self.leave_waiting(slot, command, Request::new(args.all()), unfinished, &mut unread);
+            }
+            Some(unfinished) => {
+                self.block(slot, command, Request::new(args.all()), unfinished);
+                if let Some(blocked) = self.parked.get_mut(id) {
+                    blocked.again = Some(rule);
+                }
+                return Progress::Blocked;
+            }
+            None => {}
         }
         self.commit();
         self.execute_request(slot, args.all())
+    }
+
+    /// A request that is to be executed twice has waited, and been answered once: nobody reads that. It is executed
+    /// again in a batch of its own, since it may run a script.
+    pub(in crate::core) fn answered_once(
+        &mut self,
+        slot: Slot,
+        mut open: OpenReply,
+        rule: RuleId,
+        blocked: &Blocked<Retry>,
+    ) {
+        open.truncate(0);
+        let session = self.sessions.get_mut(slot);
+        session.delivery.end(open, true);
+        if session.closing != Some(Closing::Now) {
+            let request = Request::new(&blocked.request.argv());
+            self.park_held(slot, blocked.command, request, Held { rule, part: HeldPart::Request }, Some(0));
+        }
     }
 
     /// Executes a request with some of its integers changed.

@@ -29,6 +29,8 @@ pub(crate) struct Faults {
     pub(super) orphans: BTreeSet<u64>,
     /// From whom the server is cut off.
     pub(super) partitions: Vec<Partition>,
+    /// The partitions that have ended before `FAULT.HEAL` was run: it counts them.
+    pub(super) healed_ahead: usize,
     /// Until when nobody is let in, on the monotonic clock in milliseconds.
     pub(super) down_until_ms: Option<i64>,
 }
@@ -47,6 +49,7 @@ impl Faults {
             lost: BTreeMap::new(),
             orphans: BTreeSet::new(),
             partitions: Vec::new(),
+            healed_ahead: 0,
             down_until_ms: None,
         }
     }

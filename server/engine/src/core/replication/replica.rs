@@ -23,6 +23,13 @@ impl Engine {
         self.replication_rules_changed();
     }
 
+    /// Becomes the replica of a master, and is that again after [`Engine::reset`].
+    pub fn begin_as_replica_of(&mut self, host: &str, port: u16) {
+        self.follow_master(host.to_owned(), port);
+        self.stays_replica();
+        self.commit();
+    }
+
     /// Is the replica of its present master again after [`Engine::reset`].
     pub fn stays_replica(&mut self) {
         self.start.config.replication.master.clone_from(&self.config.replication.master);

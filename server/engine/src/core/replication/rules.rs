@@ -16,26 +16,35 @@ impl Engine {
         self.pause_expiry_if_needed();
     }
 
-    /// Why replication forbids a request: of a client, or of a script of one.
+    /// Why what was not saved, or replication, forbids a request: of a client, or of a script of one.
     #[inline(always)]
-    pub(crate) fn refused_by_replication(
+    pub(crate) fn refused_by_state(
         &self,
         session: &Session,
         command: &Command,
         args: Args<'_>,
     ) -> Option<Reason> {
-        if self.hooks.has(Hook::Replication) { self.refused_as_replica(session, command, args) } else { None }
+        let is_ruled = self.hooks.has(Hook::Replication) || self.hooks.has(Hook::NotSaved);
+        if is_ruled { self.refused_by_rules(session, command, args) } else { None }
     }
 
     #[cold]
     #[inline(never)]
-    fn refused_as_replica(&self, session: &Session, command: &Command, args: Args<'_>) -> Option<Reason> {
+    fn refused_by_rules(&self, session: &Session, command: &Command, args: Args<'_>) -> Option<Reason> {
         if session.is_master {
             return None;
         }
         let (is_replica, read_only) = (self.following.is_some(), self.config.replication.read_only);
-        if self.any_of(session, command, args, |engine, command, args| engine.writes(command, args)) {
-            if is_replica && read_only {
+        let is_refused_replica = is_replica && read_only;
+        let writes =
+            self.any_of(session, command, args, |engine, command, args| engine.writes(command, args));
+        // A script is told first that it runs on a replica.
+        let is_told_first = !(is_refused_replica && self.scripts.is_running());
+        if self.hooks.has(Hook::NotSaved) && is_told_first && (writes || self.is_ping(command)) {
+            return Some(Reason::NotSaved);
+        }
+        if writes {
+            if is_refused_replica {
                 return Some(Reason::ReadOnlyReplica);
             }
             if !is_replica && !self.has_good_replicas() {
@@ -45,6 +54,11 @@ impl Engine {
         let lacks_stale =
             || self.any_of(session, command, args, |engine, command, args| engine.lacks_stale(command, args));
         (self.has_stale_data() && lacks_stale()).then_some(Reason::MasterDown)
+    }
+
+    /// Whether it is a client's PING, whose answer tells whether the server does all that it should.
+    fn is_ping(&self, command: &Command) -> bool {
+        command.name == "ping" && !self.scripts.is_running()
     }
 
     /// Whether replication may forbid anything.

@@ -1,5 +1,6 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
+use super::super::events as lock_events;
 use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::{Layout, Standing, fair};
 use super::super::ledger::{self, ReleaseCause};
@@ -56,6 +57,13 @@ pub(in crate::locks) fn grant(
     }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
     let field = layout.field(owner);
+    if again && let Some(grant) = ledger::grant(tx, key, &field) {
+        if !options.session {
+            sessions::add_holds(tx, grant.number, 1);
+        }
+        sessions::uphold(tx, grant.number);
+        lock_events::lease_set(tx, key);
+    }
     let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
     if counter.is_some() || options.describes() {
         ledger::describe(tx, acquired.grant, options.detail(counter));
@@ -67,7 +75,10 @@ pub(in crate::locks) fn grant(
     if let Some(resource) = &options.fence {
         Fences::raise(tx, resource, token as i64, source);
     }
-    Ok(Some(Granted { token, holds, ttl_ms: options.lease_ms, predecessor: acquired.predecessor }))
+    // A connection may lease it for longer.
+    let of_session = if again { sessions::longest_ms(tx, acquired.grant) } else { None };
+    let ttl_ms = of_session.map_or(options.lease_ms, |longest_ms| longest_ms.max(options.lease_ms));
+    Ok(Some(Granted { token, holds, ttl_ms, predecessor: acquired.predecessor }))
 }
 
 /// From now on the hold lasts as long as the connection that has asked for it.
@@ -75,7 +86,7 @@ fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], optio
     let Some(session) = tx.client() else { return };
     let &Options { lease_ms, ping_ms, .. } = options;
     let (db, key, holder, kind) = (tx.db(), key.into(), field.into(), &sessions::LOCK);
-    sessions::begin(tx, grant, SessionLease { session, db, key, holder, lease_ms, ping_ms, kind });
+    sessions::begin(tx, grant, SessionLease { session, db, key, holder, holds: 1, lease_ms, ping_ms, kind });
 }
 
 impl Granted {

@@ -13,4 +13,4 @@ pub(super) use message::announce;
 pub(super) use news::{HoldNews, HolderConnection, News};
 pub(crate) use of_waits::left;
 pub(super) use of_waits::{deadlock, granted, queued};
-pub(super) use warnings::{converted, jeopardy, lint, lint_release};
+pub(super) use warnings::{converted, jeopardy, lease_set, lint, lint_release};

@@ -28,6 +28,14 @@ pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
+/// A command has set the lease of a lock anew: its owners are told when little of it is left.
+pub(in crate::locks) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
+    let near_ms = ledger::jeopardy_ms(tx);
+    if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
+        look_again(tx, key, deadline.saturating_sub(near_ms).max(tx.now().wall_ms()));
+    }
+}
+
 fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
     tx.set_key_timer(key, KeyTimer::Jeopardy, Some((at_ms, Order::default())));
 }

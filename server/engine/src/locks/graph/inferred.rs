@@ -93,6 +93,11 @@ impl Asked {
         self.refused.contains_key(&owner) && listeners.any(|first| is_one_instance(ring, owner, *first))
     }
 
+    /// Who was refused last before a client began to listen. O(log n).
+    pub(in crate::locks) fn first_of(&self, client: u64) -> Option<Name> {
+        self.listeners.get(&client).copied()
+    }
+
     /// A client is gone.
     pub(in crate::locks) fn is_gone(&mut self, client: u64) {
         self.listeners.remove(&client);
@@ -101,7 +106,7 @@ impl Asked {
 }
 
 /// Whether two owners are threads of one instance of Redisson.
-fn is_one_instance(ring: &Ring, one: Name, other: Name) -> bool {
+pub(in crate::locks) fn is_one_instance(ring: &Ring, one: Name, other: Name) -> bool {
     let instance = |name| redisson::instance_of(ring.text(name));
     one == other || instance(one).is_some_and(|uuid| Some(uuid) == instance(other))
 }

@@ -99,6 +99,8 @@ words! {
         Transferred = "transferred",
         /// The server has failed over.
         FailedOver = "failed-over",
+        /// SWAPDB has brought the key into another database, where the hold goes on.
+        Swapped = "swapped",
         /// The time to wait was over.
         Timeout = "timeout",
         /// CLIENT UNBLOCK or LOCK.CANCEL.

@@ -4,6 +4,7 @@
 //! tells which request runs, who waits, and what tests do to clocks and connections. Everything else that wants an
 //! entry calls `ledger::record`.
 
+mod entries;
 mod entry;
 mod filter;
 pub(super) mod format;

@@ -7,6 +7,8 @@ use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
 use crate::time::Now;
 
+/// How many entries of a request before its last one are looked at.
+const SEVERAL: u64 = 64;
 /// A longer text of a mark, or of a fault, is cut.
 const TEXT_MAX: usize = 1024;
 
@@ -15,6 +17,8 @@ const TEXT_MAX: usize = 1024;
 pub(in crate::locks) struct History {
     ring: Ring,
     running: Running,
+    /// The request that turns the clock, while others run on the way.
+    turning: Option<Running>,
     /// Nothing is added for now.
     is_muted: bool,
     /// The names of commands, from when they made an entry first: they are looked up once.
@@ -22,7 +26,7 @@ pub(in crate::locks) struct History {
 }
 
 /// The request that runs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::locks) struct Running {
     client: u64,
     client_name: Vec<u8>,
@@ -128,7 +132,8 @@ impl History {
 
     /// That of these entries.
     pub(super) fn of(ring: Ring) -> Self {
-        History { ring, running: Running::default(), is_muted: false, commands: PerCommand::new(Name::NONE) }
+        let commands = PerCommand::new(Name::NONE);
+        History { ring, running: Running::default(), turning: None, is_muted: false, commands }
     }
 
     /// Whether it is one of several servers' already.
@@ -272,12 +277,36 @@ impl History {
     /// The running request has given a lock a lease: that is part of taking the lock, if it has just done that. Whether
     /// it was.
     pub(in crate::locks) fn lease_of_request(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
-        let with_lease = [Event::Acquired, Event::Reentered, Event::Released, Event::Converted];
-        let found = self.last_of_request(db, key, |entry| with_lease.contains(&entry.event));
-        if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
+        let is_with_lease = |entry: &Entry| {
+            matches!(entry.event, Event::Acquired | Event::Reentered | Event::Released | Event::Converted)
+        };
+        let Some(last) = self.last_of_request(db, key, is_with_lease) else { return false };
+        if let Some(entry) = self.ring.get_mut(last) {
             entry.ttl_ms = ttl_ms;
         }
-        found.is_some()
+        if last > self.running.first {
+            self.lease_before(last, (db, key), ttl_ms, is_with_lease);
+        }
+        true
+    }
+
+    /// It may have taken the lock for several owners, and other locks between.
+    #[cold]
+    fn lease_before(
+        &mut self,
+        last: u64,
+        (db, key): (usize, &[u8]),
+        ttl_ms: i64,
+        is_with_lease: impl Fn(&Entry) -> bool,
+    ) {
+        for seq in last.saturating_sub(SEVERAL).max(self.running.first)..last {
+            let is_so = |entry: &Entry| is_with_lease(entry) && self.ring.names.is(entry.key, db, key);
+            if self.ring.get(seq).is_some_and(is_so)
+                && let Some(entry) = self.ring.get_mut(seq)
+            {
+                entry.ttl_ms = ttl_ms;
+            }
+        }
     }
 
     /// The number of the running request among all.
@@ -336,11 +365,18 @@ impl History {
         is_its_wait
     }
 
-    /// A clock was turned: a turn that goes on from where the last entry's ended is one with it.
+    /// The request that runs turns the clock from now on; or nobody's does any more.
+    pub(in crate::locks) fn turns(&mut self, is_turning: bool) {
+        self.turning = is_turning.then(|| self.running.clone());
+    }
+
+    /// A clock was turned, by the request that turns it, or by the process itself: a turn that goes on from where the
+    /// last entry's ended, by the same client, is one with it.
     pub(in crate::locks) fn clock(&mut self, now: Now, from_ms: i64, to_ms: i64) {
         let last = self.ring.next() - 1;
+        let client = self.turning.as_ref().map_or(0, |turning| turning.client);
         if let Some(entry) = self.ring.get_mut(last)
-            && entry.event == Event::Clock
+            && (entry.event, entry.client) == (Event::Clock, client)
             && entry.holds == from_ms
             && (entry.ttl_ms <= entry.holds) == (from_ms <= to_ms)
         {
@@ -348,7 +384,12 @@ impl History {
             return;
         }
         let turned = Happening::new(Event::Clock, b"", b"");
-        self.record(now, Happening { ttl_ms: Some(from_ms), holds: to_ms, ..turned });
+        let client = self.turning.is_none().then_some(client);
+        let running = self.turning.clone().map(|turning| std::mem::replace(&mut self.running, turning));
+        self.record(now, Happening { ttl_ms: Some(from_ms), holds: to_ms, client, ..turned });
+        if let Some(running) = running {
+            self.running = running;
+        }
     }
 }
 

@@ -1,19 +1,15 @@
 //! The last entries, in order; when there is no more room, the oldest goes.
 
+use super::entries::Entries;
 use super::entry::Entry;
 use super::names::{Name, Names};
 use super::places::{Places, own_number};
 use super::stamps::{StampSource, Stamps};
-use crate::memory::block;
-use std::collections::VecDeque;
 
 /// Bytes of names that an entry may keep on average, so that long names cannot take more than the ring is worth.
 const NAMES_PER_ENTRY: usize = 128;
 /// Bytes of names that there is room for in any case.
 const NAMES_AT_LEAST: usize = 1 << 20;
-
-/// The entries that there is room for at first.
-const FEW: usize = 64;
 
 /// The most bytes of names of so many entries.
 fn most_names(most: usize) -> usize {
@@ -26,7 +22,7 @@ pub(in crate::locks) struct Ring {
     most: usize,
     /// The most bytes of names.
     most_names: usize,
-    entries: VecDeque<Entry>,
+    entries: Entries,
     /// The number of the first entry that is kept.
     first: u64,
     pub(super) names: Names,
@@ -42,7 +38,7 @@ impl Ring {
         Ring {
             most,
             most_names: most_names(most),
-            entries: VecDeque::new(),
+            entries: Entries::new(most),
             first: 1,
             names: Names::new(seed),
             stamps: None,
@@ -93,7 +89,7 @@ impl Ring {
 
     /// The entries with their numbers among those of several servers.
     pub(super) fn stamped_entries(&self) -> impl Iterator<Item = (u64, &Entry)> {
-        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(&self.entries)
+        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(self.entries.from(0))
     }
 
     /// The server of an entry, where they are those of several.
@@ -123,18 +119,13 @@ impl Ring {
     pub(super) fn set_most(&mut self, most: usize) {
         (self.most, self.most_names) = (most, most_names(most));
         self.make_room(0);
-        self.entries.shrink_to(most);
+        self.entries.resize(most);
     }
 
     /// Adds an entry, whose names have been interned for it. O(1).
     pub(super) fn push(&mut self, entry: Entry) {
         self.make_room(1);
-        let len = self.entries.len();
-        if len == self.entries.capacity() {
-            // Twice as much, but no room that is never used.
-            self.entries.reserve_exact(len.max(FEW).min(self.most.saturating_sub(len)));
-        }
-        self.entries.push_back(entry);
+        self.entries.push(entry);
         if let Some(stamps) = &mut self.stamps {
             stamps.push();
         }
@@ -143,7 +134,7 @@ impl Ring {
     /// Drops the oldest entries, so that there is room for so many more.
     fn make_room(&mut self, more: usize) {
         while self.entries.len() + more > self.most || self.names.text_bytes() > self.most_names {
-            let Some(oldest) = self.entries.pop_front() else { return };
+            let Some(oldest) = self.entries.pop() else { return };
             self.first += 1;
             if let Some(stamps) = &mut self.stamps {
                 stamps.pop();
@@ -169,7 +160,7 @@ impl Ring {
 
     /// The last entry. O(1).
     pub(super) fn last(&self) -> Option<&Entry> {
-        self.entries.back()
+        self.entries.last()
     }
 
     /// An entry. O(1).
@@ -187,7 +178,7 @@ impl Ring {
         let from = usize::try_from((seq + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
         let from = from.min(self.entries.len());
         let first = self.first + from as u64;
-        self.entries.range(from..).enumerate().map(move |(at, entry)| (first + at as u64, entry))
+        self.entries.from(from).enumerate().map(move |(at, entry)| (first + at as u64, entry))
     }
 
     /// The text of a name; empty when it is none. O(1).
@@ -202,6 +193,6 @@ impl Ring {
 
     /// Bytes of all of it. O(1).
     pub(super) fn memory(&self) -> usize {
-        block(self.entries.capacity() * size_of::<Entry>()) + self.names.memory()
+        self.entries.memory() + self.names.memory()
     }
 }

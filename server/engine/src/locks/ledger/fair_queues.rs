@@ -36,6 +36,12 @@ impl FairQueues {
         }
     }
 
+    /// The queues of a database, by the keys of their lists, in the order of these. O(queues).
+    pub(super) fn of_database(&self, db: usize) -> Vec<(Box<[u8]>, VecDeque<Owner>)> {
+        let from = self.by_key.range((db, Box::default())..).take_while(|((of, _), _)| *of == db);
+        from.map(|((_, key), queue)| (key.clone(), queue.clone())).collect()
+    }
+
     /// Takes the queue of a list out, empty if there was none.
     pub(super) fn take(&mut self, db: usize, key: &[u8]) -> VecDeque<Owner> {
         let place: DbKey = (db, key.into());

@@ -8,6 +8,7 @@ use super::details::{Delay, Detail};
 use super::grant::{Grant, Marked};
 use super::lock_ledger::LockLedger;
 use super::permits::PermitsNote;
+use super::recording::recorded;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{EntryId, Tx};
 
@@ -230,9 +231,12 @@ pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8
     if ledger(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)
     {
-        let (native, cause) = (Some(grant.native), Cause::Released);
-        let released = Happening::new(Event::Released, key, owner);
-        record(tx, Happening { grant: grant.number, native, holds: left, cause, ..released });
+        // What is declared is nobody's request.
+        let declared = ledger(tx).declared();
+        let (cause, client) = (declared.map_or(Cause::Released, recorded), declared.map(|_| 0));
+        let released =
+            Happening { native: Some(grant.native), client, ..Happening::new(Event::Released, key, owner) };
+        record(tx, Happening { grant: grant.number, holds: left, cause, ..released });
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct LockLedger {
     /// The entry of the lock that was taken last.
     pub(super) last_taken: EntryId,
     /// Texts that were set lately because they were absent, without a lease; while the history is on.
-    pub(super) unleased: RecentReleases<()>,
+    pub(super) unleased: RecentReleases<u64>,
     /// The queues of fair locks; while the history is on.
     pub(super) fair_queues: FairQueues,
     /// Semaphores; while the history is on.

@@ -6,6 +6,7 @@
 //! native commands reach it through `Tx`. No command on keys shows it.
 
 mod details;
+mod exchanges;
 mod fair_queues;
 mod grant;
 mod handle;

@@ -267,6 +267,42 @@ impl LockLedger {
         super::recording::recorded(self.declared().unwrap_or(seen))
     }
 
+    /// The semaphores of a database are about to go to another one.
+    pub(super) fn semaphores_leave(&mut self, change: &Change<'_>) {
+        let &Change { db, .. } = change;
+        for key in self.semaphores.of_database(db) {
+            let held = self.semaphores.get(db, &key).map_or(0, |followed| followed.now.held());
+            self.record_moved(change, &key, |what| Happening { grant: held.max(0).unsigned_abs(), ..what });
+        }
+    }
+
+    /// They have come from another one, as they were there.
+    pub(super) fn semaphores_arrive(&mut self, change: &Change<'_>) {
+        let &Change { db, .. } = change;
+        for key in self.semaphores.of_database(db) {
+            let Some(permits) = self.semaphores.get(db, &key).map(|followed| followed.now) else { continue };
+            self.record_moved(change, &key, |what| shown(permits, what));
+        }
+    }
+
+    fn record_moved<'a>(
+        &mut self,
+        change: &Change<'_>,
+        key: &'a [u8],
+        with: impl FnOnce(Happening<'a>) -> Happening<'a>,
+    ) {
+        let &Change { db, now, actor, .. } = change;
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let what = Happening {
+            db,
+            cause: Cause::Swapped,
+            client: client(actor),
+            native: Some(false),
+            ..Happening::new(Event::Permits, key, b"")
+        };
+        history.record(now, with(what));
+    }
+
     /// All keys of a database are gone.
     pub(super) fn semaphores_flushed(&mut self, change: &Change<'_>) {
         for key in self.semaphores.of_database(change.db) {

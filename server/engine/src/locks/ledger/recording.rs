@@ -24,6 +24,7 @@ pub(super) fn recorded(cause: ReleaseCause) -> Cause {
         ReleaseCause::Overwritten => Cause::Overwritten,
         ReleaseCause::Evicted => Cause::Evicted,
         ReleaseCause::FailedOver => Cause::FailedOver,
+        ReleaseCause::Swapped => Cause::Swapped,
     }
 }
 
@@ -56,6 +57,19 @@ pub(super) fn is_native(actor: &Actor<'_>) -> bool {
         && name.get(..5).is_some_and(|family| family.eq_ignore_ascii_case(b"lock."))
 }
 
+/// Why an owner has left a fair queue: who asks and is answered leaves it; scripts, and native requests, take others
+/// out by their scores. What a bare command removes is deleted.
+fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
+    match ReleaseCause::by(actor, owner) {
+        _ if event == events::EXPIRED => Cause::Expired,
+        ReleaseCause::Released => Cause::Served,
+        ReleaseCause::Deleted if !is_native(actor) && !matches!(actor.called_by, CalledBy::Engine) => {
+            Cause::Deleted
+        }
+        _ => Cause::Evicted,
+    }
+}
+
 /// The client that is to be named: time is none.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
@@ -81,9 +95,10 @@ impl LockLedger {
         let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
         // Nobody has asked for what a replica has.
         let is_found = declared == Some(ReleaseCause::FailedOver);
+        let came = declared.filter(|cause| is_found || *cause == ReleaseCause::Swapped);
         let what = Happening {
             db,
-            cause: if is_found { Cause::FailedOver } else { Cause::None },
+            cause: came.map_or(Cause::None, recorded),
             client: if is_found { Some(0) } else { client },
             grant: grant.number,
             holds: holds(value, owner),
@@ -235,6 +250,9 @@ impl LockLedger {
         let &Change { db, key, now, actor, .. } = change;
         let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
         let Some(mark) = context.mark(at) else { return self.late_lease(change, at, context) };
+        if !self.unleased.is_empty() {
+            self.note_late_lease(change, context.value(at));
+        }
         let Some(history) = self.history.as_deref_mut() else { return };
         if ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
             return;
@@ -253,20 +271,30 @@ impl LockLedger {
         }
     }
 
-    /// A text that was set on the condition that it was absent, without a lease, gets one: that is a lock too, and a
-    /// habit that leaves a lock for ever when its client dies in between.
+    /// A text that was set on the condition that it was absent, without a lease, gets one: that is a lock too.
     fn late_lease(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, .. } = change;
         if self.unleased.get(db, key, b"").is_none() {
             return;
         }
-        self.unleased.forget(db, key, b"");
         let Value::Str(text) = context.value(at) else { return };
         let owner: Box<[u8]> = (*text.text()).into();
         self.begin((db, key, at), None, &owner, false, now, context);
-        if let Some(history) = self.history.as_deref_mut() {
-            let what = Happening { db, cause: Cause::LateLease, ..Happening::new(Event::Habit, key, &owner) };
-            history.record(now, what);
+        self.note_late_lease(change, context.value(at));
+    }
+
+    /// The same by another request than the one that took it: a habit that leaves a lock for ever when its client dies
+    /// in between.
+    fn note_late_lease(&mut self, change: &Change<'_>, value: &Value) {
+        let &Change { db, key, now, .. } = change;
+        let Some(&taken_by) = self.unleased.get(db, key, b"") else { return };
+        self.unleased.forget(db, key, b"");
+        if let (Some(history), Value::Str(text)) = (self.history.as_deref_mut(), value)
+            && history.request() != taken_by
+        {
+            let owner = text.text();
+            let habit = Happening::new(Event::Habit, key, &owner);
+            history.record(now, Happening { db, cause: Cause::LateLease, ..habit });
         }
     }
 
@@ -290,12 +318,14 @@ impl LockLedger {
         let (native, client) = (if is_native(actor) { None } else { Some(false) }, client(actor));
         let left_queue = Happening::new(Event::LeftQueue, lock, b"");
         let what = Happening { db, mode: Mode::Fair, native, client, ..left_queue };
-        for owner in &left {
-            if history.left_queue(db, lock, owner) {
+        for (at, owner) in left.iter().enumerate() {
+            let is_again = left[..at].contains(owner);
+            if !is_again && history.left_queue(db, lock, owner) {
                 continue;
             }
-            let itself = ReleaseCause::by(actor, owner) == ReleaseCause::Released;
-            let cause = if itself { Cause::Served } else { Cause::Evicted };
+            // One that stands there still has only changed places, or has stood in two.
+            let is_there = is_again || joined.contains(owner);
+            let cause = if is_there { Cause::None } else { left_by(actor, owner, event) };
             history.record(now, Happening { owner, cause, ..what });
         }
         for owner in &joined {

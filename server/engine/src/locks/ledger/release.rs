@@ -24,6 +24,8 @@ pub(in crate::locks) enum ReleaseCause {
     Evicted,
     /// Another server has taken over, or this one begun anew, without it.
     FailedOver,
+    /// Its key is in another database, which was exchanged with its own; there the hold goes on.
+    Swapped,
 }
 
 impl ReleaseCause {
@@ -39,6 +41,7 @@ impl ReleaseCause {
             ReleaseCause::Overwritten => "overwritten",
             ReleaseCause::Evicted => "evicted",
             ReleaseCause::FailedOver => "failed-over",
+            ReleaseCause::Swapped => "swapped",
         }
     }
 

@@ -43,9 +43,9 @@ impl Permits {
         self.native.saturating_add(self.foreign).saturating_add(self.with_id)
     }
 
-    /// There are so many more in all, or fewer.
+    /// There are so many more in all, or fewer; more than can be counted are not known.
     pub(super) fn add_to_total(&mut self, permits: i64) {
-        self.total = self.total.map(|total| total.saturating_add(permits));
+        self.total = self.total.and_then(|total| total.checked_add(permits));
     }
 
     /// The same semaphore after a deed by which so many are left and so many with ids are out. What was taken without

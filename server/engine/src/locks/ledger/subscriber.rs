@@ -21,6 +21,9 @@ impl Subscriber for LockLedger {
         if is_recorded || !self.observed.is_empty() {
             interests = interests.with(Interests::KEYS);
         }
+        if is_recorded {
+            interests = interests.with(Interests::EXCHANGES);
+        }
         interests
     }
 
@@ -47,6 +50,8 @@ impl Subscriber for LockLedger {
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
             What::Swapped { one, other } => self.swapped(*one, *other),
+            What::Leaving { .. } => self.leave(change, context),
+            What::Arrived { .. } => self.arrive(change, context),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
             What::Changed { event: None } | What::ChangedQuietly => {}
         }
@@ -108,17 +113,16 @@ impl LockLedger {
     /// That is how a lock is taken that has no command of its own: SET NX PX.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
+        let has_lease = context.has_deadline(at);
+        if let Some(history) = self.history.as_deref().filter(|_| !has_lease) {
+            self.unleased.remember(change.db, change.key, b"", history.request());
+        }
         if context.mark(at).is_some() {
             // It is observed: that it was set has been seen already.
-            return;
-        }
-        if context.has_deadline(at) {
+        } else if has_lease {
             self.begin((change.db, change.key, at), None, text, false, change.now, context);
         } else {
             self.news.lint((change.db, change.key), text, "no-lease");
-            if self.history.is_some() {
-                self.unleased.remember(change.db, change.key, b"", ());
-            }
         }
     }
 
@@ -184,6 +188,7 @@ impl LockLedger {
         // Permits are counted in texts, and their leases are in sorted sets.
         if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
             self.semaphore_gone(change, removal.cause, context);
+            self.unleased.forget(change.db, change.key, b"");
         }
         let noted = self.end_all(change, *removal, context.is_waited_for(change.key));
         noted.tell(change.db, change.key, context);
@@ -204,6 +209,7 @@ impl LockLedger {
             noted.tell(change.db, key, context);
         }
         self.semaphores_flushed(change);
+        self.queues_flushed(change);
         self.flushed(change.db);
     }
 }

@@ -158,8 +158,8 @@ impl Acquire {
     /// Takes the permits, if so many are left.
     fn take(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<Granted>, CommandError> {
         let left = count::read(tx, key)?;
-        let out = ids::count(tx, key)?;
         let left = if self.ids { self.take_over(tx, key, left)? } else { left };
+        let out = ids::count(tx, key)?;
         let Some(before) = left.filter(|left| *left >= self.permits) else { return Ok(None) };
         let left = before - self.permits;
         let deadline_ms = self.lease_ms.map(|lease_ms| tx.now().wall_ms().saturating_add(lease_ms));
@@ -197,6 +197,7 @@ impl Acquire {
         }
         let left = left.unwrap_or(0).saturating_add(over);
         count::write(tx, key, left);
+        super::note(tx, key, b"", HistoryCause::Expired, over, 0);
         if left > 0 {
             publish(tx, key, left);
         }

@@ -125,6 +125,11 @@ impl Holds {
         self.all.range((owner.into(), 0)..=(owner.into(), u64::MAX))
     }
 
+    /// By which grant a permit is held, if a native command gave it out. O(log n).
+    pub(super) fn token_of(&self, id: &Id) -> Option<u64> {
+        Some(self.all.get(self.ids.get(id)?)?.token)
+    }
+
     /// Whose a permit is, if a native command gave it out. O(log n).
     pub(super) fn of_id(&self, id: &Id) -> Option<&Place> {
         self.ids.get(id)

@@ -1,6 +1,6 @@
 //! `SEM.RENEW`: moves the end of a lease.
 
-use super::super::options;
+use super::super::{options, sessions};
 use super::holds::{Id, Lease};
 use super::{account, change_account, count, ids};
 use crate::keyspace::Tx;
@@ -38,6 +38,8 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let renewed = match is_out(tx, key, name)? {
         Some(id) => {
             ids::renew(tx, key, &id, deadline_ms)?;
+            let hold = account(tx, key, |account| account.holds.token_of(&id)).flatten();
+            hold.into_iter().for_each(|token| sessions::uphold(tx, token));
             // Who waits for its end waits for another one.
             tx.wake_waiters(key);
             true
@@ -45,7 +47,12 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         None if account(tx, key, |_| ()).is_none() => false,
         None => {
             let end = Lease::new(deadline_ms, tx.next_order());
-            change_account(tx, key, left.unwrap_or(0), out, |account| account.holds.renew(name, end))
+            let (is_renewed, tokens) = change_account(tx, key, left.unwrap_or(0), out, |account| {
+                let tokens: Vec<u64> = account.holds.of(name).map(|(_, hold)| hold.token).collect();
+                (account.holds.renew(name, end), tokens)
+            });
+            tokens.into_iter().for_each(|token| sessions::uphold(tx, token));
+            is_renewed
         }
     };
     reply.integer(i64::from(renewed));

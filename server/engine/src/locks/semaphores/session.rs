@@ -19,7 +19,7 @@ pub(super) fn begin(
 ) {
     let Some(session) = tx.client() else { return };
     let (db, key, holder, kind) = (tx.db(), key.into(), owner.into(), &PERMITS);
-    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, ping_ms, kind });
+    sessions::begin(tx, token, SessionLease { session, db, key, holder, holds: 1, lease_ms, ping_ms, kind });
 }
 
 /// The permits of a grant have been given back, if none of it is held any more.
@@ -65,7 +65,7 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
     is_held || !plain.is_empty()
 }
 
-fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) {
+fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease, _: i64) {
     let key = &*lease.key;
     let (mut places, mut out_ids, mut permits) = (Vec::new(), Vec::new(), 0_i64);
     for (place, count, id) in of_grant(tx, key, &lease.holder, token) {

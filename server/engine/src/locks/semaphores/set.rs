@@ -2,7 +2,7 @@
 
 use super::super::options;
 use super::ledger::SemaphoreLedger;
-use super::{HistoryCause, SUBSCRIBED, add, change_account, count, ids, note, publish};
+use super::{HistoryCause, SUBSCRIBED, account, add, change_account, count, ids, note, publish};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
@@ -109,6 +109,13 @@ fn adjust(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, by) = (&args[1], args.int(2)?);
     let left = count::read(tx, key)?.unwrap_or(0);
     let out = ids::count(tx, key)?;
+    let adjusted = account(tx, key, |account| {
+        let adjustments = account.adjustments.checked_add(by)?;
+        account.initial.checked_add(adjustments)
+    });
+    if adjusted.is_some_and(|adjustments| adjustments.is_none()) {
+        return Err(errors::INCREMENT_OVERFLOW);
+    }
     let after = add(tx, key, by)?;
     change_account(tx, key, left, out, |account| {
         account.adjustments = account.adjustments.saturating_add(by);

@@ -21,18 +21,18 @@ pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64,
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
     {
-        match leases(&tx).silent_at_ms(id) {
-            Some(silent_ms) if silent_ms <= now.monotonic_ms() => hear(&mut tx, id, heard_at_ms),
-            _ => renew(&mut tx, id, 0),
+        match leases(&tx).silent_at_ms((id, session)) {
+            Some(silent_ms) if silent_ms <= now.monotonic_ms() => hear(&mut tx, (id, session), heard_at_ms),
+            _ => renew(&mut tx, (id, session), 0),
         }
     }
 }
 
 /// The client of a lease was heard of last at that instant: gives back what is leased when that is too long ago.
-fn hear(tx: &mut Tx<'_>, id: u64, heard_at_ms: i64) {
-    with_leases(tx, |leases| leases.heard(id, heard_at_ms));
-    if leases(tx).silent_at_ms(id).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {
-        give_back_one(tx, id);
+fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) {
+    with_leases(tx, |leases| leases.heard(which, heard_at_ms));
+    if leases(tx).silent_at_ms(which).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {
+        give_back_one(tx, which);
     }
 }
 
@@ -45,24 +45,24 @@ pub(crate) fn renew_all(
     now: Now,
 ) -> Vec<u64> {
     let mut tx = keyspace.tx(0, now);
-    for id in leases(&tx).ids() {
-        if leases(&tx).get(id).is_some_and(|lease| waits(lease.session)) {
-            with_leases(&mut tx, |leases| leases.heard(id, now.monotonic_ms().saturating_add(later_ms)));
+    for which in leases(&tx).all() {
+        if waits(which.1) {
+            with_leases(&mut tx, |leases| leases.heard(which, now.monotonic_ms().saturating_add(later_ms)));
         }
-        renew(&mut tx, id, later_ms);
+        renew(&mut tx, which, later_ms);
     }
     leases(&tx).sessions()
 }
 
-fn renew(tx: &mut Tx<'_>, id: u64, later_ms: i64) {
-    let Some(mut lease) = leases(tx).get(id).cloned() else { return };
+fn renew(tx: &mut Tx<'_>, which: (u64, u64), later_ms: i64) {
+    let Some(mut lease) = leases(tx).of_session(which).cloned() else { return };
     tx.select(lease.db);
     let now_ms = tx.now().monotonic_ms().saturating_add(later_ms);
     lease.lease_ms = lease.lease_ms.saturating_add(later_ms);
-    let is_held = (lease.kind.renew)(tx, id, &lease);
+    let is_held = (lease.kind.renew)(tx, which.0, &lease);
     with_leases(tx, |leases| match is_held {
-        true => leases.renewed(id, now_ms),
-        false => leases.end(id),
+        true => leases.renewed(which, now_ms),
+        false => leases.end(which.0),
     });
 }
 
@@ -70,13 +70,14 @@ fn renew(tx: &mut Tx<'_>, id: u64, later_ms: i64) {
 pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
     let mut tx = keyspace.tx(0, now);
     for id in leases(&tx).of(session) {
-        give_back_one(&mut tx, id);
+        give_back_one(&mut tx, (id, session));
     }
 }
 
-fn give_back_one(tx: &mut Tx<'_>, id: u64) {
-    let Some(lease) = leases(tx).get(id).cloned() else { return };
-    with_leases(tx, |leases| leases.end(id));
+fn give_back_one(tx: &mut Tx<'_>, (id, session): (u64, u64)) {
+    let Some(lease) = leases(tx).of_session((id, session)).cloned() else { return };
+    with_leases(tx, |leases| drop(leases.end_one(id, session)));
+    let of_others = leases(tx).holds_of(id);
     tx.select(lease.db);
-    (lease.kind.give_back)(tx, id, &lease);
+    (lease.kind.give_back)(tx, id, &lease, of_others);
 }

@@ -10,3 +10,29 @@ pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
     ledger::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
 }
+
+/// A hold that connections lease has been given a lease by a command: it is no shorter than theirs. O(log n).
+pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
+    if ledger::leases(tx).is_empty() {
+        return;
+    }
+    let now_ms = tx.now().monotonic_ms();
+    for lease in ledger::leases(tx).by_id(id) {
+        if (lease.kind.renew)(tx, id, &lease) {
+            ledger::with_leases(tx, |leases| leases.renewed((id, lease.session), now_ms));
+        }
+    }
+}
+
+/// The longest lease of the connections that lease a hold, in milliseconds. O(log n).
+pub(in crate::locks) fn longest_ms(tx: &Tx<'_>, id: u64) -> Option<i64> {
+    ledger::leases(tx).by_id(id).iter().map(|lease| lease.lease_ms).max()
+}
+
+/// The client of this request has taken a hold once more without leasing it, or has given back one of several: that is
+/// one of its own, if it leases the hold. O(log n).
+pub(in crate::locks) fn add_holds(tx: &mut Tx<'_>, id: u64, more: i64) {
+    if let Some(session) = tx.client().filter(|_| !ledger::leases(tx).is_empty()) {
+        ledger::with_leases(tx, |leases| leases.add_holds(id, session, more));
+    }
+}

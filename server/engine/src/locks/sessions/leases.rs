@@ -4,10 +4,11 @@ use super::lease::SessionLease;
 use crate::keyspace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All leases of connections, by id. Ids come from the sequence of grants, so that no two leases share one.
+/// All leases of connections, by id and connection. Ids come from the sequence of grants: connections that have an
+/// owner's hold in common lease it by the same one.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct SessionLeases {
-    leases: BTreeMap<u64, Timed>,
+    leases: BTreeMap<(u64, u64), Timed>,
     /// The leases of each connection: when they are to be renewed, on the monotonic clock in milliseconds, and ids.
     by_session: BTreeMap<u64, BTreeSet<(i64, u64)>>,
     name_bytes: usize,
@@ -37,10 +38,13 @@ impl Timed {
 }
 
 impl SessionLeases {
-    /// A connection leases something from now on, in place of what it, or another, has leased by this id. O(log n).
-    pub(super) fn begin(&mut self, id: u64, lease: SessionLease, now_ms: i64) {
-        self.end(id);
+    /// A connection leases something from now on; if it did already, by the new lease, with the holds of both.
+    /// O(log n).
+    pub(super) fn begin(&mut self, id: u64, mut lease: SessionLease, now_ms: i64) {
         let session = lease.session;
+        if let Some(before) = self.end_one(id, session) {
+            lease.holds = lease.holds.saturating_add(before.holds);
+        }
         self.name_bytes += name_bytes(&lease);
         let timed = Timed { renewed_at_ms: now_ms, heard_at_ms: now_ms, lease };
         let of_session = self.by_session.entry(session).or_default();
@@ -48,22 +52,53 @@ impl SessionLeases {
         if of_session.first().is_some_and(|(_, first)| *first == id) {
             self.changed.push(session);
         }
-        self.leases.insert(id, timed);
+        self.leases.insert((id, session), timed);
     }
 
-    /// Something is no longer leased, if it was. O(log n).
+    /// Something is no longer leased by any connection. O(log n).
     pub(in crate::locks) fn end(&mut self, id: u64) {
-        let Some(timed) = self.leases.remove(&id) else { return };
-        let session = timed.lease.session;
+        let sessions: Vec<u64> = self.all_of(id).map(|((_, session), _)| *session).collect();
+        sessions.into_iter().for_each(|session| drop(self.end_one(id, session)));
+    }
+
+    /// The same by one of them; its lease, if it had one. O(log n).
+    pub(super) fn end_one(&mut self, id: u64, session: u64) -> Option<SessionLease> {
+        let timed = self.leases.remove(&(id, session))?;
         self.name_bytes -= name_bytes(&timed.lease);
-        let Some(of_session) = self.by_session.get_mut(&session) else { return };
-        let was_first = of_session.first().is_some_and(|(_, first)| *first == id);
-        of_session.remove(&(timed.due_ms(), id));
-        if of_session.is_empty() {
-            self.by_session.remove(&session);
+        if let Some(of_session) = self.by_session.get_mut(&session) {
+            let was_first = of_session.first().is_some_and(|(_, first)| *first == id);
+            of_session.remove(&(timed.due_ms(), id));
+            if of_session.is_empty() {
+                self.by_session.remove(&session);
+            }
+            if was_first {
+                self.changed.push(session);
+            }
         }
-        if was_first {
-            self.changed.push(session);
+        Some(timed.lease)
+    }
+
+    fn all_of(&self, id: u64) -> impl Iterator<Item = (&(u64, u64), &Timed)> {
+        self.leases.range((id, 0)..=(id, u64::MAX))
+    }
+
+    /// The leases of an id, of each connection that has one. O(log n).
+    pub(in crate::locks) fn by_id(&self, id: u64) -> Vec<SessionLease> {
+        self.all_of(id).map(|(_, timed)| timed.lease.clone()).collect()
+    }
+
+    /// How many holds the connections that lease something have taken together. O(log n).
+    pub(super) fn holds_of(&self, id: u64) -> i64 {
+        self.all_of(id).fold(0, |holds, (_, timed)| holds.saturating_add(timed.lease.holds))
+    }
+
+    /// A connection that leases something has taken so many holds more, or given back; with the last its lease ends.
+    /// O(log n).
+    pub(super) fn add_holds(&mut self, id: u64, session: u64, more: i64) {
+        let Some(timed) = self.leases.get_mut(&(id, session)) else { return };
+        timed.lease.holds = timed.lease.holds.saturating_add(more);
+        if timed.lease.holds <= 0 {
+            self.end_one(id, session);
         }
     }
 
@@ -76,26 +111,26 @@ impl SessionLeases {
     }
 
     /// A lease has been renewed. O(log n).
-    pub(super) fn renewed(&mut self, id: u64, now_ms: i64) {
-        self.change(id, |timed| timed.renewed_at_ms = now_ms);
+    pub(super) fn renewed(&mut self, (id, session): (u64, u64), now_ms: i64) {
+        self.change((id, session), |timed| timed.renewed_at_ms = now_ms);
     }
 
     /// The client of a lease has said something. O(log n).
-    pub(super) fn heard(&mut self, id: u64, at_ms: i64) {
-        self.change(id, |timed| timed.heard_at_ms = at_ms);
+    pub(super) fn heard(&mut self, (id, session): (u64, u64), at_ms: i64) {
+        self.change((id, session), |timed| timed.heard_at_ms = at_ms);
     }
 
-    fn change(&mut self, id: u64, change: impl FnOnce(&mut Timed)) {
-        let Some(timed) = self.leases.get_mut(&id) else { return };
-        let Some(of_session) = self.by_session.get_mut(&timed.lease.session) else { return };
+    fn change(&mut self, (id, session): (u64, u64), change: impl FnOnce(&mut Timed)) {
+        let Some(timed) = self.leases.get_mut(&(id, session)) else { return };
+        let Some(of_session) = self.by_session.get_mut(&session) else { return };
         of_session.remove(&(timed.due_ms(), id));
         change(timed);
         of_session.insert((timed.due_ms(), id));
     }
 
     /// When the client of a lease has been silent for too long, as far as it is known; `None`: it may say nothing.
-    pub(super) fn silent_at_ms(&self, id: u64) -> Option<i64> {
-        self.leases.get(&id)?.silent_at_ms()
+    pub(super) fn silent_at_ms(&self, (id, session): (u64, u64)) -> Option<i64> {
+        self.leases.get(&(id, session))?.silent_at_ms()
     }
 
     #[inline]
@@ -103,9 +138,14 @@ impl SessionLeases {
         self.leases.is_empty()
     }
 
-    /// The lease of this id.
+    /// The lease of this id, that of the connection that came first if there are several. O(log n).
     pub(in crate::locks) fn get(&self, id: u64) -> Option<&SessionLease> {
-        self.leases.get(&id).map(|timed| &timed.lease)
+        self.all_of(id).next().map(|(_, timed)| &timed.lease)
+    }
+
+    /// The lease of this id and connection. O(log n).
+    pub(super) fn of_session(&self, (id, session): (u64, u64)) -> Option<&SessionLease> {
+        self.leases.get(&(id, session)).map(|timed| &timed.lease)
     }
 
     /// Whether a connection has leases.
@@ -118,8 +158,8 @@ impl SessionLeases {
         self.by_session.get(&session)?.first().copied()
     }
 
-    /// All leases, in the order in which they were taken.
-    pub(super) fn ids(&self) -> Vec<u64> {
+    /// All leases, by id and connection, in the order in which they were taken.
+    pub(super) fn all(&self) -> Vec<(u64, u64)> {
         self.leases.keys().copied().collect()
     }
 
@@ -139,13 +179,13 @@ impl SessionLeases {
     /// All keys of a database are gone. O(n), n all leases.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         let of_db = self.leases.iter().filter(|(_, timed)| timed.lease.db == db);
-        let gone: Vec<u64> = of_db.map(|(id, _)| *id).collect();
+        let gone: Vec<u64> = of_db.map(|((id, _), _)| *id).collect();
         gone.into_iter().for_each(|id| self.end(id));
     }
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
-        let of_lease = size_of::<(u64, Timed)>() + size_of::<(i64, u64)>();
+        let of_lease = size_of::<((u64, u64), Timed)>() + size_of::<(i64, u64)>();
         let of_session = size_of::<(u64, BTreeSet<(i64, u64)>)>();
         self.leases.len() * of_lease + self.by_session.len() * of_session + self.name_bytes
     }

@@ -32,16 +32,22 @@ fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
     held
 }
 
-fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) {
+fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
     if !is_held(tx, id, lease) {
         return;
     }
     ledger::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
         Some(Value::Hash(hash)) => {
             let held = held(hash, &lease.holder);
-            // It is a hash, as releasing a hold requires.
-            let _ = release::leave(tx, &lease.key, &held, 0);
+            // Whose hold it was that somebody else gave back is not known: those who live keep theirs.
+            let left = held.holds.saturating_sub(lease.holds).max(of_others.min(held.holds));
+            if left < held.holds {
+                // It is a hash, as releasing a hold requires.
+                let _ = release::leave(tx, &lease.key, &held, left.max(0));
+                super::uphold(tx, id);
+            }
         }
+        _ if of_others > 0 => {}
         _ => drop(tx.delete(&lease.key)),
     });
 }

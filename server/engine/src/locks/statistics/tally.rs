@@ -56,6 +56,8 @@ impl<'r> Count<'r> {
         let owner = (ring.db(entry.key), ring.text(entry.key), owner_of(ring.text(entry.owner)));
         let is_native = entry.native == Some(true);
         match entry.event {
+            // A hold goes on in another database.
+            Event::Acquired | Event::Lost if entry.cause == Cause::Swapped => {}
             Event::Acquired => self.acquired(owner, entry),
             Event::Queued if is_native => self.wait(owner, entry, true),
             // A foreign client that is refused comes back when it is told to, or when it likes.

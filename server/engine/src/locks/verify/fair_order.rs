@@ -22,7 +22,10 @@ impl Invariant for FairOrder {
             Event::Disconnect => drop(self.gone.insert(entry.client)),
             Event::LeftQueue if entry.mode == Mode::Fair => {
                 self.left.insert(entry.key, entry.owner);
-                if entry.cause == Cause::Evicted {
+                // A place that somebody has left who was served by another keeps nobody out.
+                let lock = view.lock(entry.key);
+                let is_holder = lock.is_some_and(|lock| lock.holds.contains_key(&entry.owner));
+                if entry.cause == Cause::Evicted && !is_holder {
                     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
                     findings.push(Finding {
                         level: Level::Suspect,
@@ -34,7 +37,9 @@ impl Invariant for FairOrder {
                     });
                 }
             }
-            Event::Acquired if self.given != Some(entry.key) => self.granted(view, seq, entry, findings),
+            Event::Acquired if self.given != Some(entry.key) && !is_brought(view, entry) => {
+                self.granted(view, seq, entry, findings);
+            }
             _ => {}
         }
         self.given = (entry.event == Event::Transferred).then_some(entry.key);
@@ -56,6 +61,12 @@ impl Invariant for FairOrder {
             }
         }
     }
+}
+
+/// Whether a hold has come from elsewhere with its key, or its database: it was granted there.
+fn is_brought(view: View<'_>, entry: &Entry) -> bool {
+    const BRING: [&[u8]; 5] = [b"rename", b"renamenx", b"move", b"copy", b"restore"];
+    entry.cause == Cause::Swapped || BRING.contains(&view.ring.text(entry.by))
 }
 
 impl FairOrder {

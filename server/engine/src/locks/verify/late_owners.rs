@@ -19,9 +19,9 @@ impl Invariant for LateOwners {
         };
         let (key, owner) = (entry.key, entry.owner);
         let Some(lock) = view.lock(key) else { return };
-        let Some(&(lost, Event::Lost)) = lock.ends.get(&owner) else { return };
+        let Some((lost, Event::Lost)) = lock.end_of(view.ring, owner) else { return };
         let [name, who] = [key, owner].map(|name| words(view.ring, name));
-        findings.push(match lock.taken_by_another(lost, owner) {
+        findings.push(match lock.taken_by_another(view.ring, lost, owner) {
             Some((taken, other)) => {
                 let other_name = words(view.ring, other);
                 Finding {

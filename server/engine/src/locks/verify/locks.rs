@@ -41,17 +41,24 @@ pub(super) struct Lock {
     pub(super) waiting: Vec<Waiting>,
     /// All grants so far.
     pub(super) grants: Vec<(u64, Name)>,
-    /// How the last hold of an owner ended, until its next: the entry.
-    pub(super) ends: BTreeMap<Name, (u64, Event)>,
+    /// How the last hold of an owner ended, until its next: the entry. By bare names: a writer's field has a suffix.
+    pub(super) ends: BTreeMap<Box<[u8]>, (u64, Event)>,
     /// Since when it can be had, on the monotonic clock: after a `DELAY`, in the future.
     pub(super) free_since_ms: Option<i64>,
+    /// When the last that wanted other locks, too, went away without it.
+    pub(super) several_left_ms: Option<i64>,
 }
 
 impl Lock {
     /// The first grant to somebody else after an entry.
-    pub(super) fn taken_by_another(&self, seq: u64, owner: Name) -> Option<(u64, Name)> {
+    pub(super) fn taken_by_another(&self, ring: &Ring, seq: u64, owner: Name) -> Option<(u64, Name)> {
         let after = self.grants.partition_point(|(grant, _)| *grant <= seq);
-        self.grants[after..].iter().copied().find(|(_, other)| *other != owner)
+        self.grants[after..].iter().copied().find(|(_, other)| !is_same_owner(ring, *other, owner))
+    }
+
+    /// How the last hold of an owner ended, if it has none since: the entry.
+    pub(super) fn end_of(&self, ring: &Ring, owner: Name) -> Option<(u64, Event)> {
+        self.ends.get(owner_of(ring.text(owner))).copied()
     }
 }
 
@@ -61,6 +68,8 @@ pub(super) struct Locks {
     pub(super) by_key: BTreeMap<Name, Lock>,
     /// The open sections of a key: the owner, and the entry.
     pub(super) sections: BTreeMap<Name, Vec<(Name, u64)>>,
+    /// The holds that an exchange of databases takes along, by their grants, until they have arrived.
+    moving: BTreeMap<u64, Hold>,
 }
 
 /// The locks at an entry.
@@ -107,8 +116,28 @@ impl Locks {
             | Event::Transferred
             | Event::Permits
             | Event::Queued
-            | Event::LeftQueue => self.by_key.entry(entry.key).or_default().take_in(ring, seq, entry),
+            | Event::LeftQueue => {
+                let lock = self.by_key.entry(entry.key).or_default();
+                let leaving = lock.holds.get(&entry.owner).copied();
+                lock.take_in(ring, seq, entry);
+                if entry.cause == Cause::Swapped {
+                    self.moved(entry, leaving);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// A hold that goes along when databases are exchanged is of the client that took it.
+    fn moved(&mut self, entry: &Entry, leaving: Option<Hold>) {
+        if let (Event::Lost, Some(hold)) = (entry.event, leaving) {
+            self.moving.insert(entry.grant, hold);
+        } else if entry.event == Event::Acquired
+            && let Some(before) = self.moving.remove(&entry.grant)
+            && let Some(hold) =
+                self.by_key.get_mut(&entry.key).and_then(|lock| lock.holds.get_mut(&entry.owner))
+        {
+            (hold.client, hold.client_name) = (before.client, before.client_name);
         }
     }
 }
@@ -119,7 +148,7 @@ impl Lock {
         match entry.event {
             Event::Acquired => {
                 self.grants.push((seq, owner));
-                self.ends.remove(&owner);
+                self.ends.remove(owner_of(ring.text(owner)));
                 self.served(ring, entry);
                 self.free_since_ms = None;
                 let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
@@ -146,7 +175,7 @@ impl Lock {
             }
             Event::Released | Event::Lost | Event::Transferred => {
                 self.holds.remove(&owner);
-                self.ends.insert(owner, (seq, entry.event));
+                self.ends.insert(owner_of(ring.text(owner)).into(), (seq, entry.event));
                 if self.holds.is_empty() {
                     let delay_ms = entry.ttl().filter(|_| entry.event == Event::Lost).unwrap_or(0);
                     self.free_since_ms = Some(entry.monotonic_ms.saturating_add(delay_ms));
@@ -167,18 +196,30 @@ impl Lock {
                     since_ms,
                 });
             }
-            Event::LeftQueue => {
-                let is_fair = entry.mode == Mode::Fair;
-                let is = |waiting: &Waiting| {
-                    waiting.is_fair == is_fair
-                        && waiting.owner == owner
-                        && (is_fair || waiting.client == entry.client)
-                };
-                if let Some(at) = self.waiting.iter().position(is) {
-                    self.waiting.remove(at);
-                }
-            }
+            Event::LeftQueue => self.left(entry),
             _ => {}
+        }
+    }
+
+    /// Somebody waits no longer.
+    fn left(&mut self, entry: &Entry) {
+        let (owner, is_fair) = (entry.owner, entry.mode == Mode::Fair);
+        let is = |waiting: &Waiting| {
+            waiting.is_fair == is_fair
+                && waiting.owner == owner
+                && (is_fair || waiting.client == entry.client)
+        };
+        if let Some(at) = self.waiting.iter().position(is)
+            && self.waiting.remove(at).wants_several
+        {
+            self.several_left_ms = Some(entry.monotonic_ms);
+        }
+        // One whose place in the queue was there before it waited has left both at once.
+        if is_fair && entry.native == Some(true) {
+            let is_wait = |one: &Waiting| {
+                one.is_native && !one.is_fair && (one.owner, one.client) == (owner, entry.client)
+            };
+            self.waiting.retain(|waiting| !is_wait(waiting));
         }
     }
 

@@ -20,7 +20,8 @@ impl Releases {
     /// Whether a command is not the holder's, whichever of its connections it has come by.
     fn is_anothers(&self, hold: &Hold, entry: &Entry) -> bool {
         let is_late = self.late.contains(&(entry.key, entry.client)) && hold.client != entry.client;
-        is_late || hold.client_name != entry.client_name
+        // One of no name may be the holder's own, out of a pool.
+        is_late || (entry.client_name != Name::NONE && hold.client_name != entry.client_name)
     }
 
     /// A hold has ended, or begun.
@@ -42,8 +43,13 @@ impl Invariant for Releases {
         let verb = match (entry.event, entry.cause) {
             (Event::Lost, Cause::Deleted) => "deleted",
             (Event::Lost, Cause::Overwritten) => "overwrote",
+            (Event::Lost, Cause::Swapped) => "took away",
             _ => return,
         };
+        // Its hold goes on at another server.
+        if view.ring.text(entry.by).eq_ignore_ascii_case(b"migrate") {
+            return;
+        }
         let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
         let (Some(hold), false) = (hold, entry.client == 0) else { return };
         let [lock, owner, by] = [entry.key, entry.owner, entry.by].map(|name| words(view.ring, name));

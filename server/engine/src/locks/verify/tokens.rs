@@ -1,6 +1,6 @@
 //! `token-order`: each grant has a higher number than all before it.
 
-use super::super::history::{Entry, Event};
+use super::super::history::{Cause, Entry, Event};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
 use super::locks::View;
@@ -13,7 +13,8 @@ pub(super) struct Tokens {
 
 impl Invariant for Tokens {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
-        if entry.event != Event::Acquired {
+        // What has come with its database has the number that it had.
+        if entry.event != Event::Acquired || entry.cause == Cause::Swapped {
             return;
         }
         if let Some((last, before)) = self.last

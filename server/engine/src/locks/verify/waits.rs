@@ -4,9 +4,9 @@
 //! inferred: the instance listens to the lock's channel, and the thread has asked twice and done nothing else since. It
 //! asks again when it has subscribed; who does not want to wait asks once.
 
-use super::super::graph::Asked;
+use super::super::graph::{Asked, is_one_instance};
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
-use super::super::redisson::owner_of;
+use super::super::redisson::{instance_of, owner_of};
 use super::locks::View;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,10 @@ impl Waits {
                 let wait = Wait { key: entry.key, client: entry.client, is_fair, seq };
                 self.certain.entry(owner).or_default().push(wait);
             }
-            Event::LeftQueue => self.left(ring, entry, |wait| wait.is_fair == is_fair),
+            Event::LeftQueue => {
+                let is_both = is_fair && entry.native == Some(true);
+                self.left(ring, entry, |wait| is_both || wait.is_fair == is_fair);
+            }
             Event::Permits if entry.cause == Cause::Acquire => self.left(ring, entry, |wait| !wait.is_fair),
             Event::Acquired | Event::Reentered => {
                 self.left(ring, entry, |wait| !wait.is_fair);
@@ -175,6 +178,23 @@ impl Waits {
         certain.map(|wait| (wait.key, wait.seq)).chain(inferred.map(|last| (last.key, last.seq))).collect()
     }
 
+    /// Whether who listens to a lock's channel by a client, or to that of an owner, waits for the lock, as far as is
+    /// known. O(owners that were refused).
+    ///
+    /// A thread of Redisson's asks again when it has subscribed. One that is interrupted before does not, and leaves
+    /// the subscription behind until its client ends: by that nobody waits.
+    pub(super) fn listener_waits(&self, ring: &Ring, key: Name, client: u64, owner: Name) -> bool {
+        if owner != Name::NONE {
+            // The first time that it asks it joins the queue of a fair lock, which is no refusal.
+            let last = self.refused.get(&self.known(ring, owner));
+            return !is_thread(ring, owner) || last.is_some_and(|last| last.key == key);
+        }
+        let first = self.asked.get(&key).and_then(|asked| asked.first_of(client));
+        let Some(first) = first.filter(|first| is_thread(ring, *first)) else { return true };
+        let mut of_key = self.refused.values().filter(|last| last.key == key && last.count > 1);
+        of_key.any(|last| is_one_instance(ring, last.owner, first))
+    }
+
     /// Whether an owner waits for a lock.
     pub(super) fn waits_for(&self, ring: &Ring, owner: Name, key: Name) -> bool {
         self.of(ring, owner).iter().any(|(of, _)| *of == key)
@@ -214,6 +234,11 @@ impl Waits {
         }
         None
     }
+}
+
+/// Whether an owner is named as Redisson names its threads.
+fn is_thread(ring: &Ring, owner: Name) -> bool {
+    instance_of(ring.text(owner)).is_some()
 }
 
 /// The way to a step whose lock the first owner holds, by this entry. On the way each step has the entry of its owner's

@@ -18,7 +18,7 @@ impl Invariant for Watchdogs {
             return;
         }
         let Some(lock) = view.lock(entry.key) else { return };
-        let Some(&(released, Event::Released)) = lock.ends.get(&entry.owner) else { return };
+        let Some((released, Event::Released)) = lock.end_of(view.ring, entry.owner) else { return };
         let (since, seqs) = self.renewals.entry((entry.key, entry.owner)).or_default();
         if *since != released {
             (*since, *seqs) = (released, Vec::new());

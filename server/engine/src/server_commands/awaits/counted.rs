@@ -5,7 +5,7 @@ use super::{row, until};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
 use crate::keyspace::glob;
 use crate::locks::channel_waiters;
-use crate::spec::{Args, CommandError, CommandId, Flow, Row};
+use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row};
 use lockwheel_resp::Reply;
 
 /// A longer pattern is not kept.
@@ -16,6 +16,7 @@ const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command sp
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
+        .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients wait.")
         .help(&[
@@ -24,6 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("count [EXACT | ATMOST] [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
         .help(&[

@@ -1,21 +1,36 @@
-//! ASKING, READONLY, READWRITE: what a client says of its requests.
+//! ASKING, READONLY, READWRITE: what a client says of its requests. A script's are answered, and change nothing:
+//! neither what the script may do nor what its client has said.
 
 use super::ok;
-use crate::core::{Call, Engine};
+use crate::core::{Call, Engine, Origin};
 use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
 
 pub(super) fn asking(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster_mut()?.set_asking(call.session, true);
+    let cluster = engine.cluster_mut()?;
+    if is_for_client(call) {
+        cluster.set_asking(call.session, true);
+    }
     ok(reply)
 }
 
 pub(super) fn read_only(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster_mut()?.set_read_only(call.session, true);
+    let cluster = engine.cluster_mut()?;
+    if is_for_client(call) {
+        cluster.set_read_only(call.session, true);
+    }
     ok(reply)
 }
 
 pub(super) fn read_write(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster_mut()?.set_read_only(call.session, false);
+    let cluster = engine.cluster_mut()?;
+    if is_for_client(call) {
+        cluster.set_read_only(call.session, false);
+    }
     ok(reply)
+}
+
+/// Whether the client itself has said it, or a transaction of its own.
+fn is_for_client(call: Call<'_>) -> bool {
+    call.origin() != Origin::Script
 }

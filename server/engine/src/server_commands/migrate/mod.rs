@@ -66,10 +66,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Host
         "ERR Target instance replied with error: *",
     ])];
 
-/// The key, or those behind KEYS, beside which there may be none.
+/// The key, or those behind KEYS, beside which there may be none, and of which there may be none.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let mut at = OPTIONS;
-    while at + 1 < args.len() {
+    while at < args.len() {
         if args.is(at, "keys") {
             let behind = if args[KEY].is_empty() { at + 1..args.len() } else { 0..0 };
             return behind.map(|position| (position, MOVED)).collect();

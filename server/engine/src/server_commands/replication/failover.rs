@@ -7,6 +7,7 @@ use lockwheel_resp::Reply;
 
 pub(super) const TIMEOUT: &str = "ERR FAILOVER timeout must be greater than 0";
 pub(super) const NONE: &str = "ERR No failover in progress.";
+const IN_CLUSTER: &str = "ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.";
 pub(super) const UNDER_WAY: &str = "ERR FAILOVER already in progress.";
 pub(super) const ON_REPLICA: &str = "ERR FAILOVER is not valid when server is a replica.";
 pub(super) const NO_REPLICAS: &str = "ERR FAILOVER requires connected replicas.";
@@ -48,7 +49,7 @@ impl Asked {
 
 pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if engine.config.cluster.enabled {
-        return Err(CommandError::text("ERR FAILOVER not allowed in cluster mode."));
+        return Err(CommandError::text(IN_CLUSTER));
     }
     if args.len() == 2 && args.is(1, "abort") {
         if engine.replication.failover.is_none() {

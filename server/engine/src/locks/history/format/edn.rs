@@ -14,11 +14,10 @@ use std::fmt::Write;
 pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
     let steps = steps(ring, entries);
     let mut processes = Processes::of(entries);
-    let start_ms = entries.first().map_or(0, |(_, entry)| entry.monotonic_ms);
     let mut text = String::from("[");
     for (index, step) in steps.iter().enumerate() {
         text.push_str(if index == 0 { "{" } else { "\n {" });
-        write_step(&mut text, ring, index, step, (start_ms, &mut processes));
+        write_step(&mut text, ring, index, step, &mut processes);
         text.push('}');
     }
     text.push_str("]\n");
@@ -50,14 +49,8 @@ impl Processes {
     }
 }
 
-fn write_step(
-    text: &mut String,
-    ring: &Ring,
-    index: usize,
-    step: &Step<'_>,
-    (start_ms, processes): (i64, &mut Processes),
-) {
-    let (entry, nanos) = (step.entry, (step.at.monotonic_ms - start_ms).saturating_mul(1_000_000));
+fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, processes: &mut Processes) {
+    let (entry, nanos) = (step.entry, step.at.monotonic_ms.saturating_mul(1_000_000));
     let by_client = entry.client != 0 && !is_of_nemesis(step);
     let process = if by_client { processes.of_step(step).to_string() } else { ":nemesis".to_owned() };
     let (phase, function) = (step.phase.name(), step.function);

@@ -30,6 +30,23 @@ pub(super) fn by<'a>(ring: &'a Ring, entry: &Entry) -> Cow<'a, [u8]> {
     if entry.by_text { Cow::Owned(Sha::of(text).as_bytes().to_vec()) } else { Cow::Borrowed(text) }
 }
 
+/// Whether a request that does this may have waited before.
+fn may_wait(event: Event) -> bool {
+    !matches!(
+        event,
+        Event::Clock
+            | Event::Fault
+            | Event::Connect
+            | Event::Disconnect
+            | Event::Mark
+            | Event::Fenced
+            | Event::FenceRefused
+            | Event::Habit
+            | Event::Entered
+            | Event::Left
+    )
+}
+
 /// All fields of an entry, each with its name; those that no entry of its kind has are left out.
 pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'static str, Field<'a>)> {
     let text = |name: Name| Field::text(ring.text(name));
@@ -60,7 +77,10 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
         ("grant", if is_permits { Field::Null } else { Field::positive(entry.grant) }),
         ("holds", holds),
         ("ttl", ttl.map_or(Field::Null, Field::Number)),
-        ("waited", Field::Number(i64::from(entry.waited_ms))),
+        (
+            "waited",
+            if may_wait(entry.event) { Field::Number(i64::from(entry.waited_ms)) } else { Field::Null },
+        ),
         ("cause", Field::text(cause.as_bytes())),
         ("client", Field::positive(client)),
         ("clientname", text(entry.client_name)),

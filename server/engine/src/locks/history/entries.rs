@@ -1,0 +1,221 @@
+//! The entries of a ring, in pages: growing copies none of them, and what the oldest leave behind is used again.
+
+use super::entry::Entry;
+use crate::memory::block;
+use std::collections::VecDeque;
+
+/// Pages of a ring that is full, about: so much of it at most is room that is not used.
+const PAGES: usize = 64;
+/// The least and the greatest power of two of entries that a page has.
+const PAGE_BITS: [u32; 2] = [4, 10];
+
+/// Entries in order; new ones come at the end, and the first go.
+#[derive(Debug)]
+pub(super) struct Entries {
+    /// All are full but the last, and none is empty.
+    pages: VecDeque<Vec<Entry>>,
+    /// The power of two that is the number of entries of a page.
+    page_bits: u32,
+    /// The entries of the first page that have gone.
+    gone: usize,
+    len: usize,
+    /// A page that has emptied.
+    spare: Option<Vec<Entry>>,
+}
+
+impl Entries {
+    /// No entries, and room for none yet; there may be so many.
+    pub(super) fn new(most: usize) -> Self {
+        let [least, greatest] = PAGE_BITS;
+        let page_bits = (most / PAGES).checked_ilog2().unwrap_or(0).clamp(least, greatest);
+        Entries { pages: VecDeque::new(), page_bits, gone: 0, len: 0, spare: None }
+    }
+
+    /// The same entries; there may be so many from now on, and are. O(n).
+    pub(super) fn resize(&mut self, most: usize) {
+        let mut resized = Entries::new(most);
+        while let Some(entry) = self.pop() {
+            resized.push(entry);
+        }
+        *self = resized;
+    }
+
+    /// Entries of a page.
+    #[inline]
+    fn page(&self) -> usize {
+        1 << self.page_bits
+    }
+
+    /// How many there are. O(1).
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The page of the entry at this place, and its place there.
+    #[inline]
+    fn find(&self, at: usize) -> Option<(usize, usize)> {
+        if at >= self.len {
+            return None;
+        }
+        let at = self.gone + at;
+        Some((at >> self.page_bits, at & (self.page() - 1)))
+    }
+
+    /// The entry at this place, counted from the first. O(1).
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<&Entry> {
+        let (page, at) = self.find(at)?;
+        self.pages.get(page)?.get(at)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Entry> {
+        let (page, at) = self.find(at)?;
+        self.pages.get_mut(page)?.get_mut(at)
+    }
+
+    /// The last entry. O(1).
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Entry> {
+        self.pages.back()?.last()
+    }
+
+    /// Adds one. O(1).
+    #[inline]
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.len += 1;
+        match self.pages.back_mut() {
+            Some(page) if page.len() < page.capacity() => page.push(entry),
+            _ => self.push_to_new_page(entry),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_to_new_page(&mut self, entry: Entry) {
+        let mut page = self.spare.take().unwrap_or_else(|| Vec::with_capacity(self.page()));
+        page.push(entry);
+        self.pages.push_back(page);
+    }
+
+    /// Takes the first. O(1).
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        let page = self.pages.front_mut()?;
+        let entry = *page.get(self.gone)?;
+        (self.gone, self.len) = (self.gone + 1, self.len - 1);
+        if self.gone == page.len() {
+            page.clear();
+            (self.spare, self.gone) = (self.pages.pop_front(), 0);
+        }
+        Some(entry)
+    }
+
+    /// Those from this place on, in order. O(1) for the first.
+    pub(super) fn from(&self, at: usize) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
+        (at.min(self.len)..self.len).map(|at| self.get(at).expect("there are as many"))
+    }
+
+    /// Bytes of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let pages = self.pages.len() + usize::from(self.spare.is_some());
+        let page = block(self.page() * size_of::<Entry>());
+        block(self.pages.capacity() * size_of::<Vec<Entry>>()) + pages * page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::{Cause, Event, Mode};
+    use super::super::names::Name;
+    use super::*;
+
+    fn numbered(grant: u64) -> Entry {
+        Entry {
+            wall_ms: 0,
+            monotonic_ms: 0,
+            grant,
+            client: 0,
+            ttl_ms: 0,
+            holds: 0,
+            total: 0,
+            waited_ms: 0,
+            key: Name::NONE,
+            owner: Name::NONE,
+            client_name: Name::NONE,
+            by: Name::NONE,
+            text: Name::NONE,
+            event: Event::Acquired,
+            cause: Cause::None,
+            mode: Mode::None,
+            native: None,
+            by_text: false,
+        }
+    }
+
+    const PAGE: usize = 128;
+
+    fn empty() -> Entries {
+        let entries = Entries::new(PAGES * PAGE);
+        assert_eq!(entries.page(), PAGE);
+        entries
+    }
+
+    /// Whatever comes and goes, they are found at their places.
+    #[test]
+    fn entries_come_at_the_end_and_go_at_the_beginning() {
+        let (mut entries, mut first, mut next) = (empty(), 0, 0);
+        let steps =
+            [(1, 1), (PAGE, 0), (0, PAGE), (3 * PAGE + 7, PAGE - 1), (PAGE, 2), (0, 3 * PAGE), (5, 5)];
+        for (most, (come, go)) in steps.into_iter().enumerate() {
+            for _ in 0..come {
+                entries.push(numbered(next));
+                next += 1;
+            }
+            for _ in 0..go {
+                assert_eq!(entries.pop().map(|entry| entry.grant), Some(first));
+                first += 1;
+            }
+            let len = (next - first) as usize;
+            assert_eq!(entries.last().map(|last| last.grant + 1), (len > 0).then_some(next));
+            assert!(entries.from(0).map(|entry| entry.grant).eq(first..next));
+            assert!(entries.from(3).rev().map(|entry| entry.grant).eq((first + 3..next).rev()));
+            for at in [len, len + PAGE, usize::MAX] {
+                assert!(entries.get(at).is_none() && entries.get_mut(at).is_none());
+                assert_eq!(entries.from(at).len(), 0);
+            }
+            if come == PAGE {
+                entries.resize(most << 16);
+                assert!(entries.from(0).map(|entry| entry.grant).eq(first..next));
+            }
+        }
+        (first..next).for_each(|_| assert!(entries.pop().is_some()));
+        assert!(entries.pop().is_none() && entries.last().is_none());
+    }
+
+    /// A ring that is full takes no new room for what comes.
+    #[test]
+    fn pages_are_used_again() {
+        let mut entries = empty();
+        (0..4 * PAGE as u64).for_each(|n| entries.push(numbered(n)));
+        let before = entries.memory();
+        for n in 0..10 * PAGE as u64 {
+            entries.pop();
+            entries.push(numbered(n));
+            let more = entries.memory() - before;
+            assert!(more <= 2 * block(PAGE * size_of::<Entry>()), "{more} bytes");
+        }
+        while entries.pop().is_some() {}
+        entries.resize(PAGE);
+        assert_eq!(entries.memory(), 0);
+    }
+
+    /// Pages are small where there may be few entries, and never large.
+    #[test]
+    fn a_page_is_a_small_part() {
+        for (most, page) in [(0, 16), (1000, 16), (4096, 64), (65_536, 1024), (usize::MAX, 1024)] {
+            assert_eq!(Entries::new(most).page(), page);
+        }
+    }
+}
