@@ -48,7 +48,7 @@ impl NewConnection {
     pub(super) fn unix(stream: std::os::unix::net::UnixStream, path: &str, guard: ClientGuard) -> Self {
         use std::os::fd::AsRawFd;
         let addr = format!("{path}:0");
-        let peer = Peer { laddr: addr.clone(), addr, fd: stream.as_raw_fd(), unix: true };
+        let peer = Peer { laddr: addr.clone(), addr, fd: stream.as_raw_fd(), unix: true, in_process: false };
         NewConnection { stream: stream.into(), guard, peer }
     }
 
@@ -72,6 +72,7 @@ fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
         laddr: stream.local_addr()?.to_string(),
         fd: raw_fd(stream),
         unix: false,
+        in_process: false,
     })
 }
 

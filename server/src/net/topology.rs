@@ -30,6 +30,8 @@ pub(crate) struct Topology {
     is_due: AtomicBool,
     /// All partitions are to end, also of a server that runs a script: its clients cannot kill that.
     is_healing: AtomicBool,
+    /// For each server whether it is to be killed, its script with it.
+    doomed: Vec<AtomicBool>,
 }
 
 /// A server's place in it.
@@ -70,6 +72,7 @@ impl Topology {
             left: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
             is_due: AtomicBool::new(false),
             is_healing: AtomicBool::new(false),
+            doomed: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
         });
         for (node, shared) in nodes.iter().enumerate() {
             let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
@@ -91,7 +94,8 @@ impl Topology {
         self.is_due.store(true, Ordering::SeqCst);
         while self.is_due.load(Ordering::SeqCst) {
             if self.with_all(|_, _, _| ()).is_none() {
-                return self.heal_ahead();
+                self.heal_ahead();
+                return self.kill_ahead();
             }
         }
     }
@@ -103,6 +107,22 @@ impl Topology {
             nodes.filter(|node| node.script.running().is_some()).for_each(|node| {
                 node.defer(Job::new(Engine::heal_ahead));
             });
+        }
+    }
+
+    /// Ends the scripts of those that are to be killed.
+    fn kill_ahead(&self) {
+        let nodes =
+            self.nodes.iter().zip(&self.doomed).filter_map(|(node, doomed)| Some((node.upgrade()?, doomed)));
+        for (node, doomed) in nodes {
+            if node.script.running().is_some() && doomed.swap(false, Ordering::SeqCst) {
+                let killed = Arc::downgrade(&node);
+                node.defer(Job::new(move |engine| {
+                    if engine.die_ahead() {
+                        killed.upgrade().into_iter().for_each(|node| node.script.force_kill());
+                    }
+                }));
+            }
         }
     }
 
@@ -122,6 +142,7 @@ impl Topology {
         self.is_due.store(false, Ordering::SeqCst);
         // Who waits for it is answered now.
         self.is_healing.store(false, Ordering::SeqCst);
+        self.doomed.iter().for_each(|doomed| doomed.store(false, Ordering::SeqCst));
         let mut drivers = Drivers::of(&nodes);
         // What has happened before a panic is told all the same.
         let result = catch_unwind(AssertUnwindSafe(|| {
@@ -188,6 +209,7 @@ impl Membership for Member {
         if engine.asks_to_heal() {
             self.topology.is_healing.store(true, Ordering::SeqCst);
         }
+        engine.asks_to_kill().for_each(|node| self.topology.doomed[node].store(true, Ordering::SeqCst));
     }
 
     fn leave(&self) {

@@ -142,3 +142,16 @@ fn what_a_forced_heir_lacks_is_lost() {
         assert_eq!(text(client, "EXISTS early late"), ":1");
     }
 }
+
+#[test]
+fn a_replica_follows_a_master_that_comes_back_within_one_turn() {
+    let (topology, mut clients) = lagging();
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
+    clients[1].line("CLOCK.ADVANCE 5000");
+    assert!(text(&mut clients[1], "INFO replication").contains("master_link_status:up"));
+    let mut master = Client::connect(topology.servers()[0].addr());
+    master.line("SET k v");
+    assert_eq!(text(&mut clients[1], "GET k"), "(nil)");
+    clients[1].line("CLOCK.ADVANCE 100");
+    assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+}

@@ -188,6 +188,45 @@ fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
     assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":0");
 }
 
+/// As of a process, nothing is left of what it was about to do.
+#[test]
+fn a_server_is_killed_in_the_midst_of_a_script() {
+    let (topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[0], "CONFIG SET busy-reply-threshold 20"), "+OK");
+    clients[0].line("SET k before");
+    let mut beside = client(&topology, 0);
+    clients[0].send_line("EVAL \"redis.call('SET', 'k', 'after') while true do end\" 0");
+    while !text(&mut beside, "GET k").starts_with("-BUSY") {}
+    assert_eq!(text(&mut beside, "SCRIPT KILL").get(..11), Some("-UNKILLABLE"));
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
+    assert_closed(&mut clients[0]);
+    assert_closed(&mut beside);
+    assert_eq!(text(&mut clients[1], "GET k"), "\"before\"");
+    assert_eq!(text(&mut clients[1], "CLOCK.ADVANCE 500").contains("fired"), true);
+    let mut back = client(&topology, 0);
+    back.line("SET k again");
+    assert_eq!(text(&mut clients[2], "GET k"), "\"again\"");
+}
+
+/// A server whose partition was ended before its script was over has new partitions like any other.
+#[test]
+fn a_heal_that_has_been_done_ends_no_later_partition() {
+    let (topology, mut clients) = manual();
+    clients[0].line("FAULT.HEAL");
+    assert_eq!(text(&mut clients[1], "CONFIG SET busy-reply-threshold 20"), "+OK");
+    let mut exempt = client(&topology, 1);
+    assert_eq!(text(&mut exempt, "FAULT.EXEMPT"), "+OK");
+    assert_eq!(text(&mut clients[1], "FAULT.PARTITION NODES 1 FROM CLIENTS"), ":0");
+    clients[1].send_line("EVAL \"while true do end\" 0");
+    while !text(&mut exempt, "GET k").starts_with("-BUSY") {}
+    // An exchange that is left to the end of the script.
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut exempt, "SCRIPT KILL"), "+OK");
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+    assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":1");
+    assert!(clients[1].read_reply().is_error());
+}
+
 #[test]
 fn servers_are_cut_off_from_their_clients() {
     let (topology, mut clients) = manual();

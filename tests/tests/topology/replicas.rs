@@ -141,3 +141,51 @@ fn a_replica_says_so_in_hello_and_has_no_clients_of_its_own() {
     text(&mut clients[1], "REPLICAOF NO ONE");
     assert!(text(&mut clients[1], "HELLO 3").contains("master"));
 }
+
+#[test]
+fn a_master_knows_at_once_how_far_its_replicas_are() {
+    let (_topology, mut clients) = manual();
+    clients[0].line("SET k v");
+    let offset = info(&mut clients[0], "master_repl_offset");
+    for replica in ["slave0", "slave1"] {
+        let line = info(&mut clients[0], replica);
+        assert!(line.ends_with(&format!(",state=online,offset={offset},lag=0")), "{line}");
+    }
+}
+
+/// What real replicas say once a second is due when the clock that all share says so.
+#[test]
+fn a_replica_that_is_cut_off_is_late_by_the_clock_that_all_share() {
+    let (_topology, mut clients) = manual();
+    for line in ["CONFIG SET min-replicas-to-write 2", "CONFIG SET min-replicas-max-lag 10"] {
+        assert_eq!(text(&mut clients[0], line), "+OK");
+    }
+    clients[0].line("CLOCK.ADVANCE 100000");
+    assert_eq!(text(&mut clients[0], "SET k v"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 2"), ":1");
+    clients[0].line("CLOCK.ADVANCE 10999");
+    assert_eq!(text(&mut clients[0], "SET k v"), "+OK");
+    clients[0].line("CLOCK.ADVANCE 1");
+    assert_eq!(text(&mut clients[0], "SET k w"), "-NOREPLICAS Not enough good replicas to write.");
+    assert!(info(&mut clients[0], "slave0").ends_with("lag=0"));
+    assert!(info(&mut clients[0], "slave1").ends_with("lag=11"));
+    assert_eq!(info(&mut clients[0], "min_slaves_good_slaves"), "1");
+    assert_eq!(info(&mut clients[1], "master_last_io_seconds_ago"), "0");
+    assert_eq!(info(&mut clients[2], "master_last_io_seconds_ago"), "11");
+    clients[0].line("FAULT.HEAL");
+    assert_eq!(text(&mut clients[0], "SET k w"), "+OK");
+    assert_eq!(info(&mut clients[2], "master_last_io_seconds_ago"), "0");
+    assert_eq!(text(&mut clients[2], "GET k"), "\"w\"");
+}
+
+#[test]
+fn a_link_is_down_by_the_clock_that_all_share() {
+    let (_topology, mut clients) = manual();
+    let mut control = clients.remove(2);
+    control.line("FAULT.DOWN 0 60000");
+    control.line("CLOCK.ADVANCE 42500");
+    assert_eq!(info(&mut control, "master_link_status"), "down");
+    assert_eq!(info(&mut control, "master_link_down_since_seconds"), "42");
+    control.line("CLOCK.ADVANCE 17500");
+    assert_eq!(info(&mut control, "master_link_status"), "up");
+}

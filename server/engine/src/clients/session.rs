@@ -24,6 +24,8 @@ pub struct Peer {
     pub fd: i32,
     /// Whether it came by a unix socket.
     pub unix: bool,
+    /// Whether it is another server of this process.
+    pub in_process: bool,
 }
 
 impl Peer {

@@ -72,7 +72,7 @@ pub(crate) use progress::Stop;
 pub(crate) use replication::{Following, Wanted};
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;
-pub(crate) use shared_clock::{ClockRequest, Promotion};
+pub(crate) use shared_clock::{ClockRequest, Promotion, place_of};
 pub use simulation::Simulation;
 pub use target::{Broken, NotConnected, Target, TargetAddress};
 pub(crate) use together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};

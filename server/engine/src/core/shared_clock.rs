@@ -36,6 +36,12 @@ pub(crate) struct Promotion {
     pub(crate) offset: i64,
 }
 
+/// The place of the server of this process that listens there, of those that listen on these ports.
+pub(crate) fn place_of(ports: &[u16], host: &str, port: u16) -> Option<usize> {
+    let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1");
+    ports.iter().position(|its| is_here && *its == port)
+}
+
 /// Whether an engine shares its clock, and what it has asked for, in order.
 #[derive(Debug, Default)]
 pub(crate) struct SharedClock {

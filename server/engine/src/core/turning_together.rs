@@ -63,6 +63,14 @@ impl Engine {
         self.time.shared.requests.iter().any(heals)
     }
 
+    /// The servers that its clients want to be killed, by their places.
+    pub fn asks_to_kill(&self) -> impl Iterator<Item = usize> {
+        self.time.shared.requests.iter().filter_map(|asked| match asked {
+            ClockRequest::Together(_, Together::Fault(NodeFault::Down { node, .. })) => Some(*node),
+            _ => None,
+        })
+    }
+
     /// What it asks of the clock.
     pub(crate) fn next_clock_request(&mut self) -> Option<ClockRequest> {
         self.time.shared.requests.pop_front()

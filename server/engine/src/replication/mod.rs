@@ -4,6 +4,7 @@
 mod backlog;
 mod failover;
 mod feed;
+mod last_heard;
 mod link;
 mod replica;
 mod replid;
@@ -13,6 +14,7 @@ mod transfer;
 
 pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
 pub(crate) use feed::Feed;
+pub(crate) use last_heard::{LastHeard, LinkClocks};
 pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};
 pub(crate) use replid::ReplicationId;

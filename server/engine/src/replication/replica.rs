@@ -1,5 +1,7 @@
 //! What a master knows of one of its replicas.
 
+use super::last_heard::{LastHeard, LinkClocks};
+
 /// What a client has told of itself by REPLCONF before it asked for the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Announced {
@@ -48,15 +50,15 @@ pub(crate) struct Replica {
     /// Up to which offset it has the stream, and has it on disk, by what it says.
     pub(crate) acknowledged: i64,
     pub(crate) on_disk: i64,
-    /// When it said that last, in real monotonic milliseconds.
-    pub(crate) heard_ms: i64,
+    /// When it said that last.
+    pub(crate) heard: LastHeard,
     /// How much it had not been sent when that was last looked at.
     pub(crate) unsent: usize,
 }
 
 impl Replica {
     /// For how many seconds it has said nothing.
-    pub(crate) fn lag_seconds(&self, now_ms: i64) -> i64 {
-        (now_ms - self.heard_ms).max(0) / 1000
+    pub(crate) fn lag_seconds(&self, now: LinkClocks) -> i64 {
+        self.heard.silent_ms(now) / 1000
     }
 }

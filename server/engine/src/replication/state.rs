@@ -2,6 +2,7 @@
 
 use super::backlog::Backlog;
 use super::failover::CoordinatedFailover;
+use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use crate::keyspace::Rng;
@@ -202,8 +203,8 @@ impl Replication {
     }
 
     /// How many have said within so many seconds that they are there.
-    pub(crate) fn good(&self, max_lag: i64, now_ms: i64) -> usize {
-        self.online().filter(|replica| replica.lag_seconds(now_ms) <= max_lag).count()
+    pub(crate) fn good(&self, max_lag: i64, now: LinkClocks) -> usize {
+        self.online().filter(|replica| replica.lag_seconds(now) <= max_lag).count()
     }
 
     /// A replica has the stream up to an offset, and on disk; whether it is new that it follows it.
@@ -212,20 +213,23 @@ impl Replication {
         session: u64,
         offset: i64,
         on_disk: Option<i64>,
-        now_ms: i64,
+        now: LinkClocks,
     ) -> bool {
         let Some(replica) = self.replicas.get_mut(&session) else { return false };
         // Nobody has what has not been sent.
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
-        replica.heard_ms = now_ms;
+        replica.heard.hear(now);
         std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::last_heard::LastHeard;
     use super::*;
+
+    const NOW: LinkClocks = LinkClocks { real_ms: 5000, shared_ms: 0 };
 
     fn replica(acknowledged: i64) -> Replica {
         Replica {
@@ -235,7 +239,7 @@ mod tests {
             answers: true,
             acknowledged,
             on_disk: -1,
-            heard_ms: 0,
+            heard: LastHeard::At(0),
             unsent: 0,
         }
     }
@@ -265,13 +269,13 @@ mod tests {
         replication.replicas.insert(1, replica(10));
         replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..replica(0) });
         assert_eq!((replication.acknowledged(10), replication.acknowledged(11)), (1, 0));
-        assert!(replication.acknowledge(2, 20, None, 5000));
-        assert!(!replication.acknowledge(2, 15, Some(7), 5000), "an old answer takes nothing back");
+        assert!(replication.acknowledge(2, 20, None, NOW));
+        assert!(!replication.acknowledge(2, 15, Some(7), NOW), "an old answer takes nothing back");
         assert_eq!((replication.acknowledged(11), replication.acknowledged(20)), (1, 1));
         assert_eq!((replication.on_disk(7), replication.on_disk(8)), (1, 0));
-        replication.acknowledge(2, 101, None, 5000);
+        replication.acknowledge(2, 101, None, NOW);
         assert_eq!(replication.acknowledged(101), 0, "that is not there yet");
-        assert_eq!((replication.good(4, 5000), replication.good(5, 5000)), (1, 2));
+        assert_eq!((replication.good(4, NOW), replication.good(5, NOW)), (1, 2));
         assert!(replication.leave(2) && !replication.leave(2));
     }
 }

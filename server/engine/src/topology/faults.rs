@@ -60,10 +60,10 @@ impl Network {
                     Apart::Nodes(others) => others,
                     _ => (0..nodes.len()).filter(|place| !places.contains(place)).collect(),
                 };
-                Ok(TogetherAnswer::Count(self.part(places, others)?))
+                Ok(TogetherAnswer::Count(self.part(nodes, places, others)?))
             }
             NodeFault::Heal => {
-                let healed = self.heal() + nodes.iter_mut().map(|node| node.heal()).sum::<usize>();
+                let healed = self.heal(nodes) + nodes.iter_mut().map(|node| node.heal()).sum::<usize>();
                 Ok(TogetherAnswer::Count(healed))
             }
         }
@@ -95,7 +95,7 @@ impl Network {
 
     /// Nobody is cut off, told late, or killed any more.
     pub(super) fn end_faults(&mut self, nodes: &mut [&mut Engine]) {
-        self.heal();
+        self.heal(nodes);
         self.end_lag(nodes[0].now().monotonic_ms());
         for (place, node) in nodes.iter_mut().enumerate() {
             if node.was_killed() && !self.has_left(place) {

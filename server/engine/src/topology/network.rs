@@ -4,7 +4,7 @@ use super::link::Link;
 use crate::clients::Peer;
 use crate::core::{
     ClockRequest, ClockTurn, Engine, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer, TurnProgress,
-    merged_history, turn_together,
+    merged_history, place_of, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
@@ -143,9 +143,13 @@ impl Network {
         outside: &mut dyn Outside,
     ) -> TurnProgress {
         turn_together(nodes, turn, &mut |nodes| {
-            self.retry_masters(nodes);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
+            // Who has lost its master may find it again, one that has just come back among them.
+            if self.retry_masters(nodes) {
+                self.drain_all(nodes, outside);
+                self.exchange(nodes, outside);
+            }
         })
     }
 
@@ -219,7 +223,7 @@ impl Network {
         if nodes[to].was_killed() || nodes[node].was_killed() {
             return nodes[node].outbound_closed(id, "Connection refused");
         }
-        let peer = Peer { addr: address_of(key), ..Peer::default() };
+        let peer = Peer { addr: address_of(key), in_process: true, ..Peer::default() };
         let slot = nodes[to].connect(peer);
         self.links.insert(key, Link::new(to, slot));
         nodes[node].outbound_local_ip(id, LOCALHOST);
@@ -293,8 +297,7 @@ impl Network {
 
     /// The server that listens there.
     pub(super) fn node_at(&self, host: &str, port: u16) -> Option<usize> {
-        let is_here = matches!(host, LOCALHOST | "localhost" | "::1");
-        self.ports.iter().position(|its| is_here && *its == port)
+        place_of(&self.ports, host, port)
     }
 
     /// The port that a server listens on.
@@ -325,17 +328,34 @@ impl Network {
     ///
     /// # Errors
     /// When there are too many partitions.
-    pub(super) fn part(&mut self, side: Vec<usize>, far: Vec<usize>) -> Result<usize, CommandError> {
+    pub(super) fn part(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        side: Vec<usize>,
+        far: Vec<usize>,
+    ) -> Result<usize, CommandError> {
         if self.partitions.len() == PARTITIONS_MAX {
             return Err(TOO_MANY);
         }
         self.partitions.push((side, far));
+        self.tell_who_is_cut(nodes);
         Ok(self.links.iter().filter(|(key, link)| self.is_cut(key.0, link.to)).count())
     }
 
     /// All partitions of servers end; how many there were.
-    pub(super) fn heal(&mut self) -> usize {
-        std::mem::take(&mut self.partitions).len()
+    pub(super) fn heal(&mut self, nodes: &mut [&mut Engine]) -> usize {
+        let healed = std::mem::take(&mut self.partitions).len();
+        self.tell_who_is_cut(nodes);
+        healed
+    }
+
+    /// Masters and replicas know whether they hear one another.
+    fn tell_who_is_cut(&self, nodes: &mut [&mut Engine]) {
+        for (&(node, id), link) in &self.links {
+            let is_cut = self.is_cut(node, link.to);
+            nodes[link.to].replica_is_cut(link.slot, is_cut);
+            nodes[node].master_is_cut(id, is_cut);
+        }
     }
 
     pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &Link)> {

@@ -87,7 +87,9 @@ final class FailoverGroup implements Groups.Group {
      */
     private static void served(Scene scene, Task<?> waiter, Scenario.Body told) throws Throwable {
         for (long tries = 0; !waiter.done(); tries++) {
-            Check.that(tries * AGAIN_MILLIS < LEASE_OF_THREE + scene.patience(), "the waiter is served");
+            if (tries * AGAIN_MILLIS > LEASE_OF_THREE + scene.patience()) {
+                throw new AssertionError("the waiter is not served: " + scene.evidence() + waiter.where());
+            }
             told.run(scene);
             for (long waited = 0; !waiter.done() && waited < AGAIN_MILLIS; waited += 10) {
                 Thread.sleep(10);
@@ -253,11 +255,15 @@ final class FailoverGroup implements Groups.Group {
             return texts.contains("before") && heard.contains("before");
         });
         through(scene);
-        scene.until("both are heard again", () -> {
-            Versions.publish(scene.a(), scene.name(), "after");
-            Versions.publish(scene.a(), scene.name("x"), "after");
-            return texts.contains("after") && heard.contains("after");
-        });
+        try {
+            scene.until("both are heard again", () -> {
+                Versions.publish(scene.a(), scene.name(), "after");
+                Versions.publish(scene.a(), scene.name("x"), "after");
+                return texts.contains("after") && heard.contains("after");
+            });
+        } catch (AssertionError vain) {
+            throw new AssertionError(vain.getMessage() + ": " + scene.evidence());
+        }
     }
 
     private static void queues(Scene scene) throws Throwable {

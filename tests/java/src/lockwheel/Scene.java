@@ -119,6 +119,50 @@ final class Scene implements AutoCloseable {
         throw new AssertionError("no node has the slot of " + key);
     }
 
+    /** What the servers have of the scenario by now and who listens there, for the text of a failure. */
+    String evidence() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (int port : serversByNow()) {
+            text.append("\n").append(evidence(port));
+        }
+        return text.append("\n").toString();
+    }
+
+    private String evidence(int port) throws IOException {
+        try (Raw raw = new Raw(port, (int) patience())) {
+            List<String> facts = new ArrayList<>(List.of(port + " " + raw.call("ROLE")));
+            for (String key : raw.texts("KEYS", "*" + name + "*")) {
+                String type = raw.text("TYPE", key);
+                facts.add(key + " is " + (type.equals("string") ? raw.text("GET", key) : type));
+            }
+            for (String channel : raw.texts("PUBSUB", "CHANNELS", "*" + name + "*")) {
+                facts.add(raw.subscribers(channel) + " listen to " + channel);
+            }
+            long patterns = raw.number("PUBSUB", "NUMPAT");
+            if (patterns > 0) {
+                facts.add(patterns + " listen to patterns");
+            }
+            return String.join("; ", facts);
+        }
+    }
+
+    /** The ports of the servers of the cluster, or of the master and the replicas that a sentinel names. */
+    private List<Integer> serversByNow() throws IOException {
+        if (inCluster() || options().sentinels().isEmpty()) {
+            return inCluster() ? options().nodes() : options().ports();
+        }
+        try (Raw sentinel = new Raw(options().sentinels().get(0), (int) patience())) {
+            List<Integer> ports = new ArrayList<>();
+            ports.add(Integer.parseInt(
+                    sentinel.texts("SENTINEL", "GET-MASTER-ADDR-BY-NAME", Shapes.MASTER_NAME).get(1)));
+            for (Object replica : (List<?>) sentinel.call("SENTINEL", "REPLICAS", Shapes.MASTER_NAME)) {
+                List<?> fields = (List<?>) replica;
+                ports.add(Integer.parseInt((String) fields.get(fields.indexOf("port") + 1)));
+            }
+            return ports;
+        }
+    }
+
     /** A connection of its own to each replica of the first server. */
     List<Raw> rawReplicas() throws IOException {
         List<Raw> replicas = new ArrayList<>();

@@ -1,5 +1,6 @@
 package lockwheel;
 
+import java.util.Arrays;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -18,6 +19,11 @@ final class Task<T> {
         thread = new Thread(future, name);
         thread.setDaemon(true);
         thread.start();
+    }
+
+    /** Where its thread is, for the text of a failure. */
+    String where() {
+        return Arrays.toString(thread.getStackTrace());
     }
 
     /** The result; fails when it is not there within the scene's patience. */

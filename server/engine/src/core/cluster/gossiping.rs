@@ -141,7 +141,7 @@ impl Engine {
             wall_ms: self.time.now.wall_ms(),
             offset: self.replication.offset.max(0).unsigned_abs(),
             is_synced: following.is_none_or(|following| is_connected || following.down_since_ms.is_some()),
-            hears_master: is_connected,
+            hears_master: following.is_some_and(|following| following.hears_master()),
             announced_ip: parameters.announce_ip.clone(),
             login: Login { user, password: Some(password).filter(|password| !password.is_empty()) },
             node_timeout: parameters.node_timeout.max(1),

@@ -28,7 +28,7 @@ impl Engine {
             if self.faults.orphans.contains(&id) {
                 self.unblock(slot);
                 self.disconnect(slot);
-            } else if self.sessions.get(slot).closing != Some(Closing::Now) {
+            } else if self.sessions.get(slot).closing != Some(Closing::Now) || self.faults.is_dying {
                 self.cut_off(slot);
             }
         }
@@ -45,8 +45,22 @@ impl Engine {
         });
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
-        self.faults.down_until_ms = Some(until_ms);
+        (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
         self.commit();
+    }
+
+    /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has
+    /// changed goes nowhere, as of a process that is killed, nor does its answer. Whether there is one, which the caller
+    /// ends.
+    pub fn die_ahead(&mut self) -> bool {
+        let caller = self.sessions.slots().find(|slot| self.runs_script_of(*slot));
+        if let Some(slot) = caller {
+            self.faults.is_dying = true;
+            let session = self.sessions.get_mut(slot);
+            session.delivery.cut();
+            session.close(Closing::Now);
+        }
+        caller.is_some()
     }
 
     /// Comes back as a process that begins: in the role that it had.

@@ -31,6 +31,8 @@ pub(crate) struct Faults {
     pub(super) partitions: Vec<Partition>,
     /// The partitions that have ended before `FAULT.HEAL` was run: it counts them.
     pub(super) healed_ahead: usize,
+    /// The server is killed as soon as its script has ended: replicas are told of nothing any more.
+    pub(in crate::core) is_dying: bool,
     /// Until when nobody is let in, on the monotonic clock in milliseconds.
     pub(super) down_until_ms: Option<i64>,
 }
@@ -50,6 +52,7 @@ impl Faults {
             orphans: BTreeSet::new(),
             partitions: Vec::new(),
             healed_ahead: 0,
+            is_dying: false,
             down_until_ms: None,
         }
     }

@@ -1,4 +1,5 @@
-//! What replication does once a second, in real time.
+//! What replication does once a second, in real time: for links between processes. Servers that share a process need
+//! none of it.
 
 use super::super::engine::Engine;
 use crate::clients::Closing;
@@ -52,16 +53,15 @@ impl Engine {
     }
 
     fn look_at_master(&mut self) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now = self.link_clocks();
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
         let offset = self.replication.offset;
         let Some(following) = self.following.as_mut() else { return };
         let Some((id, link)) = following.link.as_mut() else { return self.connect_to_master() };
-        // What another server of this process sends may arrive as late as a test wants.
-        if now_ms - following.heard_ms > timeout_ms && !self.time.shared.is_shared {
+        if following.heard.is_timed_out(now, timeout_ms) {
             return self.link_down("nothing has come for too long");
         }
-        if link.state() == LinkState::Connected {
+        if link.state() == LinkState::Connected && !following.heard.is_in_process() {
             link.acknowledge(offset);
             let output = link.take_output();
             self.outbound.send(*id, &output);
@@ -74,7 +74,7 @@ impl Engine {
         // Who has everything when the master's part is handed over must not lack a PING.
         let fails_over = self.replication.failover.is_some();
         if fails_over
-            || self.replication.replicas.is_empty()
+            || self.replication.replicas.values().all(|replica| replica.heard.is_in_process())
             || now_ms - self.replication.pinged_ms < period_ms
         {
             return;
@@ -86,8 +86,8 @@ impl Engine {
     }
 
     /// Without replicas the end of the stream is kept for a while only.
-    fn look_at_backlog(&mut self) {
-        let now_ms = self.time.system.monotonic_ms();
+    pub(super) fn look_at_backlog(&mut self) {
+        let now_ms = self.alone_clock_ms();
         let ttl_ms = self.config.replication.backlog_ttl.saturating_mul(1000);
         let Some(since_ms) = self.replication.alone_since_ms else { return };
         if ttl_ms > 0 && now_ms - since_ms > ttl_ms && self.replication.replicas.is_empty() {
@@ -100,7 +100,7 @@ impl Engine {
 
     /// Replicas that say nothing, or do not read, are cut.
     fn look_at_replicas(&mut self) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now = self.link_clocks();
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
         let mut silent = Vec::new();
         for (&id, replica) in &mut self.replication.replicas {
@@ -110,9 +110,9 @@ impl Engine {
             let moves = replica.state == ReplicaState::SendBulk
                 && (unsent == 0 || unsent < std::mem::replace(&mut replica.unsent, unsent));
             if moves {
-                replica.heard_ms = now_ms;
+                replica.heard.hear(now);
             }
-            let is_silent = replica.answers && now_ms - replica.heard_ms > timeout_ms;
+            let is_silent = replica.answers && replica.heard.is_timed_out(now, timeout_ms);
             if is_silent && session.closing != Some(Closing::Now) {
                 tracing::warn!("Disconnecting timedout replica {}:{}", replica.ip, replica.announced.port);
                 silent.push(slot);

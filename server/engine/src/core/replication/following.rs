@@ -2,7 +2,7 @@
 
 use crate::clients::Slot;
 use crate::outbound::OutboundId;
-use crate::replication::{Link, LinkState, ReplicationId};
+use crate::replication::{LastHeard, Link, LinkClocks, LinkState, ReplicationId};
 
 /// What a replica knows of its master.
 #[derive(Debug)]
@@ -20,15 +20,15 @@ pub(crate) struct Following {
     pub(super) unapplied: Vec<u8>,
     /// The master is told how far this replica is.
     pub(super) owes_answer: bool,
-    /// When the link was last used, in real monotonic milliseconds.
-    pub(crate) heard_ms: i64,
-    /// Since when it is down; none: it is not, or has never been up.
+    /// When the link was last used.
+    pub(crate) heard: LastHeard,
+    /// Since when it is down, in milliseconds of the clock that it goes by; none: it is not, or has never been up.
     pub(crate) down_since_ms: Option<i64>,
 }
 
 impl Following {
     /// The master at this place, of which nothing has come.
-    pub(super) fn new(host: String, port: u16, slot: Slot, now_ms: i64) -> Self {
+    pub(super) fn new(host: String, port: u16, slot: Slot, heard: LastHeard) -> Self {
         Following {
             host,
             port,
@@ -37,9 +37,19 @@ impl Following {
             expected: None,
             unapplied: Vec::new(),
             owes_answer: false,
-            heard_ms: now_ms,
+            heard,
             down_since_ms: None,
         }
+    }
+
+    /// For how many milliseconds the link has been down, if it is and was up.
+    pub(crate) fn down_ms(&self, now: LinkClocks) -> Option<i64> {
+        Some(self.heard.clock_ms(now) - self.down_since_ms?)
+    }
+
+    /// Whether the master is heard: the link is up, and nothing is between the two servers.
+    pub(crate) fn hears_master(&self) -> bool {
+        self.is_connected() && !matches!(self.heard, LastHeard::Until(_))
     }
 
     /// How far the link is; none: there is none.

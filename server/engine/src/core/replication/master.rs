@@ -5,7 +5,9 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Closing, Slot};
 use crate::keyspace::Effect;
-use crate::replication::{Announced, Feed, Replica, ReplicaState, ReplicationId, Resync, StreamWriter};
+use crate::replication::{
+    Announced, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, StreamWriter,
+};
 use lockwheel_resp::write_request;
 
 /// What a replica asks for.
@@ -25,7 +27,7 @@ impl Engine {
         self.hooks.set(Hook::Replicate, false);
         let Some(feed) = self.keyspace.subscriber_itself::<Feed>() else { return };
         let unit = feed.take();
-        if unit.is_empty() {
+        if unit.is_empty() || self.faults.is_dying {
             return;
         }
         let mut writer = StreamWriter::new(self.replication.selected, self.replication.for_7_0);
@@ -114,6 +116,7 @@ impl Engine {
     /// A client becomes a replica: it gets what it lacks, and then the stream.
     pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: Wanted<'_>) {
         self.replicate();
+        self.look_at_backlog();
         let id = self.session(slot).id;
         let announced = self.replication.announced.get(&id).cloned().unwrap_or_default();
         let resync = wanted.from.map_or(Resync::Full, |(history, at)| self.replication.resync(history, at));
@@ -135,7 +138,7 @@ impl Engine {
             ip,
             state: if waits { ReplicaState::SendBulk } else { ReplicaState::Online },
             answers: wanted.from.is_some(),
-            heard_ms: self.time.system.monotonic_ms(),
+            heard: LastHeard::first(self.session(slot).peer.in_process, self.link_clocks()),
             unsent: 0,
         };
         self.replication.replicas.insert(id, replica);
@@ -216,8 +219,8 @@ impl Engine {
 
     /// A replica says how far it is.
     pub(crate) fn replica_acknowledges(&mut self, session: u64, offset: i64, on_disk: Option<i64>) {
-        let now_ms = self.time.system.monotonic_ms();
-        if self.replication.acknowledge(session, offset, on_disk, now_ms)
+        let now = self.link_clocks();
+        if self.replication.acknowledge(session, offset, on_disk, now)
             && let Some(replica) = self.replication.replicas.get(&session)
         {
             tracing::info!(
@@ -234,7 +237,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         let (id, was_replica) = (session.id, std::mem::take(&mut session.is_replica));
         if self.replication.leave(id) | was_replica && self.replication.replicas.is_empty() {
-            self.replication.alone_since_ms = Some(self.time.system.monotonic_ms());
+            self.replication.alone_since_ms = Some(self.alone_clock_ms());
         }
     }
 

@@ -3,6 +3,7 @@
 mod cron;
 mod failover;
 mod following;
+mod links;
 mod master;
 mod replica;
 mod rules;

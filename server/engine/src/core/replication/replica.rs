@@ -6,7 +6,7 @@ use super::super::shared_clock::{ClockRequest, Promotion};
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
-use crate::replication::{Link, LinkEvent, LinkParameters, ReplicationId};
+use crate::replication::{LastHeard, Link, LinkEvent, LinkParameters, ReplicationId};
 use crate::spec::{Args, CommandError, Flags};
 
 /// Who waited as a client of a master is not served by a replica.
@@ -42,7 +42,8 @@ impl Engine {
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
-        self.following = Some(Following::new(host, port, slot, self.time.system.monotonic_ms()));
+        let heard = LastHeard::first(self.is_in_process(&host, port), self.link_clocks());
+        self.following = Some(Following::new(host, port, slot, heard));
         self.replication.begin_stream(self.backlog_size());
         self.stream_changed();
         self.replication_rules_changed();
@@ -63,7 +64,7 @@ impl Engine {
         self.replication.rename(id);
         self.cut_replicas();
         self.replication.selected = None;
-        self.replication.alone_since_ms = Some(self.time.system.monotonic_ms());
+        self.replication.alone_since_ms = Some(self.alone_clock_ms());
         self.stream_changed();
         self.replication_rules_changed();
     }
@@ -155,19 +156,19 @@ impl Engine {
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
         let id = self.connect_to(endpoint, Purpose::Master);
-        let now_ms = self.time.system.monotonic_ms();
+        let now = self.link_clocks();
         if let Some(following) = &mut self.following {
             following.link = Some((id, Link::new(parameters)));
-            following.heard_ms = now_ms;
+            following.heard = LastHeard::first(following.heard.is_in_process(), now);
         }
     }
 
     /// What comes from the master.
     pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now = self.link_clocks();
         let Some(following) = self.following.as_mut() else { return };
         let Some((_, link)) = following.link.as_mut().filter(|(its, _)| *its == id) else { return };
-        following.heard_ms = now_ms;
+        following.heard.hear(now);
         match event {
             OutboundEvent::Opened => link.opened(),
             OutboundEvent::Received(bytes) => link.received(bytes),
@@ -215,7 +216,7 @@ impl Engine {
 
     /// The link is of no use any more; the next one begins soon.
     pub(in crate::core) fn link_down(&mut self, why: &str) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now = self.link_clocks();
         let Some(following) = self.following.as_mut() else { return };
         tracing::warn!("Connection with master lost: {why}");
         if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
@@ -224,7 +225,7 @@ impl Engine {
             return self.abort_failover("Failover target rejected psync request");
         }
         if following.is_connected() {
-            following.down_since_ms = Some(now_ms);
+            following.down_since_ms = Some(following.heard.clock_ms(now));
         }
         self.end_link();
         self.set_replication_timer();
@@ -310,6 +311,8 @@ impl Engine {
             return;
         }
         let Some(following) = self.following.as_mut() else { return };
+        // Between processes that is said once a second.
+        following.owes_answer |= following.heard.is_in_process();
         let applied = std::mem::take(&mut following.unapplied);
         self.send_stream(&applied);
     }

@@ -83,7 +83,7 @@ impl Engine {
 
     /// How many replicas were heard recently.
     pub(crate) fn good_replicas(&self) -> usize {
-        self.replication.good(self.config.replication.min_max_lag, self.time.system.monotonic_ms())
+        self.replication.good(self.config.replication.min_max_lag, self.link_clocks())
     }
 
     /// Whether a command writes: for a script that declares its flags, they say.

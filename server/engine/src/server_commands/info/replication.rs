@@ -34,13 +34,13 @@ pub(super) fn replication(engine: &Engine, lines: &mut Lines) {
 }
 
 fn master(engine: &Engine, following: &Following, lines: &mut Lines) {
-    let now_ms = engine.time.system.monotonic_ms();
+    let now = engine.link_clocks();
     let is_up = following.is_connected();
     let is_syncing = following.state() == Some(LinkState::Sync);
     lines.field("master_host", &following.host);
     lines.field("master_port", following.port);
     lines.field("master_link_status", if is_up { "up" } else { "down" });
-    let silent = if is_up { (now_ms - following.heard_ms) / 1000 } else { -1 };
+    let silent = if is_up { following.heard.silent_ms(now) / 1000 } else { -1 };
     lines.field("master_last_io_seconds_ago", silent);
     lines.field("master_sync_in_progress", u8::from(is_syncing));
     lines.field("slave_read_repl_offset", engine.replication.offset);
@@ -53,10 +53,10 @@ fn master(engine: &Engine, following: &Following, lines: &mut Lines) {
         lines.field("master_sync_read_bytes", read);
         lines.field("master_sync_left_bytes", total - read as i64);
         lines.field("master_sync_perc", format_args!("{share:.2}"));
-        lines.field("master_sync_last_io_seconds_ago", (now_ms - following.heard_ms) / 1000);
+        lines.field("master_sync_last_io_seconds_ago", following.heard.silent_ms(now) / 1000);
     }
     if !is_up {
-        let seconds = following.down_since_ms.map_or(-1, |since_ms| (now_ms - since_ms) / 1000);
+        let seconds = following.down_ms(now).map_or(-1, |ms| ms / 1000);
         lines.field("master_link_down_since_seconds", seconds);
     }
     let parameters = &engine.config.replication;
@@ -66,10 +66,10 @@ fn master(engine: &Engine, following: &Following, lines: &mut Lines) {
 }
 
 fn replicas(engine: &Engine, lines: &mut Lines) {
-    let now_ms = engine.time.system.monotonic_ms();
+    let now = engine.link_clocks();
     for (number, replica) in engine.replication.replicas.values().enumerate() {
         let lag = match replica.state {
-            ReplicaState::Online if replica.answers => replica.lag_seconds(now_ms),
+            ReplicaState::Online if replica.answers => replica.lag_seconds(now),
             _ => 0,
         };
         let line = format_args!(
