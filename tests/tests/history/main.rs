@@ -8,6 +8,7 @@ mod exchanges;
 mod fixture;
 mod judges;
 mod judging;
+mod leases;
 mod mistakes;
 mod permits;
 mod turned;

@@ -470,3 +470,57 @@ fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
     assert!(server.ask(main, "LOCK.RELEASE l q").starts_with("-LOCKLOST"));
     assert_eq!(server.ask(main, "LOCK.RELEASE l p"), ":0\r\n");
 }
+
+/// What a connection has converted and converted back is one hold.
+#[test]
+fn what_was_converted_to_and_fro_is_given_back_once() {
+    let holds = |server: &mut Simulation, main| holds_for_long(server, main, "a");
+    for lines in [
+        &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "1 UP", "1 DOWN"][..],
+        // Another has joined before, or since; it has been given back once.
+        &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "1 UP", "1 DOWN", "1 RELEASE l a"],
+        &["1 ACQUIRE l a SHARED SESSION", "1 UP", "1 DOWN", "2 ACQUIRE l a SHARED DAY", "1 RELEASE l a"],
+        // The other's hold is converted, which no connection leases.
+        &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "2 UP", "1 DOWN"],
+        &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED SESSION", "2 UP", "2 DOWN"],
+    ] {
+        let (mut server, main) = self::server();
+        let clients = [server.connect(), server.connect()];
+        for line in lines {
+            let (client, request) = line.split_once(' ').expect("who and what");
+            let request = match request {
+                "UP" => "CONVERT l a EXCLUSIVE".to_owned(),
+                "DOWN" => "CONVERT l a SHARED".to_owned(),
+                other => other.replace("DAY", "PX 86400000"),
+            };
+            let client = clients[client.parse::<usize>().expect("a number") - 1];
+            let told = server.ask(client, &format!("LOCK.{request}"));
+            assert!(!told.starts_with('-'), "{lines:?}: {told}");
+        }
+        close(&mut server, clients[0]);
+        assert_eq!(holds(&mut server, main), Some(1), "{lines:?}");
+        assert_eq!(server.ask(clients[1], "LOCK.RELEASE l a"), ":0\r\n", "{lines:?}");
+    }
+}
+
+#[test]
+fn who_is_given_a_hold_keeps_its_session() {
+    let (mut server, main) = server();
+    let [holder, giver] = [server.connect(), server.connect()];
+    server.ask(holder, "LOCK.ACQUIRE l b SHARED SESSION PX 4000");
+    server.ask(giver, "LOCK.ACQUIRE l a SHARED PX 9000");
+    assert_eq!(server.ask(giver, "LOCK.TRANSFER l a b PX 100"), ":1\r\n", "by the grant that it has");
+    assert_eq!(holds_for_long(&mut server, main, "b"), Some(2));
+    assert_eq!(server.ask(holder, "LOCK.CHECK l 1"), ":1\r\n");
+    close(&mut server, holder);
+    server.ask(main, "CLOCK.ADVANCE 60000");
+    assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
+    // What it was given is its own from then on.
+    let holder = server.connect();
+    server.ask(holder, "LOCK.ACQUIRE l b SHARED SESSION PX 4000");
+    server.ask(giver, "LOCK.ACQUIRE l a SHARED PX 9000");
+    server.ask(giver, "LOCK.TRANSFER l a b");
+    close(&mut server, holder);
+    assert_eq!(server.ask(main, "HGET l b"), "$1\r\n1\r\n");
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE l w EXCLUSIVE"), "$-1\r\n");
+}

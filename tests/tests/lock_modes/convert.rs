@@ -94,3 +94,32 @@ fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
     s.run("LOCK.RELEASE l b");
     served(&mut s, "a", 3, 1);
 }
+
+/// A reader's lease is its own, and a writer's that of the lock, which is never made shorter.
+#[test]
+fn the_lease_that_is_answered_is_the_one_that_counts() {
+    let mut s = scenario();
+    s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 9000");
+    granted(&mut s, "LOCK.ACQUIRE l a EXCLUSIVE PX 300", 1, 2, 9000);
+    granted(&mut s, "LOCK.CONVERT l a SHARED PX 100", 1, 2, 100);
+    granted(&mut s, "LOCK.CONVERT l a SHARED", 1, 2, 100);
+    s.run("CLOCK.ADVANCE 100");
+    s.check("EXISTS l", ":0");
+}
+
+/// What is not to be seen after a loss is what was held in the mode that was lost.
+#[test]
+fn a_delay_is_of_the_mode_that_was_lost() {
+    for (convert, is_read) in [("EXCLUSIVE", false), ("EXCLUSIVE PX 3000", false), ("SHARED", true)] {
+        let mut s = scenario();
+        let first = if is_read { "EXCLUSIVE" } else { "SHARED" };
+        s.run(&format!("LOCK.ACQUIRE l a {first} PX 1000 DELAY 500"));
+        s.run(&format!("LOCK.CONVERT l a {convert}"));
+        s.run(&format!("CLOCK.ADVANCE {}", if convert.ends_with("3000") { 3000 } else { 1000 }));
+        s.check("LOCK.ACQUIRE l w EXCLUSIVE", "(nil)");
+        let reader = "LOCK.ACQUIRE l r SHARED PX 100";
+        s.check_that(reader, |reply| reply.to_string().contains("token") == is_read);
+        s.run("CLOCK.ADVANCE 500");
+        s.check("EXISTS l", ":0");
+    }
+}

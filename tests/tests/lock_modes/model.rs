@@ -108,6 +108,11 @@ impl Model {
         (1..=reads).filter_map(|n| self.leases.get(&(owner, n))).map(|(at, _)| *at).max()
     }
 
+    /// How long an owner still reads.
+    fn own_ms(&self, owner: &'static str, reads: i64) -> i64 {
+        self.last_lease(owner, reads).map_or_else(|| self.left_ms(), |ends_ms| ends_ms - self.now_ms)
+    }
+
     /// The lease of a read lock is the longest of its readers'.
     fn lease_of_readers(&mut self) {
         let holders = self.lock.iter().flat_map(|lock| &lock.holders);
@@ -168,7 +173,7 @@ impl Model {
             }
             Wanted::Hold(Mode::Exclusive, lease_ms) if is_free || holder.writes > 0 => {
                 let (grant, holds) = self.write(owner, lease_ms);
-                Some(format!("granted {grant} {holds} {lease_ms}"))
+                Some(format!("granted {grant} {holds} {}", self.left_ms()))
             }
             Wanted::Hold(Mode::Exclusive, _) if holder.reads > 0 => return Err("deadlock"),
             Wanted::Hold(Mode::Exclusive, _) => None,
@@ -189,16 +194,22 @@ impl Model {
     fn downgrade(&mut self, owner: &'static str, lease_ms: Option<i64>) -> String {
         let Holder { reads, writes, read_grant, write_grant } = self.holder(owner);
         if writes == 0 {
-            return format!("granted {read_grant} {reads} {}", self.left_ms());
+            return format!("granted {read_grant} {reads} {}", self.own_ms(owner, reads));
         }
-        let (holds, lease_ms) = (reads.max(writes), lease_ms.unwrap_or_else(|| self.left_ms()));
+        let (holds, is_set) = (reads.max(writes), lease_ms.is_some());
+        let lease_ms = lease_ms.unwrap_or_else(|| self.left_ms());
         self.change(owner, |lock, holder| {
             lock.is_written = false;
             *holder = Holder { reads: holds, read_grant: write_grant, ..Holder::default() };
         });
         (reads + 1..=holds).for_each(|n| self.lease(owner, n, lease_ms));
+        // The newest of its shared holds is the one that was exclusive.
+        let is_shorter = |(ends_ms, _): &(i64, u64)| *ends_ms < self.now_ms + lease_ms;
+        if reads == holds && (is_set || self.leases.get(&(owner, holds)).is_some_and(is_shorter)) {
+            self.lease(owner, holds, lease_ms);
+        }
         self.lengthen(lease_ms);
-        format!("granted {write_grant} {holds} {}", self.left_ms())
+        format!("granted {write_grant} {holds} {}", self.own_ms(owner, holds))
     }
 
     pub(super) fn is_waiting(&self, client: usize) -> bool {

@@ -6,12 +6,13 @@ use super::acquire::{queue, told};
 use super::events;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
-use super::ledger;
+use super::ledger::{self, Delay, Detail};
 use super::options::{block_ms, lease_ms, token};
 use super::ownership;
 use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
 use super::sessions::{self, SessionLease};
+use super::snapshot::LockMode;
 use crate::keyspace::Tx;
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
@@ -149,7 +150,7 @@ impl Attempt for Convert {
         let granted = match self.to {
             HoldMode::Exclusive if hands.writes > 0 => as_it_is(tx, key, field, hands.writes),
             HoldMode::Exclusive if hands.others => return Ok(false),
-            HoldMode::Exclusive => self.upgrade(tx, key, owner, &writer)?,
+            HoldMode::Exclusive => self.upgrade(tx, key, owner, hands)?,
             HoldMode::Shared if hands.writes == 0 => as_it_is(tx, key, field, hands.reads),
             HoldMode::Shared => self.downgrade(tx, key, owner, hands)?,
         };
@@ -172,19 +173,20 @@ impl Convert {
         tx: &mut Tx<'_>,
         key: &[u8],
         owner: &[u8],
-        writer: &[u8],
+        hands: Hands,
     ) -> Result<Granted, CommandError> {
         let lease_ms = self.lease_ms.unwrap_or_else(|| left_ms(tx, key));
-        let mut leases = sessions_of(tx, key, owner);
-        // It is the hold of the client that asks, if that leases some.
-        if let Some(own) = leases.iter().position(|lease| Some(lease.session) == tx.client()) {
-            leases.swap(0, own);
-        }
-        leases.truncate(1);
+        let lease = converting_lease(tx, sessions_of(tx, key, owner), hands.reads);
+        let detail = detail_of(tx, key, owner);
+        let writer = write_field(owner);
         let at = read_write::write(tx, key, owner, 1, lease_ms)?;
-        let acquired = ledger::acquired(tx, at, key, writer, false);
-        for lease in leases {
-            sessions::begin(tx, acquired.grant, SessionLease { holder: writer.into(), holds: 1, ..lease });
+        let acquired = ledger::acquired(tx, at, key, &writer, false);
+        if let Some(Detail { data, delay, .. }) = detail {
+            let delay = delay.map(|delay| Delay { mode: LockMode::Exclusive, ..delay });
+            ledger::describe(tx, acquired.grant, Detail { token: None, data, delay });
+        }
+        if let Some(lease) = lease {
+            sessions::begin(tx, acquired.grant, SessionLease { holder: (*writer).into(), holds: 1, ..lease });
         }
         sessions::uphold(tx, acquired.grant);
         Ok(Granted { token: acquired.token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
@@ -198,10 +200,19 @@ impl Convert {
         owner: &[u8],
         hands: Hands,
     ) -> Result<Granted, CommandError> {
-        let leases = [sessions_of(tx, key, &write_field(owner)), sessions_of(tx, key, owner)].concat();
-        read_write::downgrade(tx, key, owner, hands, self.lease_ms.unwrap_or_else(|| left_ms(tx, key)))?;
+        let leases = joined(sessions_of(tx, key, owner), sessions_of(tx, key, &write_field(owner)));
+        let of_reads = ledger::grant(tx, key, owner).map(|grant| grant.number);
+        let lease = self.lease_ms.map_or_else(|| (left_ms(tx, key), true), |lease_ms| (lease_ms, false));
+        read_write::downgrade(tx, key, owner, hands, lease)?;
         if let Some(grant) = ledger::grant(tx, key, owner).map(|grant| grant.number) {
-            ledger::with_leases(tx, |leases| leases.end(grant));
+            // What was read beneath is one with it.
+            for ended in of_reads.into_iter().chain([grant]) {
+                ledger::with_leases(tx, |leases| leases.end(ended));
+            }
+            if let Some(delay) = detail_of(tx, key, owner).and_then(|detail| detail.delay) {
+                let delay = Some(Delay { mode: LockMode::Shared, ..delay });
+                ledger::describe(tx, grant, Detail { delay, ..Detail::default() });
+            }
             for lease in leases {
                 sessions::begin(tx, grant, SessionLease { holder: owner.into(), ..lease });
             }
@@ -216,10 +227,39 @@ fn sessions_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Vec<SessionLease> {
     ledger::grant(tx, key, field).map_or_else(Vec::new, |grant| ledger::leases(tx).by_id(grant.number))
 }
 
-/// What an owner has.
+/// The lease of the hold that is to be exclusive: that of the client that asks, if it has one; or that of the first,
+/// unless there are shared holds that no connection leases, of which it may be one.
+fn converting_lease(tx: &Tx<'_>, leases: Vec<SessionLease>, reads: i64) -> Option<SessionLease> {
+    let leased = leases.iter().fold(0_i64, |holds, lease| holds.saturating_add(lease.holds));
+    let own = leases.iter().position(|lease| Some(lease.session) == tx.client());
+    leases.into_iter().nth(own.or((leased >= reads).then_some(0))?)
+}
+
+/// The leases of a reader that has written. What a connection has of both kinds is the same holds: shared, then
+/// exclusive besides, then shared again.
+fn joined(mut of_reads: Vec<SessionLease>, of_writes: Vec<SessionLease>) -> Vec<SessionLease> {
+    for written in of_writes {
+        match of_reads.iter_mut().find(|read| read.session == written.session) {
+            Some(read) => {
+                read.holds = read.holds.max(written.holds);
+                read.lease_ms = read.lease_ms.max(written.lease_ms);
+            }
+            None => of_reads.push(written),
+        }
+    }
+    of_reads
+}
+
+/// What else is known of the hold in a field.
+fn detail_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Detail> {
+    ledger::grant(tx, key, field).and_then(|grant| ledger::detail(tx, grant.number).cloned())
+}
+
+/// What an owner has. A reader's lease is its own, a writer's that of the lock.
 fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
     let token = ledger::token(tx, key, field).unwrap_or(0);
-    Granted { token, holds, ttl_ms: left_ms(tx, key), predecessor: None }
+    let own = read_write::longest_lease(tx, key, field, holds).map(|deadline| deadline - tx.now().wall_ms());
+    Granted { token, holds, ttl_ms: own.unwrap_or_else(|| left_ms(tx, key)), predecessor: None }
 }
 
 /// What is left of the lease of a lock; one that has none gets the usual one.

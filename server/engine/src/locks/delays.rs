@@ -32,11 +32,20 @@ fn begin(tx: &mut Tx<'_>, key: &[u8], delay: Delay) {
     match tx.peek(key) {
         None => stand_in(tx, key, delay, ends_ms),
         Some(Value::Hash(hash)) if hash.contains(&write_field(DELAY_FIELD)) => lengthen(tx, key, ends_ms),
+        // The same owner's shared hold has ended in this step, too: what it wrote is what others must not see.
+        Some(Value::Hash(hash)) if is_only_reader(hash) && delay.mode == LockMode::Exclusive => {
+            stand_in(tx, key, delay, ends_ms);
+        }
         Some(Value::Hash(hash)) if hash.contains(MODE_FIELD) => read(tx, key, delay.ms, ends_ms),
         Some(Value::Hash(hash)) if hash.contains(DELAY_FIELD) => lengthen(tx, key, ends_ms),
         // Somebody was given it in the same step.
         Some(_) => {}
     }
+}
+
+/// Whether nobody reads but the reader that is nobody's.
+fn is_only_reader(hash: &Hash) -> bool {
+    hash.len() == 2 && hash.contains(MODE_FIELD) && hash.contains(DELAY_FIELD)
 }
 
 fn stand_in(tx: &mut Tx<'_>, key: &[u8], delay: Delay, ends_ms: i64) {

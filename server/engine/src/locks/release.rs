@@ -69,6 +69,10 @@ pub(super) fn give_back_one(
     held: &Held<'_>,
     left: i64,
 ) -> Result<(), CommandError> {
+    if left > 0 && held.is_read() && sessions::lease_some(tx, key, held.field) {
+        // It is not the newest, perhaps.
+        read_write::keep_longest(tx, key, held.field, (held.holds, left));
+    }
     leave(tx, key, held, left)?;
     if left > 0
         && let Some(grant) = ledger::grant(tx, key, held.field)

@@ -2,6 +2,7 @@
 
 use super::acquire::counter;
 use super::events as lock_events;
+use super::held::Held;
 use super::layouts::read_write;
 use super::ledger::{self, Detail, ReleaseCause};
 use super::options;
@@ -71,34 +72,46 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
     // Counts last of all that can fail: an error changes nothing.
-    let counter = if is_fenced(tx, key, held.field) { Some(counter::next(tx, key)?) } else { None };
+    let fenced = already == 0 && is_fenced(tx, key, held.field);
+    let counter = if fenced { Some(counter::next(tx, key)?) } else { None };
+    if let Some(lease_ms) = lease_ms {
+        let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+        set_lease(tx, key, from, &held, deadline)?;
+    }
     if held.has_mode && !is_writer {
         move_read_leases(tx, key, (from, to), held.holds, already);
     }
     let mut token = match held.is_text {
         true => put_text(tx, key, from, to)?,
-        false => put(tx, key, held.field, &field, holds)?,
+        false => put(tx, key, held.field, (&field, holds, already > 0))?,
     };
     if let Some(counter) = counter {
         ledger::describe(tx, token, Detail { token: Some(counter), ..Detail::default() });
         token = counter;
     }
-    if let Some(lease_ms) = lease_ms {
-        let deadline = tx.now().wall_ms().saturating_add(lease_ms);
-        match held.has_mode {
-            true => {
-                if let Some(hands) = read_write::hands(tx, key, to)? {
-                    read_write::renew(tx, key, to, hands, (deadline, false))?;
-                }
-            }
-            false => {
-                tx.set_deadline(key, deadline);
-                tx.changed(key, events::EXPIRE);
-            }
-        }
+    if lease_ms.is_some() {
         lock_events::lease_set(tx, key);
     }
     reply.integer(token as i64);
+    Ok(())
+}
+
+/// Sets the lease of the holds that are to be given away; what the other owner has already keeps its own.
+fn set_lease(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    from: &[u8],
+    held: &Held<'_>,
+    deadline: i64,
+) -> Result<(), CommandError> {
+    if held.has_mode {
+        if let Some(hands) = read_write::hands(tx, key, from)? {
+            read_write::renew(tx, key, from, hands, (deadline, false))?;
+        }
+    } else {
+        tx.set_deadline(key, deadline);
+        tx.changed(key, events::EXPIRE);
+    }
     Ok(())
 }
 
@@ -116,14 +129,19 @@ fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError>
     Ok(count.transpose()?.unwrap_or(0))
 }
 
-/// Puts the holds of one field into another; the number of the new grant.
-fn put(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8], holds: i64) -> Result<u64, CommandError> {
+/// Puts the holds of one field into another, which may hold the lock already; the token of its grant.
+fn put(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    from: &[u8],
+    (to, holds, again): (&[u8], i64, bool),
+) -> Result<u64, CommandError> {
     let at = tx.write_or_new::<Hash>(key)?.at;
     ledger::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.remove(from);
     edit.value.set(to, &IntText::new(holds), edit.encodings);
-    let token = ledger::acquired(tx, at, key, to, false).token;
+    let token = ledger::acquired(tx, at, key, to, again).token;
     tx.changed(key, events::HDEL);
     tx.changed(key, events::HINCRBY);
     Ok(token)

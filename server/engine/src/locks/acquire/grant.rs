@@ -75,10 +75,17 @@ pub(in crate::locks) fn grant(
     if let Some(resource) = &options.fence {
         Fences::raise(tx, resource, token as i64, source);
     }
-    // A connection may lease it for longer.
-    let of_session = if again { sessions::longest_ms(tx, acquired.grant) } else { None };
-    let ttl_ms = of_session.map_or(options.lease_ms, |longest_ms| longest_ms.max(options.lease_ms));
+    let ttl_ms = if again { ttl_again(tx, key, acquired.grant, options) } else { options.lease_ms };
     Ok(Some(Granted { token, holds, ttl_ms, predecessor: acquired.predecessor }))
+}
+
+/// The lease of a hold that was there before: a connection may lease it for longer, and a writer's is never made
+/// shorter.
+fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
+    let of_session = sessions::longest_ms(tx, grant);
+    let of_lock = tx.deadline(key).filter(|_| options.layout == Layout::Exclusive);
+    let of_lock = of_lock.map(|deadline| deadline - tx.now().wall_ms());
+    of_session.into_iter().chain(of_lock).fold(options.lease_ms, i64::max)
 }
 
 /// From now on the hold lasts as long as the connection that has asked for it.

@@ -151,6 +151,7 @@ mod tests {
             mode: Mode::None,
             native: None,
             by_text: false,
+            session: false,
         }
     }
 

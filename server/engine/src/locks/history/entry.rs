@@ -194,6 +194,8 @@ pub(in crate::locks) struct Entry {
     /// Whether a native command took the hold; `None` of what has no holder.
     pub(in crate::locks) native: Option<bool>,
     pub(in crate::locks) by_text: bool,
+    /// Whether the hold lasts as long as a connection, which renews its lease.
+    pub(in crate::locks) session: bool,
 }
 
 const _: () = assert!(size_of::<Entry>() <= 88, "a ring of 65,536 takes 5.5 MiB");

@@ -89,6 +89,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) mode: Mode,
     /// Whether a native command took the hold.
     pub(crate) native: Option<bool>,
+    /// Whether the hold lasts as long as a connection.
+    pub(crate) session: bool,
     /// What a fault did, the text of a mark, or the cycle that a request would have closed.
     pub(crate) text: &'a [u8],
     /// The client it concerns, where that is not the one whose request runs; 0: time alone acts.
@@ -110,6 +112,7 @@ impl<'a> Happening<'a> {
             cause: Cause::None,
             mode: Mode::None,
             native: None,
+            session: false,
             text: b"",
             client: None,
         }
@@ -217,6 +220,7 @@ impl History {
             mode: what.mode,
             native: what.native,
             by_text: by_request && running.by_text,
+            session: what.session,
         };
         self.ring.push(entry);
     }
@@ -288,6 +292,17 @@ impl History {
             self.lease_before(last, (db, key), ttl_ms, is_with_lease);
         }
         true
+    }
+
+    /// What has just been taken by this grant lasts as long as a connection.
+    pub(in crate::locks) fn leased_to_session(&mut self, grant: u64) {
+        let is_grant = |event| matches!(event, Event::Acquired | Event::Reentered | Event::Converted);
+        if let Some(entry) = self.ring.next().checked_sub(1).and_then(|last| self.ring.get_mut(last))
+            && entry.grant == grant
+            && is_grant(entry.event)
+        {
+            entry.session = true;
+        }
     }
 
     /// It may have taken the lock for several owners, and other locks between.

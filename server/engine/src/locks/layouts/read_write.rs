@@ -208,13 +208,14 @@ fn lengthen(tx: &mut Tx<'_>, key: &[u8], deadline: i64) {
     tx.changed(key, events::EXPIRE);
 }
 
-/// Makes an owner that writes a reader with so many holds.
+/// Makes an owner that writes a reader. Its newest hold has the lease that is given, or is not made shorter; holds that
+/// it has no leases of yet have that, too.
 pub(in crate::locks) fn downgrade(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &[u8],
     hands: Hands,
-    lease_ms: i64,
+    (lease_ms, only_longer): (i64, bool),
 ) -> Result<(), CommandError> {
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     let reads = hands.reads.max(hands.writes);
@@ -230,7 +231,12 @@ pub(in crate::locks) fn downgrade(
     tx.changed(key, events::HSET);
     tx.changed(key, events::HDEL);
     (hands.reads + 1..=reads).take(LEASES_MAX as usize).for_each(|n| lease(tx, key, owner, n, deadline));
+    let newest = tx.deadline(&read_lease_key(key, owner, reads));
+    if hands.reads == reads && (!only_longer || newest.is_some_and(|ends| ends < deadline)) {
+        lease(tx, key, owner, reads, deadline);
+    }
     lengthen(tx, key, deadline);
+    ledger::record_conversion(tx, key, owner);
     channels::notify_read_write(tx, key, READ_MESSAGE);
     Ok(())
 }
@@ -321,6 +327,24 @@ fn longest_of_all(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
 pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> Option<i64> {
     let leases = (1..=holds).rev().take(LEASES_MAX as usize);
     leases.filter_map(|n| tx.deadline(&read_lease_key(key, owner, n))).max()
+}
+
+/// So many of an owner's holds are left, whose leases are to be the longest that it has: the others are given back by who
+/// cannot tell which they are.
+pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], (holds, left): (i64, i64)) {
+    let names = (1..=holds.min(LEASES_MAX)).map(|n| read_lease_key(key, owner, n));
+    let leases: Vec<_> = names.filter_map(|name| Some((tx.deadline(&name)?, name))).collect();
+    if leases.len() as i64 != holds {
+        return;
+    }
+    let mut longest: Vec<i64> = leases.iter().map(|(deadline, _)| *deadline).collect();
+    longest.sort_unstable_by_key(|deadline| std::cmp::Reverse(*deadline));
+    for ((current, name), deadline) in leases.into_iter().zip(longest).take(left.max(0) as usize) {
+        if current != deadline {
+            tx.set_deadline(&name, deadline);
+            tx.changed(&name, events::EXPIRE);
+        }
+    }
 }
 
 /// A lease of a native reader has run out: when it was the last, its owner no longer holds the lock, as if the lease of

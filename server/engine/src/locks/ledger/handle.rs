@@ -62,10 +62,17 @@ pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<i
 
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
 pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
-    let (db, now) = (tx.db(), tx.now());
+    let db = tx.db();
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     ledger.convert((db, key, at), (from, to), &mut context);
+}
+
+/// That is complete: the lease is set.
+pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
+    let (db, now) = (tx.db(), tx.now());
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     if ledger.history().is_some()
+        && let Some(at) = context.entry(key)
         && let Some(mark) = context.mark(at)
         && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), to)
     {
@@ -212,6 +219,14 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return };
     if let Some(history) = ledger.history_mut() {
         history.record(now, Happening { db, ..happening });
+    }
+}
+
+/// What has just been taken by this grant lasts as long as a connection.
+pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
+    let (ledger, _) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if let Some(history) = ledger.history_mut() {
+        history.leased_to_session(grant);
     }
 }
 

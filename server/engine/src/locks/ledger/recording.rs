@@ -90,9 +90,17 @@ impl LockLedger {
         context: &Context<'_>,
     ) {
         let declared = self.declared();
+        let session = !self.leases.is_empty() && self.leases.get(grant.number).is_some();
         let Some(history) = self.history.as_deref_mut() else { return };
         let value = context.value(at);
-        let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
+        let (holds, mode) = (holds(value, owner), mode(value, owner));
+        let mode = if event == Event::Converted { Mode::Shared } else { mode };
+        // A native reader has a lease of its own.
+        let own = (mode == Mode::Shared && grant.native)
+            .then(|| context.entry(&redisson::read_lease_key(key, owner, holds)))
+            .flatten();
+        let deadline = own.and_then(|own| context.deadline(own)).or_else(|| context.deadline(at));
+        let ttl_ms = deadline.map(|deadline| deadline - now.wall_ms());
         // Nobody has asked for what a replica has.
         let is_found = declared == Some(ReleaseCause::FailedOver);
         let came = declared.filter(|cause| is_found || *cause == ReleaseCause::Swapped);
@@ -101,10 +109,11 @@ impl LockLedger {
             cause: came.map_or(Cause::None, recorded),
             client: if is_found { Some(0) } else { client },
             grant: grant.number,
-            holds: holds(value, owner),
+            holds,
             ttl_ms,
-            mode: if event == Event::Converted { Mode::Shared } else { mode(value, owner) },
+            mode,
             native: Some(grant.native),
+            session,
             ..Happening::new(event, key, owner)
         };
         history.record(now, what);
@@ -253,7 +262,9 @@ impl LockLedger {
         if !self.unleased.is_empty() {
             self.note_late_lease(change, context.value(at));
         }
-        let Some(history) = self.history.as_deref_mut() else { return };
+        // What the end of a hold leaves to others is nobody's renewal.
+        let is_end = self.declared().is_some();
+        let Some(history) = self.history.as_deref_mut().filter(|_| !is_end) else { return };
         if ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
             return;
         }

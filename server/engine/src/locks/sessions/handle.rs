@@ -9,6 +9,7 @@ use crate::keyspace::Tx;
 pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
     ledger::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
+    ledger::leased_to_session(tx, id);
 }
 
 /// A hold that connections lease has been given a lease by a command: it is no shorter than theirs. O(log n).
@@ -27,6 +28,13 @@ pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
 /// The longest lease of the connections that lease a hold, in milliseconds. O(log n).
 pub(in crate::locks) fn longest_ms(tx: &Tx<'_>, id: u64) -> Option<i64> {
     ledger::leases(tx).by_id(id).iter().map(|lease| lease.lease_ms).max()
+}
+
+/// Whether connections lease the holds in a field. O(log n).
+pub(in crate::locks) fn lease_some(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
+    let leases = ledger::leases(tx);
+    !leases.is_empty()
+        && ledger::grant(tx, key, field).is_some_and(|grant| leases.get(grant.number).is_some())
 }
 
 /// The client of this request has taken a hold once more without leasing it, or has given back one of several: that is

@@ -42,6 +42,9 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
             // Whose hold it was that somebody else gave back is not known: those who live keep theirs.
             let left = held.holds.saturating_sub(lease.holds).max(of_others.min(held.holds));
             if left < held.holds {
+                if held.is_read() {
+                    read_write::keep_longest(tx, &lease.key, held.field, (held.holds, left));
+                }
                 // It is a hash, as releasing a hold requires.
                 let _ = release::leave(tx, &lease.key, &held, left.max(0));
                 super::uphold(tx, id);

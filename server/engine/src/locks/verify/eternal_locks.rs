@@ -1,4 +1,5 @@
-//! `no-eternal-lock`: every hold has a lease, which no backward step of the clock makes twice as long.
+//! `no-eternal-lock`: every hold has a lease, which no backward step of the clock makes twice as long, or ends with a
+//! connection.
 
 use super::super::history::{Entry, Event};
 use super::finding::{Finding, Level, words};
@@ -13,7 +14,7 @@ pub(super) struct EternalLocks;
 impl Invariant for EternalLocks {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
         match entry.event {
-            Event::Acquired | Event::Renewed if entry.ttl().is_none() => {
+            Event::Acquired | Event::Renewed if entry.ttl().is_none() && !entry.session => {
                 let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
                 findings.push(Finding {
                     level: Level::Violation,
@@ -37,7 +38,7 @@ fn stepped_back(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Find
         for (&owner, hold) in &lock.holds {
             let (Some(ttl_ms), Some(deadline_ms)) = (hold.ttl_ms, hold.deadline_ms) else { continue };
             let left_ms = deadline_ms.saturating_sub(to_ms);
-            if left_ms < ttl_ms.saturating_mul(2) {
+            if hold.session || left_ms < ttl_ms.saturating_mul(2) {
                 continue;
             }
             let ([name, who], by_ms) =

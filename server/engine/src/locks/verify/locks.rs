@@ -18,6 +18,8 @@ pub(super) struct Hold {
     /// The lease, and when that runs out by the wall clock.
     pub(super) ttl_ms: Option<i64>,
     pub(super) deadline_ms: Option<i64>,
+    /// It lasts as long as a connection, which renews the lease.
+    pub(super) session: bool,
 }
 
 /// One who waits.
@@ -153,7 +155,8 @@ impl Lock {
                 self.free_since_ms = None;
                 let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
                 let client_name = entry.client_name;
-                let hold = Hold { seq, grant, mode, client, client_name, ttl_ms: None, deadline_ms: None };
+                let (ttl_ms, deadline_ms, session) = (None, None, false);
+                let hold = Hold { seq, grant, mode, client, client_name, ttl_ms, deadline_ms, session };
                 self.holds.insert(owner, hold);
                 self.lease(entry);
             }
@@ -237,6 +240,12 @@ impl Lock {
         {
             hold.ttl_ms = entry.ttl();
             hold.deadline_ms = entry.ttl().map(|ttl_ms| entry.wall_ms.saturating_add(ttl_ms));
+        }
+        let hold = self.holds.get_mut(&entry.owner);
+        if let Some(hold) =
+            hold.filter(|_| entry.event != Event::Released || entry.cause == Cause::Disconnected)
+        {
+            hold.session = entry.session;
         }
     }
 }

@@ -1,0 +1,58 @@
+//! The leases that the history tells of.
+
+use crate::fixture::Server;
+use crate::verify::found;
+
+fn leases(server: &mut Server) -> Vec<String> {
+    server.told(&["owner", "ttl"])
+}
+
+#[test]
+fn a_lease_that_is_transferred_is_the_one_that_was_set() {
+    let mut server = Server::new();
+    server.ask("LOCK.ACQUIRE l a PX 60000");
+    server.ask("LOCK.TRANSFER l a b PX 1000");
+    assert_eq!(leases(&mut server), ["acquired a 60000", "transferred a null", "acquired b 1000"]);
+    server.ask("CLOCK.STEP -50000");
+    assert_eq!(found(&mut server), ["violated", "violation no-eternal-lock"]);
+}
+
+#[test]
+fn a_reader_has_a_lease_of_its_own() {
+    let mut server = Server::new();
+    server.ask("LOCK.ACQUIRE l a SHARED PX 20000");
+    server.ask("LOCK.ACQUIRE l b SHARED PX 1000");
+    server.ask("LOCK.RENEW 1 l b PX 100");
+    server.ask("LOCK.RELEASE l b");
+    server.ask("LOCK.ACQUIRE k a EXCLUSIVE PX 9000");
+    server.ask("LOCK.CONVERT k a SHARED PX 100");
+    let told = leases(&mut server);
+    assert_eq!(told[..3], ["acquired a 20000", "acquired b 1000", "renewed b 100"]);
+    assert_eq!(told[4..], ["acquired a:write 9000", "converted a 100"]);
+}
+
+/// The lease of the lock is what its other readers have.
+#[test]
+fn nobody_renews_when_a_reader_is_lost() {
+    let mut server = Server::new();
+    server.ask("LOCK.ACQUIRE l a SHARED PX 1000");
+    server.ask("LOCK.ACQUIRE l b SHARED PX 8000");
+    server.advance(1000);
+    let told = server.told(&["owner"]);
+    assert!(!told.iter().any(|line| line.starts_with("renewed")), "{told:?}");
+}
+
+/// What lasts as long as a connection lasts for ever only if that does.
+#[test]
+fn a_hold_with_a_session_is_not_eternal() {
+    let mut server = Server::new();
+    let holder = server.client();
+    server.send(holder, "LOCK.ACQUIRE l a SESSION");
+    server.ask("PERSIST l");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.ask("CLOCK.STEP -100000");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.ask("LOCK.ACQUIRE k a PX 1000");
+    server.ask("PERSIST k");
+    assert_eq!(found(&mut server), ["violated", "violation no-eternal-lock"]);
+}
