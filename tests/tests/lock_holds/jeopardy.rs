@@ -93,7 +93,12 @@ fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
 /// The warning before was of another lease.
 #[test]
 fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
-    for again in ["LOCK.RENEW 1 l a PX 400", "LOCK.ACQUIRE l a PX 400"] {
+    for again in [
+        "LOCK.RENEW 1 l a PX 400",
+        "LOCK.ACQUIRE l a PX 400",
+        "PEXPIRE l 400",
+        "EVAL \"return redis.call('pexpire', KEYS[1], 400)\" 1 l",
+    ] {
         let (mut server, [main, holder, _]) = server();
         server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
         server.ask(main, "CLOCK.ADVANCE 700");
@@ -103,5 +108,48 @@ fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
         assert_eq!(told(&mut server, holder), 0, "{again}");
         server.ask(main, "CLOCK.ADVANCE 1");
         assert_eq!(told(&mut server, holder), 1, "{again}");
+    }
+}
+
+#[test]
+fn readers_are_told_of_their_own_leases() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(main, "LOCK.ACQUIRE l other SHARED PX 9000");
+    server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 1000");
+    server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 2000");
+    server.ask(main, "CLOCK.ADVANCE 1699");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!(told(&mut server, holder), 1);
+    assert!(server.read(listener).contains("jeopardy owner=a grant=2 ttl=300"));
+    server.ask(main, "CLOCK.ADVANCE 6999");
+    assert_eq!(told(&mut server, listener), 0);
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert!(server.read(listener).contains("jeopardy owner=other grant=1 ttl=300"));
+    server.ask(main, "CLOCK.ADVANCE 300");
+    assert_eq!(server.ask(main, "DBSIZE"), ":0\r\n");
+    assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
+}
+
+/// A service may take a lock over several connections, by one name.
+#[test]
+fn each_connection_of_an_owner_is_told() {
+    let (mut server, [main, holder, _]) = server();
+    let second = server.connect();
+    server.ask(second, "HELLO 3");
+    for client in [holder, second] {
+        server.ask(client, "LOCK.ACQUIRE l a PX 1000");
+    }
+    server.ask(main, "CLOCK.ADVANCE 700");
+    assert_eq!((told(&mut server, holder), told(&mut server, second)), (1, 1));
+    let waiter = server.connect();
+    server.ask(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    for client in [holder, second] {
+        assert!(server.read(client).contains("lock-contended"));
+    }
+    server.ask(main, "LOCK.FORCEUNLOCK l");
+    for client in [holder, second] {
+        let text = server.read(client);
+        assert_eq!(text.matches("lock-lost").count(), 1, "{text}");
     }
 }

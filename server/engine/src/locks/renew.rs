@@ -1,6 +1,6 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::events::{announce, lease_set, lint};
+use super::events::{announce, lint};
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
@@ -117,7 +117,6 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
                     lease_ms = sessions::longest_ms(tx, grant.number).unwrap_or(0).max(lease_ms);
                 }
             }
-            lease_set(tx, key);
             ledger::renewed(tx, key, owner);
             announce(tx, key, "renewed", || {
                 vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]

@@ -1,7 +1,6 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
 use super::acquire::counter;
-use super::events as lock_events;
 use super::held::Held;
 use super::layouts::read_write;
 use super::ledger::{self, Detail, ReleaseCause};
@@ -88,9 +87,6 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if let Some(counter) = counter {
         ledger::describe(tx, token, Detail { token: Some(counter), ..Detail::default() });
         token = counter;
-    }
-    if lease_ms.is_some() {
-        lock_events::lease_set(tx, key);
     }
     reply.integer(token as i64);
     Ok(())

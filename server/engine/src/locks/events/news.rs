@@ -21,13 +21,16 @@ pub(in crate::locks) struct HoldNews<'n> {
     pub(in crate::locks) grant: u64,
 }
 
+/// The most connections that are told of one hold.
+const FOLLOWERS_MAX: usize = 64;
+
 /// What is to be told at the end of the present step, and who is to be told of losses.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct News {
     /// Whether anybody listens to events.
     is_listening: bool,
-    /// The RESP3 connections for which locks are held, by grant.
-    connections: BTreeMap<u64, HolderConnection>,
+    /// The RESP3 connections for which locks are held, by grant and connection.
+    connections: BTreeMap<(u64, u64), HolderConnection>,
     name_bytes: usize,
     /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.
     reason: Option<Box<[u8]>>,
@@ -92,27 +95,39 @@ impl News {
         }
     }
 
-    /// The connection that a hold is for is to be told when it is lost. O(log n).
+    /// A connection that a hold is for is to be told when it is lost. Of many the latest are. O(log n).
     pub(in crate::locks) fn follow(&mut self, grant: u64, connection: HolderConnection) {
-        self.unfollow(grant);
+        let which = (grant, connection.session);
+        self.unfollow(which);
+        let first = self.connections(grant).next().map(|earliest| earliest.session);
+        if let Some(first) = first.filter(|_| self.connections(grant).count() == FOLLOWERS_MAX) {
+            self.unfollow((grant, first));
+        }
         self.name_bytes += connection.key.len() + connection.owner.len();
-        self.connections.insert(grant, connection);
+        self.connections.insert(which, connection);
     }
 
-    /// The connection that a hold is for.
-    pub(in crate::locks) fn connection(&self, grant: u64) -> Option<&HolderConnection> {
-        self.connections.get(&grant)
+    /// The connections that a hold is for.
+    pub(in crate::locks) fn connections(&self, grant: u64) -> impl Iterator<Item = &HolderConnection> {
+        self.connections.range((grant, 0)..=(grant, u64::MAX)).map(|(_, connection)| connection)
     }
 
-    fn unfollow(&mut self, grant: u64) -> Option<HolderConnection> {
-        let connection = self.connections.remove(&grant)?;
-        self.name_bytes -= connection.key.len() + connection.owner.len();
-        Some(connection)
+    fn unfollow(&mut self, which: (u64, u64)) {
+        if let Some(connection) = self.connections.remove(&which) {
+            self.name_bytes -= connection.key.len() + connection.owner.len();
+        }
+    }
+
+    /// A hold has ended: the connections that it was for.
+    fn unfollow_all(&mut self, grant: u64) -> Vec<u64> {
+        let sessions: Vec<u64> = self.connections(grant).map(|connection| connection.session).collect();
+        sessions.iter().for_each(|session| self.unfollow((grant, *session)));
+        sessions
     }
 
     /// A hold has ended, for this cause; `released` when its owner gave it back.
     pub(in crate::locks) fn ended(&mut self, hold: &HoldNews<'_>, cause: &'static str) {
-        let connection = self.unfollow(hold.grant);
+        let sessions = if self.connections.is_empty() { Vec::new() } else { self.unfollow_all(hold.grant) };
         let is_lost = !matches!(cause, "released" | "transferred");
         let mut fields = fields(hold);
         if is_lost {
@@ -124,17 +139,18 @@ impl News {
             let name = if is_lost { "lost" } else { cause };
             self.untold.push(message::effect(hold.db, hold.key, name, &fields));
         }
-        if let Some(HolderConnection { session, .. }) = connection.filter(|_| is_lost) {
-            self.untold.push(push(session, "lock-lost", hold, fields));
+        for session in sessions.into_iter().filter(|_| is_lost) {
+            self.untold.push(push(session, "lock-lost", hold, fields.clone()));
         }
     }
 
     /// All keys of a database are gone: the holds that have not been told of yet are lost. O(n), n all connections.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         let gone: Vec<u64> =
-            self.connections.iter().filter(|(_, hold)| hold.db == db).map(|(grant, _)| *grant).collect();
+            self.connections.iter().filter(|(_, hold)| hold.db == db).map(|((grant, _), _)| *grant).collect();
         for grant in gone {
-            if let Some(HolderConnection { key, owner, .. }) = self.connections.get(&grant).cloned() {
+            let hold = self.connections(grant).next().cloned();
+            if let Some(HolderConnection { key, owner, .. }) = hold {
                 self.ended(&HoldNews { db, key: &key, owner: &owner, grant }, "deleted");
             }
         }
@@ -153,7 +169,7 @@ impl News {
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
-        self.connections.len() * size_of::<(u64, HolderConnection)>() + self.name_bytes
+        self.connections.len() * size_of::<((u64, u64), HolderConnection)>() + self.name_bytes
     }
 }
 

@@ -25,7 +25,6 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     // A reader that waits until it can write holds the lock itself.
     for field in fields.into_iter().filter(|field| redisson::owner_of(field) != owner) {
         let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
-        let Some(session) = ledger::connection(tx, grant) else { continue };
         let hold = HoldNews { db: tx.db(), key, owner: &field, grant };
         let number = i64::try_from(grant).unwrap_or(i64::MAX);
         let told = vec![
@@ -33,8 +32,9 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
             ("grant", EventValue::Number(number)),
             ("waiter", EventValue::Text(owner.into())),
         ];
-        let effect = push(session, "lock-contended", &hold, told);
-        tx.push_effect(effect);
+        for session in ledger::connections(tx, grant) {
+            tx.push_effect(push(session, "lock-contended", &hold, told.clone()));
+        }
     }
 }
 

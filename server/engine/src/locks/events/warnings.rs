@@ -1,12 +1,14 @@
 //! Events that warn: a lease that is about to run out, and habits that go wrong some day.
 
+use super::super::layouts::read_write;
 use super::super::ledger;
-use super::super::redisson;
+use super::super::redisson::{self, MODE_FIELD};
 use super::message::announce;
 use super::news::{HoldNews, push};
 use crate::keyspace::{EventValue, KeyTimer, Order, Tx};
 use crate::spec::CommandError;
 use crate::values::Value;
+use lockwheel_resp::number;
 
 fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
     (name, EventValue::Text(text.into()))
@@ -23,17 +25,32 @@ pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
     // At its end it is renewed or gone.
     if left_ms > 0 {
-        tell_of_jeopardy(tx, key, left_ms);
+        match ledger::reader_of(tx, key) {
+            Some((lock, reader)) if own_end(tx, &lock, &reader) == Some(deadline) => {
+                tell_owner_of_jeopardy(tx, &lock, &reader, left_ms);
+            }
+            Some(_) => {}
+            None => tell_of_jeopardy(tx, key, left_ms),
+        }
         look_again(tx, key, deadline);
     }
 }
 
-/// A command has set the lease of a lock anew: its owners are told when little of it is left.
+/// A native re-entry has set the lease of a lock anew, of which the ledger is not told: its owners are, when little of
+/// it is left.
 pub(in crate::locks) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     let near_ms = ledger::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
         look_again(tx, key, deadline.saturating_sub(near_ms).max(tx.now().wall_ms()));
     }
+}
+
+/// When the longest lease of a native reader ends, who has some of its own.
+fn own_end(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<i64> {
+    let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
+    let holds = hash.get(field).and_then(number::parse_i64).filter(|_| hash.contains(MODE_FIELD))?;
+    ledger::grant(tx, key, field).filter(|grant| grant.native)?;
+    read_write::longest_lease(tx, key, field, holds)
 }
 
 fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
@@ -47,15 +64,22 @@ fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
         None => Vec::new(),
     };
     for field in fields {
-        let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
-        let owner = redisson::owner_of(&field);
-        let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
-        let told = vec![text("owner", owner), ("grant", number), ("ttl", EventValue::Number(left_ms))];
-        announce(tx, key, "jeopardy", || told.clone());
-        if let Some(session) = ledger::connection(tx, grant) {
-            let effect = push(session, "lock-jeopardy", &HoldNews { db: tx.db(), key, owner, grant }, told);
-            tx.push_effect(effect);
+        // Who has a lease of its own is told of that.
+        if own_end(tx, key, &field).is_none() {
+            tell_owner_of_jeopardy(tx, key, &field, left_ms);
         }
+    }
+}
+
+fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i64) {
+    let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
+    let owner = redisson::owner_of(field);
+    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
+    let told = vec![text("owner", owner), ("grant", number), ("ttl", EventValue::Number(left_ms))];
+    announce(tx, key, "jeopardy", || told.clone());
+    for session in ledger::connections(tx, grant) {
+        let hold = HoldNews { db: tx.db(), key, owner, grant };
+        tx.push_effect(push(session, "lock-jeopardy", &hold, told.clone()));
     }
 }
 

@@ -137,9 +137,16 @@ pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
     ledger(tx).news.is_wanted()
 }
 
-/// The connection that is to be told of a hold.
-pub(in crate::locks) fn connection(tx: &Tx<'_>, grant: u64) -> Option<u64> {
-    ledger(tx).news.connection(grant).map(|connection| connection.session)
+/// The native reader whose lease is the key, and its lock. O(log n), n their leases.
+pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<(Box<[u8]>, Box<[u8]>)> {
+    let (_, mark) = tx.marked(key)?;
+    let Marked::ReadLease(number) = Marked::read(mark) else { return None };
+    ledger(tx).read_leases.get(number).map(|lease| (lease.key.clone(), lease.owner.clone()))
+}
+
+/// The connections that are to be told of a hold.
+pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
+    ledger(tx).news.connections(grant).map(|connection| connection.session).collect()
 }
 
 /// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.

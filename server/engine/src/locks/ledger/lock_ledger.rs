@@ -49,6 +49,8 @@ pub(crate) struct LockLedger {
     pub(in crate::locks) observed: Observed,
     /// The history, while it is on.
     pub(super) history: Option<Box<History>>,
+    /// Whether leases and counts that change matter: to the history, or to owners who are told when little is left.
+    pub(super) sees_leases: bool,
     /// An owner has just been written into a hash, of which the grant has been recorded: the event of that follows.
     pub(super) is_granted: bool,
     /// The entry of the lock that was taken last.
@@ -87,6 +89,7 @@ impl LockLedger {
             observes: true,
             observed: Observed::default(),
             history: None,
+            sees_leases: false,
             is_granted: false,
             last_taken: EntryId::default(),
             unleased: RecentReleases::new(seed),
@@ -213,7 +216,7 @@ impl LockLedger {
 
     /// When little of the lease of a lock is left, its owners are to be told.
     #[cold]
-    fn watch_lease(&mut self, key: &[u8], at: EntryId, now: Now, context: &mut Context<'_>) {
+    pub(super) fn watch_lease(&mut self, key: &[u8], at: EntryId, now: Now, context: &mut Context<'_>) {
         // A script that is taking the lock sets its lease next: that is looked at when the script has ended.
         let near_ms = context.deadline(at).map(|deadline| deadline.saturating_sub(self.jeopardy_ms));
         context.set_key_timer(key, KeyTimer::Jeopardy, near_ms.unwrap_or(now.wall_ms()));

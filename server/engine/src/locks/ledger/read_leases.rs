@@ -83,6 +83,11 @@ impl ReadLeases {
         Some(lease)
     }
 
+    /// The lease with this number. O(log n).
+    pub(super) fn get(&self, number: u64) -> Option<&ReadLease> {
+        self.leases.get(&number).map(|(_, lease)| lease)
+    }
+
     fn unlist(&mut self, db: usize, lease: &ReadLease, number: u64) {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, &lease.key)) {
             of_lock.by_end.remove(&(lease.ends_ms, number));

@@ -166,15 +166,11 @@ impl LockLedger {
         // What locks do most is never done to a queue, and known already of native ones.
         let is_count = event == events::HINCRBY;
         if is_count || event == events::EXPIRE {
-            if self.history.is_some()
+            if self.sees_leases
                 && !(is_count && is_granted)
-                && !is_native(change.actor)
                 && let Some(at) = context.entry_like(self.last_taken, change.key)
             {
-                match is_count {
-                    true => self.count_changed(change, at, context),
-                    false => self.lease_changed(change, at, context),
-                }
+                self.lease_or_count_changed(change, is_count, at, context);
             }
             return;
         }
@@ -197,6 +193,26 @@ impl LockLedger {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A key has another lease, or another count of an owner's.
+    fn lease_or_count_changed(
+        &mut self,
+        change: &Change<'_>,
+        is_count: bool,
+        at: EntryId,
+        context: &mut Context<'_>,
+    ) {
+        if !is_count && self.jeopardy_ms > 0 && context.mark(at).is_some() {
+            self.watch_lease(change.key, at, change.now, context);
+        }
+        if self.history.is_none() || is_native(change.actor) {
+            return;
+        }
+        match is_count {
+            true => self.count_changed(change, at, context),
+            false => self.lease_changed(change, at, context),
         }
     }
 

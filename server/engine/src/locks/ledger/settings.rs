@@ -35,6 +35,7 @@ impl LockLedger {
         self.observes = settings.observes;
         self.limits = settings.limits;
         self.jeopardy_ms = settings.jeopardy_ms;
+        self.sees_leases = settings.history.is_some() || settings.jeopardy_ms > 0;
         match (settings.history, &mut self.history) {
             (None, history) => {
                 *history = None;

@@ -18,7 +18,7 @@ impl Subscriber for LockLedger {
         if self.observes {
             interests = interests.with(Interests::ADDED);
         }
-        if is_recorded || !self.observed.is_empty() {
+        if self.sees_leases || !self.observed.is_empty() {
             interests = interests.with(Interests::KEYS);
         }
         if is_recorded {
