@@ -128,7 +128,7 @@ final class Scene implements AutoCloseable {
         return text.append("\n").toString();
     }
 
-    private String evidence(int port) throws IOException {
+    private String evidence(int port) {
         try (Raw raw = new Raw(port, (int) patience())) {
             List<String> facts = new ArrayList<>(List.of(port + " " + raw.call("ROLE")));
             for (String key : raw.texts("KEYS", "*" + name + "*")) {
@@ -143,6 +143,9 @@ final class Scene implements AutoCloseable {
                 facts.add(patterns + " listen to patterns");
             }
             return String.join("; ", facts);
+        } catch (IOException gone) {
+            // One that was killed.
+            return port + " does not answer";
         }
     }
 
