@@ -10,5 +10,6 @@ mod judges;
 mod judging;
 mod mistakes;
 mod permits;
+mod released;
 mod turned;
 mod verify;
