@@ -13,3 +13,4 @@ mod permits;
 mod released;
 mod turned;
 mod verify;
+mod waits;
