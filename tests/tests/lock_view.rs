@@ -29,7 +29,7 @@ fn written(lock: &LockSnapshot) -> String {
         let kind = kind(waiter.is_native);
         format!(r#"["owner", {owner}, "mode", {mode}, "kind", {kind}, "client", :{}]"#, waiter.client)
     });
-    let ttl = lock.ttl_ms.unwrap_or(if lock.holders.is_empty() { -2 } else { -1 });
+    let ttl = lock.ttl_ms.unwrap_or(if lock.mode == LockMode::Free { -2 } else { -1 });
     let [holders, waiters] = [holders.collect::<Vec<_>>(), waiters.collect()].map(|each| each.join(", "));
     let (mode, layout) = (lock.mode.name(), lock.layout.name());
     format!(

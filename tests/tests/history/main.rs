@@ -11,5 +11,7 @@ mod judging;
 mod leases;
 mod mistakes;
 mod permits;
+mod released;
 mod turned;
 mod verify;
+mod waits;

@@ -566,3 +566,24 @@ fn an_entry_says_how_long_was_waited_only_where_somebody_may_have() {
     let history = server.ask("LOCK.HISTORY FORMAT JSON");
     assert_eq!(history.matches(r#""waited""#).count(), 1, "{history}");
 }
+
+/// Who changes a lease without naming its owner is not the owner, unless it is the connection that asked for the lock.
+#[test]
+fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
+    for renewal in ["PEXPIRE l 20000", "EXPIRE l 20", "PEXPIREAT l 9999999999999", "PERSIST l"] {
+        let mut server = with_fault("DROPREPLY");
+        let stranger = server.client();
+        server.send(stranger, renewal);
+        assert!(found(&mut server).contains(&UNANSWERED.to_owned()), "{renewal}");
+        server.send(stranger, "LOCK.RENEW 1 l alice PX 9000");
+        assert!(!found(&mut server).contains(&UNANSWERED.to_owned()), "{renewal}");
+        let mut server = Server::new();
+        // A client that gets no answer at all asks nothing more.
+        server.ask("FAULT.ADD late ON lock.acquire TIMES 1 DO DELAYREPLY 5");
+        let alice = server.client();
+        server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
+        server.advance(5);
+        server.send(alice, renewal);
+        assert!(!found(&mut server).contains(&UNANSWERED.to_owned()), "{renewal} of its own");
+    }
+}

@@ -125,8 +125,8 @@ fn native_permits_and_whose_they_are() {
             "permits c native 2 release 1 3 2 5",
             "permits null native 2 drain 3 0 5 5",
             "permits b native null disconnected 2 2 3 5",
-            "permits a native 2 release 3 5 3 8",
-            "permits null foreign 2 deleted 0 null 3 null",
+            "permits a native 2 release 3 5 0 5",
+            "permits null foreign 2 deleted 0 null 0 null",
         ]
     );
     assert_eq!(found(&mut server), ["ok"]);
@@ -296,4 +296,34 @@ fn a_semaphore_whose_beginning_was_not_seen_is_not_judged() {
     client.set(1);
     client.give(1);
     assert_eq!(found(&mut server), ["violated", "violation permits-bound"]);
+}
+
+/// Permits that FORCE adds are those that were taken for nobody in particular, as far as there are any: so SEM.INFO
+/// counts them, too.
+#[test]
+fn forced_permits_are_those_that_nobody_in_particular_took() {
+    for (taken, forced) in [
+        ("SEM.DRAIN s", ["release 1 1 2 3", "release 4 5 0 5"]),
+        ("DECR s", ["release 1 3 0 3", "release 4 7 0 7"]),
+        ("DECRBY s 2", ["release 1 2 1 3", "release 4 6 0 6"]),
+    ] {
+        let mut server = Server::new();
+        server.ask("SEM.INIT s 3");
+        server.ask(taken);
+        for (release, expected) in
+            ["SEM.RELEASE s r FORCE", "SEM.RELEASE s r PERMITS 4 FORCE"].iter().zip(forced)
+        {
+            server.ask(release);
+            assert_eq!(told(&mut server).last().unwrap(), expected, "{taken}");
+            let info = server.ask("SEM.INFO s");
+            let count = |name: &str| {
+                let (_, after) = info.split_once(&format!("{name}\r\n:")).expect("it is told");
+                after.split("\r\n").next().unwrap().parse::<i64>().unwrap()
+            };
+            let total = count("initial") + count("adjustments");
+            let shown = format!("{} {} {total}", count("left"), count("held"));
+            assert!(expected.ends_with(&shown), "{taken}: {expected} and {shown}");
+        }
+        assert_eq!(found(&mut server), ["ok"]);
+    }
 }

@@ -359,3 +359,28 @@ fn a_priority_decides_who_waits_for_whom() {
     server.ask(main, "LOCK.RELEASE x h");
     assert!(server.read(low).contains("token"));
 }
+
+/// An owner that wants several locks does not wait for those that it holds.
+#[test]
+fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
+    let (mut server, main, [a, b, c]) = server();
+    [a, b, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    server.ask(a, "LOCK.ACQUIRE k a");
+    server.ask(b, "LOCK.ACQUIRE m b");
+    assert!(server.ask(a, "LOCK.MACQUIRE 2 k m a ASYNC").contains("QUEUED"));
+    server.read(b);
+    let told = server.ask(b, "LOCK.MACQUIRE 2 m k b ASYNC");
+    assert_eq!(told, "-DEADLOCK b -> k -> a -> m -> b\r\n");
+    // Nor does it wait for who stands before it in such a lock's queue.
+    let (mut server, main, [a, b, c]) = self::server();
+    [a, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    server.ask(a, "LOCK.ACQUIRE k a");
+    server.ask(b, "LOCK.ACQUIRE m b");
+    assert!(server.ask(c, "LOCK.MACQUIRE 2 k o c ASYNC").contains("QUEUED"));
+    server.read(a);
+    assert!(server.ask(a, "LOCK.MACQUIRE 2 k m a ASYNC").contains("QUEUED"));
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert!(graph.contains("cycles\r\n*0\r\n"), "{graph}");
+    server.ask(b, "LOCK.RELEASE m b");
+    assert!(server.read(a).contains("lock-granted"));
+}

@@ -148,3 +148,27 @@ fn a_delay_is_in_the_database_of_its_lock_wherever_it_is_ended() {
     assert_eq!(server.ask(main, "PEXPIRE own 0"), ":1\r\n");
     assert_eq!(server.ask(main, "PTTL own"), ":-2\r\n", "that is a DEL, as in Redis");
 }
+
+/// A key that has no end any more is there, and so is the delay, until somebody ends it.
+#[test]
+fn a_delay_without_an_end_is_shown() {
+    for layout in ["", "SHARED", "EXCLUSIVE", "LAYOUT STRING"] {
+        let (mut server, main) = server();
+        server.ask(main, &format!("LOCK.ACQUIRE k a PX 1000 DELAY 500 {layout}"));
+        server.ask(main, "CLOCK.ADVANCE 1000");
+        for key in ["k", "{k}:lockwheel:delay:rwlock_timeout:1"] {
+            server.ask(main, &format!("PERSIST {key}"));
+        }
+        server.ask(main, "CLOCK.ADVANCE 5000");
+        for full in ["", " FULL"] {
+            let info = server.ask(main, &format!("LOCK.INFO k{full}"));
+            assert!(info.contains("ttl\r\n:-1\r\n"), "{layout}: {info}");
+            assert!(info.contains("delay\r\n:-1\r\n"), "{layout}: {info}");
+        }
+        assert_eq!(server.ask(main, "LOCK.FORCEUNLOCK k"), ":0\r\n", "{layout}");
+        assert!(server.ask(main, "LOCK.INFO k").contains("ttl\r\n:-2\r\n"), "{layout}");
+    }
+    let (mut server, main) = server();
+    server.ask(main, "RPUSH list a");
+    assert!(server.ask(main, "LOCK.INFO list").contains("ttl\r\n:-1\r\n"), "it is there, and no lock");
+}

@@ -130,12 +130,13 @@ impl Model {
     }
 
     /// Who waits for whom: for the holder of each lock, and for those before them who want it with others, and keep it
-    /// from those behind while they wait for those.
+    /// from those behind while they wait for those. An owner waits for none of that which it holds itself.
     pub(super) fn edges(&self) -> BTreeSet<Edge> {
         let mut edges = BTreeSet::new();
         for (place, waiter) in self.queue.iter().enumerate() {
             let owner = waiter.request.owner;
-            for &key in &waiter.request.keys {
+            let wanted = waiter.request.keys.iter().filter(|key| self.holder(key) != Some(owner));
+            for &key in wanted {
                 let ahead = self.line(key).filter(|&at| at < place && self.queue[at].request.together);
                 let ahead = ahead.map(|at| self.queue[at].request.owner);
                 let others = self.holder(key).into_iter().chain(ahead).filter(|other| *other != owner);

@@ -71,3 +71,65 @@ fn adjustments_at_the_far_end_are_refused() {
     }
     assert!(server.ask(client, "LOCK.VERIFY").contains("verdict\r\n$2\r\nok\r\n"));
 }
+
+/// The rest of a lease that is over is none, and the permit is nobody's until somebody wants it.
+#[test]
+fn a_permit_whose_lease_is_over_is_not_given_back() {
+    let (mut server, client) = server();
+    server.ask(client, "SEM.INIT s 2");
+    server.ask(client, "SEM.ACQUIRE s e IDS PX 300");
+    server.ask(client, "SEM.ACQUIRE s e IDS PX 3000");
+    server.ask(client, "CLOCK.ADVANCE 301");
+    for rest in [2699, 1] {
+        let told = server.ask(client, "SEM.INFO s");
+        let rests: Vec<&str> = told.split("$3\r\nttl\r\n").skip(2).collect();
+        let rests: Vec<&str> = rests.iter().map(|text| text.split("\r\n").next().unwrap()).collect();
+        assert_eq!(rests, [":0".to_owned(), format!(":{rest}")], "{told}");
+        server.ask(client, "CLOCK.ADVANCE 2698");
+    }
+    let not_held = "-NOTHELD this owner does not hold so many permits\r\n";
+    assert_eq!(server.ask(client, "SEM.RELEASE s e"), not_held);
+    assert_eq!(account(&mut server, client), [0, 2, 2, 0]);
+    // What nobody holds is added.
+    assert_eq!(server.ask(client, "SEM.RELEASE s e FORCE"), ":1\r\n");
+    assert_eq!(account(&mut server, client), [1, 2, 2, 1]);
+    assert!(server.ask(client, "SEM.ACQUIRE s f PERMITS 3 IDS").contains("permits"));
+    assert_eq!(account(&mut server, client), [0, 3, 2, 1]);
+}
+
+/// One that is not over is found behind those that are.
+#[test]
+fn the_oldest_permit_that_is_not_over_is_given_back() {
+    let (mut server, client) = server();
+    server.ask(client, "SEM.INIT s 2");
+    server.ask(client, "SEM.ACQUIRE s e IDS PX 300");
+    server.ask(client, "SEM.ACQUIRE s e IDS PX 3000");
+    server.ask(client, "CLOCK.ADVANCE 1000");
+    assert_eq!(server.ask(client, "SEM.RELEASE s e"), ":1\r\n");
+    assert!(server.ask(client, "SEM.RELEASE s e").starts_with("-NOTHELD"));
+    assert_eq!(account(&mut server, client), [1, 1, 2, 0]);
+}
+
+/// What has come back though nobody was seen to hold it stays an adjustment, whatever is taken later.
+#[test]
+fn what_was_added_unseen_stays_added() {
+    let (mut server, client) = server();
+    server.ask(client, "SEM.INIT s 2");
+    server.ask(client, "INCR s");
+    assert_eq!(account(&mut server, client), [3, 0, 2, 1]);
+    server.ask(client, "DECRBY s 2");
+    assert_eq!(account(&mut server, client), [1, 2, 2, 1]);
+    server.ask(client, "INCRBY s 2");
+    assert_eq!(account(&mut server, client), [3, 0, 2, 1]);
+    // A lease that appears beside the count is held, and comes back once.
+    server.ask(client, "ZADD {s}:timeout 9e15 0123456789abcdef");
+    assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
+    server.ask(client, "ZREM {s}:timeout 0123456789abcdef");
+    assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
+    // Native commands say themselves what they do.
+    server.ask(client, "SEM.ACQUIRE s a PERMITS 2 PX 50");
+    server.ask(client, "SEM.ACQUIRE s b IDS PX 50");
+    server.ask(client, "SEM.RELEASE s b");
+    server.ask(client, "CLOCK.ADVANCE 50");
+    assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
+}

@@ -191,7 +191,7 @@ impl Engine {
         let Some(blocked) = self.parked.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
         if self.config.lock_history {
-            self.note_retry(slot, &blocked);
+            self.note_retry(slot, &blocked, None);
         }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.time.reading_ns();
@@ -211,10 +211,8 @@ impl Engine {
             self.sessions.get_mut(slot).delivery.end(open, true);
             return false;
         }
-        if asked.is_err() {
-            self.note_left_queue(slot, HistoryCause::Error);
-        }
         if self.config.lock_history {
+            self.note_retried(slot, asked.is_err());
             self.note_unsent(slot);
         }
         self.end_served(slot, open, asked.err(), began_ns);
@@ -233,7 +231,7 @@ impl Engine {
         self.observe_served(slot, &blocked, began_ns);
         let is_served = error.is_none();
         if let Some(error) = error {
-            self.observers.stats.failed(blocked.command, error.as_bytes());
+            self.tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| reply.error(error.as_bytes()));
         }
@@ -356,8 +354,7 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         self.note_left_queue(slot, cause);
         let Some(blocked) = self.unblock(slot) else { return false };
-        self.tell_left(&blocked, "cancelled");
-        self.observers.stats.failed(blocked.command, error.as_bytes());
+        self.tell_failed(&blocked, error);
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));
         true
     }

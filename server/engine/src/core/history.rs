@@ -6,7 +6,7 @@ use super::hooks::Hook;
 use super::parked::Blocked;
 use crate::clients::{Request, Slot};
 use crate::finally::finally;
-use crate::keyspace::{Actor, WaiterId, waiter_of};
+use crate::keyspace::{Actor, WaiterId, ticket_of, waiter_of};
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
@@ -17,6 +17,8 @@ use lockwheel_resp::Reply;
 
 /// The lines of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
 const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];
+/// Those of whose service no other entry tells.
+const UNTOLD_LINES: &[&str] = &["latch", "rate"];
 
 impl Engine {
     /// Makes the parameters of the ledger and the history hold.
@@ -38,7 +40,18 @@ impl Engine {
 
     /// A request is about to run; the history is on.
     #[cold]
-    pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>, waited_ms: u64) {
+    pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
+        self.note_run(slot, command, args, (0, None));
+    }
+
+    /// A request is about to run, perhaps after it has waited for so long, perhaps by a ticket.
+    fn note_run(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        args: Args<'_>,
+        (waited_ms, ticket): (u64, Option<u64>),
+    ) {
         let name = self.commands.get(command).spec.name;
         let session = self.sessions.get(slot);
         let by = match (name, args.get(1)) {
@@ -47,7 +60,7 @@ impl Engine {
             _ => HistoryBy::Command(command, name),
         };
         let client_name = &*session.name;
-        let request = HistoryRequest { client: session.id, client_name, by, waited_ms };
+        let request = HistoryRequest { client: session.id, client_name, by, waited_ms, ticket };
         locks::request_begins(&mut self.keyspace, request);
     }
 
@@ -60,7 +73,7 @@ impl Engine {
         args: Args<'_>,
     ) {
         if self.sessions.get(slot).multi.is_none() || flags.contains(Flags::UNQUEUED) {
-            self.note_request(slot, command, args, 0);
+            self.note_request(slot, command, args);
         }
     }
 
@@ -68,7 +81,7 @@ impl Engine {
     #[cold]
     pub(super) fn note_refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
         if let Some(command) = command {
-            self.note_request(slot, command, args, 0);
+            self.note_request(slot, command, args);
         }
     }
 
@@ -84,7 +97,7 @@ impl Engine {
             return run(self, reply);
         }
         let of_transaction = locks::recorded_from(&mut self.keyspace);
-        self.note_request(slot, command, args, 0);
+        self.note_request(slot, command, args);
         locks::request_goes_on(&mut self.keyspace, of_transaction);
         let before = reply.written();
         run(self, reply);
@@ -95,11 +108,24 @@ impl Engine {
         }
     }
 
-    /// A request that has waited is about to be tried again.
+    /// A request that has waited, perhaps by a ticket, is about to be tried again.
     #[cold]
-    pub(super) fn note_retry(&mut self, slot: Slot, blocked: &Blocked<Retry>) {
+    pub(super) fn note_retry(&mut self, slot: Slot, blocked: &Blocked<Retry>, ticket: Option<u64>) {
         let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-        self.note_request(slot, blocked.command, Args::new(&blocked.request.argv()), waited_ms);
+        self.note_run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
+    }
+
+    /// It has been tried, and waits no longer: it was served, or refused with an error.
+    #[cold]
+    pub(super) fn note_retried(&mut self, slot: Slot, is_error: bool) {
+        let blocked = self.parked.get(self.sessions.get(slot).id);
+        if is_error {
+            self.note_left_queue(slot, HistoryCause::Error);
+        } else if let Some(Retry::OnKeys(on)) = blocked.map(|blocked| &blocked.retry)
+            && UNTOLD_LINES.contains(&on.class.line)
+        {
+            self.note_left_queue(slot, HistoryCause::Served);
+        }
     }
 
     /// A request has been answered; the history is on.
@@ -133,7 +159,7 @@ impl Engine {
         self.note_waiter(slot, HistoryEvent::Queued, HistoryCause::None);
     }
 
-    /// A client that waits will do so no longer, without having been served.
+    /// A client that waits will do so no longer, without having been served unless that is the cause.
     pub(super) fn note_left_queue(&mut self, slot: Slot, cause: HistoryCause) {
         self.note_waiter(slot, HistoryEvent::LeftQueue, cause);
     }
@@ -169,6 +195,7 @@ impl Engine {
                 cause,
                 native: Some(true),
                 client: Some(client),
+                ticket: Some(ticket_of(waiter).unwrap_or(0)),
                 ..Happening::new(event, argv[key], owner)
             };
             locks::happened(&mut self.keyspace, self.time.now, what);
@@ -224,7 +251,7 @@ impl Engine {
             && let Some(blocked) = self.parked.get(id)
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
-            self.note_request(slot, command, Args::new(&request.argv()), 0);
+            self.note_request(slot, command, Args::new(&request.argv()));
         }
     }
 

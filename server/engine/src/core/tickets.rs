@@ -98,7 +98,7 @@ impl Engine {
         }
         let Some(blocked) = self.parked.remove(id) else { return false };
         if self.config.lock_history {
-            self.note_retry(slot, &blocked);
+            self.note_retry(slot, &blocked, Some(ticket));
         }
         let began_ns = self.time.reading_ns();
         let mut reply = Vec::new();
@@ -118,14 +118,25 @@ impl Engine {
             Ok(Err(error)) => Ending::Cancelled(error.as_bytes()),
         };
         self.observers.stats.unblocked_clients += 1;
+        let error = asked.as_ref().ok().and_then(|asked| asked.as_ref().err());
+        if error.is_some() {
+            self.note_ticket(ticket, Some(HistoryCause::Error));
+        }
         if let Some(blocked) = self.end_ticket(ticket, &ending) {
             self.observe_served(slot, &blocked, began_ns);
-            if matches!(ending, Ending::Granted(_)) {
-                self.end_closed_cycles(&blocked);
+            match error {
+                None => self.end_closed_cycles(&blocked),
+                Some(error) => self.tell_failed(&blocked, error),
             }
         }
         self.deliver();
         true
+    }
+
+    /// A wait has ended with an error, which its client is told.
+    pub(super) fn tell_failed(&mut self, blocked: &Blocked<Retry>, error: &CommandError) {
+        self.tell_left(blocked, "cancelled");
+        self.observers.stats.failed(blocked.command, error.as_bytes());
     }
 
     /// The time of a ticket is over.
@@ -157,8 +168,7 @@ impl Engine {
         let Some(blocked) = self.end_ticket(ticket, &Ending::Cancelled(error.as_bytes())) else {
             return false;
         };
-        self.tell_left(&blocked, "cancelled");
-        self.observers.stats.failed(blocked.command, error.as_bytes());
+        self.tell_failed(&blocked, error);
         true
     }
 

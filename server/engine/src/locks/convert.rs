@@ -22,6 +22,7 @@ use lockwheel_resp::Reply;
 
 const DEADLOCK: CommandError =
     CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");
+const TWICE: CommandError = CommandError::text("DEADLOCK this owner waits to write the lock already");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, convert as BlockingHandler)
@@ -116,7 +117,8 @@ fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     };
     if queue::conversion_waits(tx, &args[1]) {
-        return Err(DEADLOCK);
+        let is_own = queue::waits_to_convert(tx, &args[1], &args[2]);
+        return Err(if is_own { TWICE } else { DEADLOCK });
     }
     let (owner, rank) = (&args[2], queue::FIRST);
     graph::check(tx, graph::Newcomer { owner, keys: &[&args[1]], rank, together: false })?;

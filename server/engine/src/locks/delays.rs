@@ -85,7 +85,7 @@ fn lengthen(tx: &mut Tx<'_>, key: &[u8], ends_ms: i64) {
     }
 }
 
-/// For how many milliseconds yet nobody gets a lock, if it is delayed.
+/// For how many milliseconds yet nobody gets a lock, if it is delayed; -1: until somebody ends that.
 pub(super) fn left_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let is_read = match tx.peek(key)? {
         Value::Hash(hash) if hash.contains(DELAY_FIELD) => hash.contains(MODE_FIELD),
@@ -94,7 +94,7 @@ pub(super) fn left_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
         _ => return None,
     };
     let ends_ms = if is_read { tx.deadline(&read_lease_key(key, DELAY_FIELD, 1)) } else { tx.deadline(key) };
-    Some(ends_ms? - tx.now().wall_ms())
+    Some(ends_ms.map_or(-1, |ends_ms| ends_ms - tx.now().wall_ms()))
 }
 
 /// Ends a delay, if there is one.

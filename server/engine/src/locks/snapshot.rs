@@ -12,7 +12,8 @@ pub struct LockSnapshot {
     pub layout: LockLayout,
     /// Milliseconds until the lease runs out; `None` without one, and for a lock without a holder.
     pub ttl_ms: Option<i64>,
-    /// Milliseconds for which nobody gets it yet, after a hold with a `DELAY` was lost.
+    /// Milliseconds for which nobody gets it yet, after a hold with a `DELAY` was lost; -1 when its key has no end any
+    /// more.
     pub delay_ms: Option<i64>,
     /// Its holders, in order of arrival.
     pub holders: Vec<LockHolder>,
@@ -113,7 +114,7 @@ impl LockSnapshot {
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
         // As PTTL shows a key without a deadline, and a missing key.
-        reply.integer(self.ttl_ms.unwrap_or(if self.holders.is_empty() { -2 } else { -1 }));
+        reply.integer(self.ttl_ms.unwrap_or(if self.mode == LockMode::Free { -2 } else { -1 }));
         reply.bulk(b"holders");
         reply.array(self.holders.len());
         for (at, holder) in self.holders.iter().enumerate() {

@@ -142,6 +142,9 @@ impl Attempt for Acquire {
             let field = self.options.layout.field(owner);
             told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
+            if waited_ms.is_some() && self.is_fair() {
+                fair::leave_served(tx, key, owner, self.options.fair_wait_ms());
+            }
         }
         if granted.is_none() && waited_ms.is_some() && self.is_fair() {
             fair::keep(tx, &args[1], &args[2], self.options.fair_wait_ms())?;

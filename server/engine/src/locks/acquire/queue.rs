@@ -92,7 +92,12 @@ pub(super) fn writer_waits(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
         .any(|class| tx.first_waiting(key, class.name).is_some_and(|place| place.rank <= rank))
 }
 
-/// Whether an owner waits until it can write.
+/// Whether this owner waits until it can write. O(n), n those who wait.
+pub(in crate::locks) fn waits_to_convert(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    tx.waits_as(key, owner, CONVERSION.name)
+}
+
+/// Whether somebody waits until it can write.
 pub(in crate::locks) fn conversion_waits(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.first_waiting(key, CONVERSION.name).is_some()
 }

@@ -93,7 +93,9 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
         };
         for waiter in tx.waiting(&key).filter(|waiter| !waiter.label.is_empty()) {
             let mut before = holders.clone();
-            before.append(&mut edges::ahead(tx, &key, edges::last_place(tx, &key, &waiter.label)));
+            if !edges::has(tx, &key, &waiter.label) {
+                before.append(&mut edges::ahead(tx, &key, edges::last_place(tx, &key, &waiter.label)));
+            }
             add(&waiter.label, &before, NATIVE);
         }
         for waiter in channel_waiters(pubsub, &key) {

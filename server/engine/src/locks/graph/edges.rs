@@ -1,6 +1,6 @@
 //! Whom a wait for a lock waits for.
 
-use super::super::acquire::queue::SEVERAL;
+use super::super::acquire::queue::{SEVERAL, conversion};
 use super::super::history::Ring;
 use super::super::ledger::LockLedger;
 use super::super::redisson;
@@ -55,6 +55,13 @@ pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<
     let several = SEVERAL.iter().flat_map(|class| tx.waiting_of_class(key, class));
     let ahead = several.filter(|(place, _)| before.is_none_or(|before| *place < before));
     ahead.map(|(_, waiter)| waiter.label.clone()).collect()
+}
+
+/// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert
+/// that hold. So it has it once more when it gets what else it wants.
+pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    let holds = matches!(tx.peek(key), Some(Value::Hash(hash)) if redisson::names_owner(hash, owner));
+    holds && !tx.waits_as(key, owner, conversion().name)
 }
 
 /// The last place of an owner in the queue of a key.

@@ -94,7 +94,9 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
     let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
     for &key in waiting.keys {
-        if seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
+        // The others of several are what it waits for.
+        let is_had = waiting.together && edges::has(tx, key, owner);
+        if !is_had && seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
             steps.push(Step { owner: owner.into(), key: key.into(), from: None });
         }
     }
@@ -118,7 +120,7 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
                 continue;
             }
             for key in tx.waited_for_as(&other).chain(foreign.of(tx, &other)) {
-                if seen.insert((other.clone(), key.into())) {
+                if !edges::has(tx, key, &other) && seen.insert((other.clone(), key.into())) {
                     steps.push(Step { owner: other.clone(), key: key.into(), from: Some(at) });
                 }
             }

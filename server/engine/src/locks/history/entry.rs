@@ -45,7 +45,7 @@ words! { listed
         Transferred = "transferred",
         /// Somebody begins to wait.
         Queued = "queued",
-        /// Somebody waits no longer, and was not served.
+        /// Somebody waits no longer: it was not served, or no other entry tells of that.
         LeftQueue = "left-queue",
         /// A request for a lock was refused.
         Refused = "refused",
@@ -177,7 +177,8 @@ pub(in crate::locks) struct Entry {
     /// How many holds there are; how many permits were taken; where a clock was turned to; of a fault that keeps an
     /// answer, how many entries its request has made just before.
     pub(in crate::locks) holds: i64,
-    /// How many permits there are in all, [`NO_TOTAL`] where that is not known.
+    /// How many permits there are in all; of what is about a lock, the ticket by which its request has waited.
+    /// [`NO_TOTAL`] where that is not known, or there is none.
     pub(in crate::locks) total: i64,
     /// How long it was waited for.
     pub(in crate::locks) waited_ms: u32,
@@ -213,6 +214,11 @@ impl Entry {
 
     /// How many permits there are in all, if that is known.
     pub(in crate::locks) fn total(&self) -> Option<i64> {
-        (self.total != NO_TOTAL).then_some(self.total)
+        (self.event == Event::Permits && self.total != NO_TOTAL).then_some(self.total)
+    }
+
+    /// The ticket by which the request has waited while its client went on, if it has one.
+    pub(in crate::locks) fn ticket(&self) -> Option<i64> {
+        (self.event != Event::Permits && self.total != NO_TOTAL).then_some(self.total)
     }
 }

@@ -34,6 +34,8 @@ pub(in crate::locks) struct Running {
     script: Vec<u8>,
     by_text: bool,
     waited_ms: u64,
+    /// The ticket by which it has waited.
+    ticket: Option<u64>,
     /// Its number among all.
     number: u64,
     /// The number of its first entry, if it makes one.
@@ -53,6 +55,8 @@ pub(crate) struct Request<'a> {
     pub(crate) by: By<'a>,
     /// How long it has been waiting, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
+    /// The ticket by which it has waited, while its client went on.
+    pub(crate) ticket: Option<u64>,
 }
 
 /// What a request does.
@@ -95,6 +99,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) text: &'a [u8],
     /// The client it concerns, where that is not the one whose request runs; 0: time alone acts.
     pub(crate) client: Option<u64>,
+    /// The ticket of the request that waits, where that is not the one that runs; 0: it has none.
+    pub(crate) ticket: Option<u64>,
 }
 
 impl<'a> Happening<'a> {
@@ -115,8 +121,14 @@ impl<'a> Happening<'a> {
             session: false,
             text: b"",
             client: None,
+            ticket: None,
         }
     }
+}
+
+/// A ticket as an entry has it.
+fn of_ticket(ticket: Option<u64>) -> Option<i64> {
+    ticket.filter(|&ticket| ticket > 0).map(u64::cast_signed)
 }
 
 impl History {
@@ -168,7 +180,7 @@ impl History {
     pub(in crate::locks) fn begin(&mut self, request: Request<'_>) {
         let running = &mut self.running;
         running.client = request.client;
-        running.waited_ms = request.waited_ms;
+        (running.waited_ms, running.ticket) = (request.waited_ms, request.ticket);
         running.by_text = matches!(request.by, By::Text(_));
         running.number += 1;
         running.first = self.ring.next();
@@ -194,6 +206,7 @@ impl History {
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
         let by = if by_request { self.by() } else { Name::NONE };
         let running = &self.running;
+        let ticket = what.ticket.or(running.ticket.filter(|_| by_request));
         // Often the one who took a lock gives it back next.
         let last = self.ring.last().map_or((Name::NONE, Name::NONE), |entry| (entry.key, entry.owner));
         let names = &mut self.ring.names;
@@ -208,7 +221,7 @@ impl History {
             client: what.client.unwrap_or(running.client),
             ttl_ms: what.ttl_ms.unwrap_or(NO_TTL),
             holds: what.holds,
-            total: what.total.unwrap_or(NO_TOTAL),
+            total: what.total.or(of_ticket(ticket)).unwrap_or(NO_TOTAL),
             waited_ms: if by_request { u32::try_from(running.waited_ms).unwrap_or(u32::MAX) } else { 0 },
             key: named(last.0, what.db, what.key),
             owner: named(last.1, 0, what.owner),
@@ -362,6 +375,7 @@ impl History {
         let found = self.last_of_request(what.db, what.key, is_joined);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
             entry.native = what.native;
+            entry.total = of_ticket(what.ticket).unwrap_or(NO_TOTAL);
         }
         found.is_some()
     }

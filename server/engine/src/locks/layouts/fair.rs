@@ -190,6 +190,17 @@ fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Re
     Ok(true)
 }
 
+/// Takes an owner that has been served out of the queue, if it still stands there: it came to hold the lock in another
+/// way, and has re-entered. Not while it waits by another request, too.
+pub(in crate::locks) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) {
+    // A queue of another type is nobody's.
+    if let Ok(Some(_)) = timeout(tx, key, owner)
+        && tx.waiting_of_class(key, CLASS).filter(|(_, waiter)| *waiter.label == *owner).count() < 2
+    {
+        let _ = leave(tx, key, owner, wait_ms);
+    }
+}
+
 /// Whether the list and the set have the same owners in the same order. O(n) unless it is known.
 fn is_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     if is_known_in_order(tx, key) {

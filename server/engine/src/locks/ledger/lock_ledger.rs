@@ -12,7 +12,7 @@ use super::limits::VerifyLimits;
 use super::observed::Observed;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
-use super::release::{Release, ReleaseCause};
+use super::release::{LastEnd, Release, ReleaseCause};
 use super::semaphores::Semaphores;
 use crate::keyspace::{Cause, Change, Context, EntryId, KeyTimer, Mark, Removal};
 use crate::time::Now;
@@ -29,7 +29,7 @@ pub(crate) struct LockLedger {
     /// The leases of read holds.
     pub(super) read_leases: ReadLeases,
     /// How the last hold of a key ended, as far as it is remembered.
-    pub(super) causes: RecentReleases<ReleaseCause>,
+    pub(super) causes: RecentReleases<LastEnd>,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
     /// remembered.
     pub(super) losses: RecentReleases<Release>,
@@ -117,7 +117,12 @@ impl LockLedger {
     #[inline]
     pub(super) fn last_cause(&self, db: usize, key: &[u8], context: &Context<'_>) -> Option<ReleaseCause> {
         let given_back = || context.was_given_back(db, key).then_some(ReleaseCause::Released);
-        self.causes.get(db, key, b"").copied().or_else(given_back)
+        self.causes.get(db, key, b"").map(|last| last.cause).or_else(given_back)
+    }
+
+    /// Whether a native command has taken a key, as far as that is remembered. O(1).
+    pub(super) fn was_native(&self, db: usize, key: &[u8]) -> bool {
+        self.causes.get(db, key, b"").is_some_and(|last| last.was_native)
     }
 
     /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
@@ -293,7 +298,8 @@ impl LockLedger {
                 redisson::with_first_owner(value, |owner| {
                     // After a delay the cause is still that of the loss.
                     if owner != DELAY_FIELD {
-                        self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
+                        let cause = ReleaseCause::of(cause, actor, owner);
+                        self.remember_end((db, key), cause, false);
                     }
                 });
             }
@@ -406,14 +412,19 @@ impl LockLedger {
             self.losses.remember(db, key, owner, release);
         }
         if !is_forgotten {
-            self.causes.remember(db, key, b"", cause);
+            self.remember_end((db, key), cause, grant.native);
             Noted::Otherwise
         } else if let Some(last) = self.causes.get_mut(db, key, b"") {
-            *last = cause;
+            last.cause = cause;
             Noted::Nothing
         } else {
             Noted::GivenBack
         }
+    }
+
+    fn remember_end(&mut self, (db, key): (usize, &[u8]), cause: ReleaseCause, is_native: bool) {
+        let was_native = is_native || self.was_native(db, key);
+        self.causes.remember(db, key, b"", LastEnd { cause, was_native });
     }
 }
 

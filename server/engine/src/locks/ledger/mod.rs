@@ -33,7 +33,7 @@ pub(super) use handle::{
 };
 pub(crate) use limits::VerifyLimits;
 pub(crate) use lock_ledger::LockLedger;
-pub(super) use permits::PermitsNote;
+pub(super) use permits::{PermitsNote, is_semaphore_command, permits_of_key};
 pub(super) use release::{Release, ReleaseCause};
 pub(crate) use settings::{LedgerSettings, configure};
 

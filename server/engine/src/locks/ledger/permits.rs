@@ -32,14 +32,14 @@ pub(in crate::locks) struct PermitsNote<'a> {
 }
 
 /// Whether a semaphore's own command runs, or its timer, which say themselves what they do.
-fn is_native(actor: &Actor<'_>) -> bool {
+pub(in crate::locks) fn is_semaphore_command(actor: &Actor<'_>) -> bool {
     let name = actor.command.first().copied().unwrap_or_default();
     let is_command = name.get(..4).is_some_and(|family| family.eq_ignore_ascii_case(b"sem."));
     is_command || matches!(actor.called_by, CalledBy::Engine)
 }
 
 /// The count in the key of a semaphore, and how many leases there are beside it.
-fn counts(key: &[u8], context: &Context<'_>) -> Option<(i64, i64)> {
+pub(in crate::locks) fn permits_of_key(key: &[u8], context: &Context<'_>) -> Option<(i64, i64)> {
     let Some(Value::Str(count)) = context.peek(key) else { return None };
     let leases = match context.peek(&redisson::permit_leases_key(key)) {
         Some(Value::ZSet(leases)) => leases.len() as i64,
@@ -67,13 +67,17 @@ impl LockLedger {
         note: PermitsNote<'_>,
         context: &Context<'_>,
     ) {
-        let Some((left, with_id)) = counts(note.key, context) else { return };
+        let Some((left, with_id)) = permits_of_key(note.key, context) else { return };
         let known = self.semaphores.get(db, note.key).map(|followed| followed.now);
         let mut permits = match note.cause {
             Cause::Init => Permits::new(left),
             _ => Permits { left, with_id, native: note.native, ..known.unwrap_or_default() },
         };
-        permits.add_to_total(note.added);
+        if note.cause == Cause::Release {
+            permits.add_forced(note.added);
+        } else {
+            permits.add_to_total(note.added);
+        }
         if note.cause == Cause::Drain {
             permits.foreign = permits.foreign.saturating_add(note.permits);
         }
@@ -97,7 +101,7 @@ impl LockLedger {
         if self.history.is_some()
             && let Value::Str(before) = before
             && let Some(left) = before.to_i64()
-            && let Some((_, with_id)) = counts(key, context)
+            && let Some((_, with_id)) = permits_of_key(key, context)
             && names_channel(actor, key)
             && self.semaphores.get(db, key).is_none()
         {
@@ -119,7 +123,7 @@ impl LockLedger {
         context: &Context<'_>,
     ) {
         let &Change { db, actor, .. } = change;
-        if is_native(actor) {
+        if is_semaphore_command(actor) {
             return;
         }
         let key = match context.peek(change.key) {
@@ -130,7 +134,7 @@ impl LockLedger {
         if key.is_empty() || (known.is_none() && !names_channel(actor, key)) {
             return;
         }
-        let Some((left, with_id)) = counts(key, context) else {
+        let Some((left, with_id)) = permits_of_key(key, context) else {
             return self.semaphore_ended(change, key, Gone::Overwrite);
         };
         match known {
@@ -252,7 +256,7 @@ impl LockLedger {
             grant: followed.now.held().max(0).unsigned_abs(),
             cause,
             client: client(actor),
-            native: Some(is_native(actor)),
+            native: Some(is_semaphore_command(actor)),
             ..Happening::new(Event::Permits, key, b"")
         };
         history.record(now, what);

@@ -326,9 +326,13 @@ impl LockLedger {
     }
 
     /// Whether a field that has been added is an owner's: by its form, or because its key is known to be a lock.
-    pub(super) fn is_owner(&self, key: &[u8], field: &[u8]) -> bool {
-        redisson::is_owner(field)
-            || (!self.observed.is_empty() && field != MODE_FIELD && self.observed.has(key))
+    pub(super) fn is_owner(&self, (db, key): (usize, &[u8]), field: &[u8]) -> bool {
+        if redisson::is_owner(field) {
+            return true;
+        }
+        let is_known = (!self.observed.is_empty() && self.observed.has(key))
+            || (self.history.is_some() && self.was_native(db, key));
+        is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
     }
 
     /// The list of a fair lock's waiters has changed, whose key belongs to this lock.
@@ -353,7 +357,9 @@ impl LockLedger {
             // One that stands there still has only changed places, or has stood in two.
             let is_there = is_again || joined.contains(owner);
             let cause = if is_there { Cause::None } else { left_by(actor, owner, event) };
-            history.record(now, Happening { owner, cause, ..what });
+            // Who is served by a native command has waited for it.
+            let native = if cause == Cause::Served && native.is_none() { Some(true) } else { native };
+            history.record(now, Happening { owner, cause, native, ..what });
         }
         for owner in &joined {
             history.record(now, Happening { owner, event: Event::Queued, ..what });

@@ -84,6 +84,14 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
     owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }
 
+/// How the last hold of a key ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LastEnd {
+    pub(super) cause: ReleaseCause,
+    /// Whether it, or one before, was a native command's: so the key is a lock's, whoever takes it next.
+    pub(super) was_native: bool,
+}
+
 /// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Release {

@@ -48,6 +48,14 @@ impl Permits {
         self.total = self.total.and_then(|total| total.checked_add(permits));
     }
 
+    /// Permits have come back that no native owner held: of those that others have taken, as far as there are any; the
+    /// rest there is more of in all.
+    pub(super) fn add_forced(&mut self, permits: i64) {
+        let returned = permits.min(self.foreign).max(0);
+        self.foreign -= returned;
+        self.add_to_total(permits.saturating_sub(returned));
+    }
+
     /// The same semaphore after a deed by which so many are left and so many with ids are out. What was taken without
     /// an id is held, what was given back is not; what nobody held is nobody's, unless the deed says how many there are
     /// to be.

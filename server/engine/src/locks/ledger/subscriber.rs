@@ -86,7 +86,7 @@ impl LockLedger {
             self.read_leases.mix(change.db, change.key);
         }
         let is_new = match before {
-            None => self.is_owner(change.key, field),
+            None => self.is_owner((change.db, change.key), field),
             Some(mark) => {
                 let grant = self.grant_of(change.db, change.key, (context.value(at), mark), field);
                 field != MODE_FIELD && grant.is_none()
@@ -152,7 +152,8 @@ impl LockLedger {
         let is_lock = matches!(mark.map(Marked::read), Some(Marked::One(_) | Marked::Several));
         let owners: Vec<Box<[u8]>> = match context.value(at) {
             Value::Hash(hash) => {
-                let owners = redisson::owners(hash).filter(|field| is_lock || redisson::is_owner(field));
+                let is_owner = |field: &&[u8]| is_lock || self.is_owner((change.db, change.key), field);
+                let owners = redisson::owners(hash).filter(is_owner);
                 owners.map(Box::from).collect()
             }
             Value::Str(text) if is_lock => vec![(*text.text()).into()],

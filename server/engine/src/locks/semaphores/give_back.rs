@@ -37,13 +37,14 @@ impl GiveBack {
             account.holds.of(owner).map(|(place, hold)| (place.clone(), hold.clone())).collect::<Vec<_>>()
         });
         let mut given = GiveBack { permits, ..GiveBack::default() };
-        let mut missing = permits;
+        let (mut missing, over_ms) = (permits, tx.over_until_ms());
         for (place, hold) in holds.unwrap_or_default() {
             if missing == 0 {
                 break;
             }
             if let Some(id) = hold.id {
-                if ids::deadline_ms(tx, key, &id)?.is_none() {
+                // One that is over is nobody's, though nobody has taken it back yet.
+                if ids::deadline_ms(tx, key, &id)?.is_none_or(|deadline| deadline <= over_ms) {
                     continue;
                 }
                 given.ids.push(id);

@@ -135,7 +135,8 @@ impl Holder {
             None => reply.null(),
         }
         reply.bulk(b"ttl");
-        reply.integer(self.deadline_ms.map_or(-1, |deadline| deadline.saturating_sub(now_ms)));
+        // One that is over stays until somebody wants it.
+        reply.integer(self.deadline_ms.map_or(-1, |deadline| deadline.saturating_sub(now_ms).max(0)));
         text_or_null(reply, "id", self.id.as_ref().map(|id| ids::text(id)).as_deref().map(str::as_bytes));
     }
 }

@@ -3,6 +3,8 @@
 //! An account belongs to one incarnation of its key: it ends when the key is deleted, flushed, renamed, moved, expires
 //! or is overwritten. What is not seen, since Redisson or a bare command does it, is inferred from what is left.
 
+use super::super::ledger::{is_semaphore_command, permits_of_key};
+use super::super::redisson;
 use super::holds::Holds;
 use crate::keyspace::{CalledBy, Change, Context, DbKey, EntryId, Interests, KeyTimer, Subscriber, What};
 use crate::values::Value;
@@ -118,6 +120,23 @@ impl SemaphoreLedger {
         }
     }
 
+    /// A script or a bare command has changed a count, or the leases beside it: what has come back though nobody was
+    /// seen to hold it has been added, whatever is taken later.
+    fn seen(&mut self, change: &Change<'_>, context: &Context<'_>) {
+        let &Change { db, key, actor, .. } = change;
+        if is_semaphore_command(actor) {
+            return;
+        }
+        let is_count = self.account(db, key).is_some();
+        let name = if is_count { Some(key) } else { redisson::semaphore_of_leases(key) };
+        if let Some(name) = name
+            && let Some(account) = self.accounts.get_mut(&(db, name.into()))
+            && let Some((left, ids)) = permits_of_key(name, context)
+        {
+            account.observe(left, ids);
+        }
+    }
+
     fn flushed(&mut self, db: usize, context: &mut Context<'_>) {
         let keys: Vec<DbKey> = self.accounts.keys().filter(|(of, _)| *of == db).cloned().collect();
         keys.iter().for_each(|(db, key)| self.end(*db, key, context));
@@ -139,9 +158,10 @@ impl SemaphoreLedger {
 }
 
 impl Subscriber for SemaphoreLedger {
-    /// While there are accounts, all keys that go: those of semaphores are not marked.
+    /// While there are accounts, all keys that go or change: those of semaphores are not marked.
     fn interests(&self) -> Interests {
-        if self.accounts.is_empty() { Interests::NONE } else { Interests::ALL_VALUES }
+        let all = Interests::ALL_VALUES.with(Interests::KEYS);
+        if self.accounts.is_empty() { Interests::NONE } else { all }
     }
 
     fn memory(&self) -> usize {
@@ -155,6 +175,7 @@ impl Subscriber for SemaphoreLedger {
             What::Replaced { at, before } => self.replaced(change, at, before, context),
             What::Flushed(_) => self.flushed(change.db, context),
             What::Swapped { one, other } => self.swapped(one, other),
+            What::Changed { .. } => self.seen(change, context),
             _ => {}
         }
     }

@@ -1,12 +1,15 @@
 //! What a history says of how locks were used.
 
-use super::super::history::{Cause, Entry, Event, Filter, Ring};
+use super::super::history::{Cause, Entry, Event, Filter, Mode, Ring};
 use super::super::redisson::owner_of;
 use super::percentiles::Durations;
 use std::collections::BTreeMap;
 
 /// An owner of a lock, by the names of the lock's database and both.
 type Owner<'r> = (Option<usize>, &'r [u8], &'r [u8]);
+
+/// A wait: an owner's, and natively the client with its ticket.
+type Wait<'r> = (Owner<'r>, Option<(u64, Option<i64>)>);
 
 /// How locks were used.
 #[derive(Debug, Default)]
@@ -15,7 +18,7 @@ pub(super) struct Tally {
     pub(super) holds: u64,
     /// Waits that have begun.
     pub(super) waits: u64,
-    /// Waits that have ended with the lock.
+    /// Waits that have ended with what was waited for.
     pub(super) hand_offs: u64,
     /// Waits that have ended with their time.
     pub(super) timeouts: u64,
@@ -29,8 +32,8 @@ pub(super) struct Tally {
 #[derive(Default)]
 struct Count<'r> {
     tally: Tally,
-    /// Since when owners wait, and whether their request is still to be answered.
-    waiting: BTreeMap<Owner<'r>, (i64, bool)>,
+    /// Since when somebody waits.
+    waiting: BTreeMap<Wait<'r>, i64>,
     /// Since when grants are held.
     held: BTreeMap<u64, i64>,
 }
@@ -59,15 +62,17 @@ impl<'r> Count<'r> {
             // A hold goes on in another database.
             Event::Acquired | Event::Lost if entry.cause == Cause::Swapped => {}
             Event::Acquired => self.acquired(owner, entry),
-            Event::Queued if is_native => self.wait(owner, entry, true),
+            Event::Queued if is_native => self.wait((owner, of_client(entry)), entry),
             // A foreign client that is refused comes back when it is told to, or when it likes.
-            Event::Refused if !is_native => self.wait(owner, entry, false),
-            Event::LeftQueue if is_native => self.left(owner, entry.cause),
+            Event::Refused if !is_native => self.wait((owner, None), entry),
+            Event::LeftQueue if is_native => self.left((owner, of_client(entry)), entry),
             Event::Released if entry.holds > 0 => self.tally.commands += 1,
             Event::Released | Event::Lost | Event::Transferred => self.ended(entry),
             // The server has renewed a lease for a connection that lives.
             Event::Renewed if entry.client == 0 => {}
-            Event::Reentered | Event::Renewed | Event::Converted | Event::Refused => self.tally.commands += 1,
+            Event::Reentered => self.answered((owner, of_client(entry)), entry),
+            Event::Permits if entry.client != 0 => self.permits(owner, entry),
+            Event::Renewed | Event::Converted | Event::Refused => self.tally.commands += 1,
             Event::ReleaseRefused | Event::RenewalRefused => self.tally.commands += 1,
             // To subscribe, and to stop that.
             Event::Queued | Event::LeftQueue => self.tally.commands += 1,
@@ -75,32 +80,57 @@ impl<'r> Count<'r> {
         }
     }
 
-    fn wait(&mut self, owner: Owner<'r>, entry: &Entry, is_open: bool) {
+    fn wait(&mut self, wait: Wait<'r>, entry: &Entry) {
         self.tally.commands += 1;
-        let since = (entry.monotonic_ms, is_open);
-        if let std::collections::btree_map::Entry::Vacant(new) = self.waiting.entry(owner) {
-            new.insert(since);
+        if let std::collections::btree_map::Entry::Vacant(new) = self.waiting.entry(wait) {
+            new.insert(entry.monotonic_ms);
             self.tally.waits += 1;
         }
     }
 
-    fn left(&mut self, owner: Owner<'r>, cause: Cause) {
-        if self.waiting.remove(&owner).is_some() && cause == Cause::Timeout {
-            self.tally.timeouts += 1;
+    /// A native wait is over. Where that is with the lock, its entry tells so, too.
+    fn left(&mut self, wait: Wait<'r>, entry: &Entry) {
+        match entry.cause {
+            Cause::Served if entry.mode == Mode::Fair => {}
+            Cause::Served => drop(self.served(wait, entry)),
+            cause => {
+                let was_waiting = self.waiting.remove(&wait).is_some();
+                self.tally.timeouts += u64::from(was_waiting && cause == Cause::Timeout);
+            }
         }
+    }
+
+    /// A wait has ended with what was waited for, if there was one.
+    fn served(&mut self, wait: Wait<'r>, entry: &Entry) -> bool {
+        let Some(since_ms) = self.waiting.remove(&wait) else { return false };
+        self.tally.hand_offs += 1;
+        self.tally.wait_ms.add(entry.monotonic_ms - since_ms);
+        true
+    }
+
+    /// A request has what it asked for. One that has waited natively was counted when it came.
+    fn answered(&mut self, wait: Wait<'r>, entry: &Entry) {
+        let has_waited = self.served(wait, entry);
+        self.tally.commands += u64::from(!has_waited);
     }
 
     fn acquired(&mut self, owner: Owner<'r>, entry: &Entry) {
         self.tally.holds += 1;
         self.held.insert(entry.grant, entry.monotonic_ms);
-        let waited = self.waiting.remove(&owner);
-        if let Some((since_ms, _)) = waited {
-            self.tally.hand_offs += 1;
-            self.tally.wait_ms.add(entry.monotonic_ms - since_ms);
+        let wait = (owner, of_client(entry));
+        if !self.waiting.contains_key(&wait) {
+            self.served((owner, None), entry);
         }
-        // One that has waited is answered now, and was counted when it came.
-        let is_answer = waited.is_some_and(|(_, is_open)| is_open);
-        self.tally.commands += u64::from(!is_answer);
+        self.answered(wait, entry);
+    }
+
+    fn permits(&mut self, owner: Owner<'r>, entry: &Entry) {
+        match entry.cause {
+            Cause::Acquire => self.answered((owner, of_client(entry)), entry),
+            Cause::Release | Cause::Init | Cause::Adjust | Cause::Drain => self.tally.commands += 1,
+            // What ends a semaphore is no request for permits.
+            _ => {}
+        }
     }
 
     fn ended(&mut self, entry: &Entry) {
@@ -109,4 +139,9 @@ impl<'r> Count<'r> {
         }
         self.tally.commands += u64::from(entry.event == Event::Released);
     }
+}
+
+/// By whom somebody waits natively.
+fn of_client(entry: &Entry) -> Option<(u64, Option<i64>)> {
+    Some((entry.client, entry.ticket()))
 }

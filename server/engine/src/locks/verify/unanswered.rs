@@ -14,10 +14,15 @@ const KEPT: [&[u8]; 5] = [b"CLOSEAFTER", b"DROPREPLY", b"TRUNCATE", b"DELAYREPLY
 const UNSENT: &[u8] = b"unsent";
 const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
 
+/// What changes a lease without naming an owner: anybody may do that.
+const NAMELESS: [&[u8]; 6] = [b"expire", b"pexpire", b"expireat", b"pexpireat", b"persist", b"getex"];
+
 /// An acquisition that was not answered.
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     acquired: u64,
+    /// The client that asked.
+    client: u64,
     fault: u64,
     /// What the fault did.
     text: Name,
@@ -40,7 +45,8 @@ impl UnansweredAcquires {
     fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
         for (seq, before) in ring.unanswered(fault).filter(|(_, before)| before.client == entry.client) {
             if matches!(before.event, Event::Acquired | Event::Reentered) && before.cause != Cause::Swapped {
-                let new = Unanswered { acquired: seq, fault, text: entry.text, again: None };
+                let new =
+                    Unanswered { acquired: seq, client: before.client, fault, text: entry.text, again: None };
                 self.open.entry((before.key, before.owner)).or_insert(new);
             }
         }
@@ -56,7 +62,7 @@ impl UnansweredAcquires {
     }
 
     /// What an owner does tells that it knows of its hold, or not.
-    fn follow(&mut self, seq: u64, entry: &Entry) {
+    fn follow(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let of = (entry.key, entry.owner);
         let Some(one) = self.open.get_mut(&of) else { return };
         let knows = match entry.event {
@@ -64,7 +70,10 @@ impl UnansweredAcquires {
                 one.again.get_or_insert(seq);
                 false
             }
-            Event::Renewed => one.again.is_none() && entry.client != 0,
+            Event::Renewed => {
+                let is_its = entry.client == one.client || !NAMELESS.contains(&ring.text(entry.by));
+                one.again.is_none() && entry.client != 0 && is_its
+            }
             Event::Released => entry.holds == 0,
             Event::Refused => entry.cause == Cause::Error,
             Event::Acquired | Event::Lost | Event::Converted | Event::Transferred => true,
@@ -105,7 +114,7 @@ impl Invariant for UnansweredAcquires {
         {
             findings.push(finding(view, of, one, Some(seq)));
         }
-        self.follow(seq, entry);
+        self.follow(view.ring, seq, entry);
     }
 
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {

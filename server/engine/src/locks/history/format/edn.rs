@@ -1,6 +1,7 @@
 //! The history of a Jepsen test, in EDN: a vector of operations, one a line.
 //!
-//! A client is a process. What nobody asked for is `:nemesis`': leases that ran out, turned clocks, faults.
+//! A client is a process, and so is a wait during which its client goes on. What nobody asked for is `:nemesis`':
+//! leases that ran out, turned clocks, faults.
 
 use super::operations::{Phase, Step, steps};
 use super::text::quote;
@@ -25,20 +26,27 @@ pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
 }
 
 /// Which process each client is: itself, until nobody knows how an operation of it has ended. Such a process does
-/// nothing more, so that the client is another one from then on.
+/// nothing more, so that the client is another one from then on. A process does one thing at a time: what a client does
+/// besides is a process of its own.
 struct Processes {
     by_client: BTreeMap<u64, u64>,
+    apart: BTreeMap<u64, u64>,
     next: u64,
 }
 
 impl Processes {
     fn of(entries: &[(u64, &Entry)]) -> Self {
         let last = entries.iter().map(|(_, entry)| entry.client).max().unwrap_or(0);
-        Processes { by_client: BTreeMap::new(), next: last + 1 }
+        Processes { by_client: BTreeMap::new(), apart: BTreeMap::new(), next: last + 1 }
     }
 
-    /// The process of a client that does this.
+    /// The process that does this.
     fn of_step(&mut self, step: &Step<'_>) -> u64 {
+        if let Some(number) = step.apart {
+            let process = *self.apart.entry(number).or_insert(self.next);
+            self.next = self.next.max(process + 1);
+            return process;
+        }
         let client = step.entry.client;
         let process = self.by_client.get(&client).copied().unwrap_or(client);
         if step.phase == Phase::Info {
@@ -91,9 +99,11 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, pro
         begin(text, "mode");
         let _infallible = write!(text, ":{}", entry.mode.name());
     }
-    if known && entry.cause != Cause::None {
+    // What has ended in vain was only asked for by the other entry.
+    let cause = if step.at.event == Event::LeftQueue { step.at.cause } else { entry.cause };
+    if known && cause != Cause::None {
         begin(text, "cause");
-        let _infallible = write!(text, ":{}", entry.cause.name());
+        let _infallible = write!(text, ":{}", cause.name());
     }
     text.push('}');
 }

@@ -35,6 +35,8 @@ pub(super) struct Step<'a> {
     pub(super) function: &'static str,
     pub(super) entry: &'a Entry,
     pub(super) at: &'a Entry,
+    /// The number of the operation among those that have processes of their own.
+    pub(super) apart: Option<u64>,
 }
 
 /// What an entry's request was for, and how it ended; `None` when no client asked for it.
@@ -64,14 +66,11 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     })
 }
 
-/// What a client that waits has asked for; `None` of those that wait for latches and rates, of whose end the history
-/// does not tell.
-fn waits_for(ring: &Ring, entry: &Entry) -> Option<&'static str> {
-    match ring.text(entry.by) {
-        b"lock.convert" => Some("convert"),
-        by if by.starts_with(b"lock.") || by.starts_with(b"sem.") => Some("acquire"),
-        _ => None,
-    }
+/// Whether a client that waits has asked for a lock or for permits; of latches and rates operations tell nothing. What
+/// a conversion waits for is a hold more, which is acquired.
+fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
+    let by = ring.text(entry.by);
+    by.starts_with(b"lock.") || by.starts_with(b"sem.")
 }
 
 /// Whether a fault kept the reply of the request before it from its client.
@@ -84,48 +83,85 @@ fn keeps_reply(ring: &Ring, entry: &Entry) -> bool {
 
 /// The steps of these entries, in order.
 pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Step<'a>> {
-    let mut steps: Vec<Step<'a>> = Vec::with_capacity(entries.len() * 2);
-    // Clients that wait: which step is the invocation.
-    let mut waiting: BTreeMap<u64, Step<'a>> = BTreeMap::new();
-    // The steps that are answers, by their entries: faults may still take them back.
-    let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut steps = Steps::default();
     for &(seq, entry) in entries {
-        let client = entry.client;
+        steps.take_in(ring, seq, entry);
+    }
+    steps.all
+}
+
+/// Steps on their way through a history.
+#[derive(Default)]
+struct Steps<'a> {
+    all: Vec<Step<'a>>,
+    /// The invocations of clients whose operations have not ended yet.
+    open: BTreeMap<u64, Vec<Step<'a>>>,
+    /// The steps that are answers, by their entries: faults may still take them back.
+    answers: BTreeMap<u64, usize>,
+    /// How many operations have processes of their own.
+    apart: u64,
+}
+
+impl<'a> Steps<'a> {
+    fn take_in(&mut self, ring: &Ring, seq: u64, entry: &'a Entry) {
         match entry.event {
-            Event::Queued if client != 0 && entry.native == Some(true) => {
-                let Some(function) = waits_for(ring, entry) else { continue };
-                let invoked = Step { phase: Phase::Invoke, function, entry, at: entry };
-                waiting.insert(client, invoked);
-                steps.push(invoked);
-                continue;
-            }
-            Event::LeftQueue | Event::Disconnect if entry.cause != Cause::Served => {
-                if let Some(invoked) = waiting.remove(&client) {
-                    let gone = entry.event == Event::Disconnect || entry.cause == Cause::Disconnected;
-                    let phase = if gone { Phase::Info } else { Phase::Fail };
-                    steps.push(Step { phase, at: entry, ..invoked });
-                    continue;
+            Event::Queued if entry.client != 0 && entry.native == Some(true) => {
+                if is_acquisition(ring, entry) {
+                    let invoked = self.invoke("acquire", entry);
+                    self.open.entry(entry.client).or_default().push(invoked);
                 }
+                return;
             }
+            Event::LeftQueue if entry.native == Some(true) && entry.cause != Cause::Served => {
+                let is_gone = entry.cause == Cause::Disconnected;
+                if let Some(invoked) = self.take_open(entry) {
+                    let phase = if is_gone { Phase::Info } else { Phase::Fail };
+                    self.all.push(Step { phase, at: entry, ..invoked });
+                }
+                return;
+            }
+            Event::Queued | Event::LeftQueue => return,
+            Event::Disconnect if self.is_left_open(entry) => return,
             Event::Fault if keeps_reply(ring, entry) => {
-                for at in ring.unanswered(seq).filter_map(|(seq, _)| answers.get(&seq)) {
-                    steps[*at].phase = Phase::Info;
+                for at in ring.unanswered(seq).filter_map(|(seq, _)| self.answers.get(&seq)) {
+                    self.all[*at].phase = Phase::Info;
                 }
             }
             _ => {}
         }
         let Some((function, phase)) = asked(entry) else {
-            if !matches!(entry.event, Event::Queued | Event::LeftQueue) {
-                let function = entry.event.name();
-                steps.push(Step { phase: Phase::Info, function, entry, at: entry });
-            }
-            continue;
+            let (phase, function) = (Phase::Info, entry.event.name());
+            return self.all.push(Step { phase, function, entry, at: entry, apart: None });
         };
-        if waiting.remove(&client).is_none() {
-            steps.push(Step { phase: Phase::Invoke, function, entry, at: entry });
-        }
-        answers.insert(seq, steps.len());
-        steps.push(Step { phase, function, entry, at: entry });
+        let invoked = self.take_open(entry).unwrap_or_else(|| self.invoke(function, entry));
+        self.answers.insert(seq, self.all.len());
+        self.all.push(Step { phase, function, entry, at: entry, ..invoked });
     }
-    steps
+
+    /// A client asks for something. While it waits for an answer, what else it asks for is another process's; so is
+    /// what it may wait for while it goes on.
+    fn invoke(&mut self, function: &'static str, entry: &'a Entry) -> Step<'a> {
+        let mut open = self.open.get(&entry.client).into_iter().flatten();
+        let is_apart = entry.ticket().is_some() || open.any(|invoked| invoked.apart.is_none());
+        self.apart += u64::from(is_apart);
+        let apart = is_apart.then_some(self.apart);
+        let invoked = Step { phase: Phase::Invoke, function, entry, at: entry, apart };
+        self.all.push(invoked);
+        invoked
+    }
+
+    /// The invocation of which an entry tells the end, if it has been waiting.
+    fn take_open(&mut self, entry: &Entry) -> Option<Step<'a>> {
+        let open = self.open.get_mut(&entry.client)?;
+        let is_it = |one: &Step<'_>| one.entry.key == entry.key && one.entry.ticket() == entry.ticket();
+        Some(open.remove(open.iter().position(is_it)?))
+    }
+
+    /// A client is gone: whether there was anything that it waited for, of which nobody knows now.
+    fn is_left_open(&mut self, entry: &'a Entry) -> bool {
+        let left = self.open.remove(&entry.client).unwrap_or_default();
+        let unknown = left.iter().map(|invoked| Step { phase: Phase::Info, at: entry, ..*invoked });
+        self.all.extend(unknown);
+        !left.is_empty()
+    }
 }
