@@ -2,6 +2,7 @@
 
 mod clock;
 mod cluster;
+mod demoted;
 mod differences;
 mod history;
 mod lag;
