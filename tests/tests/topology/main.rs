@@ -7,6 +7,7 @@ mod differences;
 mod history;
 mod lag;
 mod node_faults;
+mod parts;
 mod program;
 mod replicas;
 mod sentinels;
