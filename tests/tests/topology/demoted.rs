@@ -1,4 +1,4 @@
-//! A master that is made a replica changes no data by itself any more.
+//! A master that is made a replica, and a replica that restarts: neither changes data by itself any more.
 
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
@@ -87,5 +87,25 @@ fn a_cluster_hands_over_without_leases() {
     text(&mut clients[0], "READONLY");
     for at in [0, 3] {
         assert_eq!(text(&mut clients[at], "PTTL {bar}k"), ":4000", "{at}");
+    }
+}
+
+#[test]
+fn a_replica_that_restarts_is_sent_everything_again() {
+    for down in ["", " DOWN 0", " DOWN 100"] {
+        let (topology, mut clients) = pair();
+        text(&mut clients[0], "SET b 1");
+        assert_eq!(text(&mut clients[1], &format!("FAULT.RESTART{down}")), "+OK");
+        text(&mut clients[0], "CLOCK.ADVANCE 99");
+        if down == " DOWN 100" {
+            assert_eq!(text(&mut clients[1], "DBSIZE"), ":0", "it is down");
+        }
+        text(&mut clients[0], "CLOCK.ADVANCE 1");
+        clients[1] = Client::connect(topology.servers()[1].addr());
+        assert_both(&mut clients, "GET b", "\"1\"");
+        text(&mut clients[0], "SET c 1");
+        assert_both(&mut clients, "DBSIZE", ":2");
+        let info = text(&mut clients[1], "INFO replication");
+        assert!(info.contains("role:slave") && info.contains("master_link_status:up"), "{down}: {info}");
     }
 }

@@ -17,7 +17,7 @@ const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
     /// Does what another server of the process has done, whose history has it.
-    pub(super) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+    pub(in crate::core) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.is_member() {
             return act(self);
         }

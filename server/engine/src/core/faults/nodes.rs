@@ -35,8 +35,7 @@ impl Engine {
         self.outbound.forget_all();
         self.keyspace.end_lag();
         self.environment.identity.reset(self.keyspace.rng());
-        self.replication = Replication::new(self.keyspace.rng());
-        self.replication_begins_anew();
+        self.forget_data_history();
         let now = self.time.now;
         self.as_another_did(|engine| {
             locks::failing_over(&mut engine.keyspace, |keyspace| {
@@ -47,6 +46,12 @@ impl Engine {
         self.scripts.reset(&self.config, seed);
         (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
         self.commit();
+    }
+
+    /// Nothing is known of the history that the data were of: a master is asked for all of it.
+    pub(in crate::core) fn forget_data_history(&mut self) {
+        self.replication = Replication::new(self.keyspace.rng());
+        self.replication_begins_anew();
     }
 
     /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has
