@@ -1,9 +1,12 @@
-//! The parts of a cluster's nodes, which all know at once.
+//! The parts of a cluster's nodes: they begin anew together, and all know them at once.
 
 use crate::sentinels::text;
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+
+/// A key of the first master.
+const KEY: &str = "{bar}k";
 
 /// Three masters and a replica of each, and a client of each.
 fn cluster() -> (Topology, Vec<Client>) {
@@ -18,6 +21,71 @@ fn clients_of(topology: &Topology) -> Vec<Client> {
 
 fn ids(clients: &mut [Client]) -> Vec<String> {
     clients.iter_mut().map(|client| text(client, "CLUSTER MYID").trim_matches('"').to_owned()).collect()
+}
+
+/// All have the parts that they began with, and serve all slots.
+fn assert_at_start(topology: &Topology) {
+    let mut clients = clients_of(topology);
+    for _ in 0..2 {
+        for (at, client) in clients.iter_mut().enumerate() {
+            let role = text(client, "ROLE");
+            assert!(role.starts_with(if at < 3 { "[\"master\"" } else { "[\"slave\"" }), "{at}: {role}");
+            let info = text(client, "CLUSTER INFO");
+            assert!(info.contains("cluster_state:ok") && info.contains("cluster_size:3"), "{at}: {info}");
+        }
+        let slots = text(&mut clients[1], "CLUSTER SLOTS");
+        assert!(slots.contains("[:0, :5460, "), "{slots}");
+        assert_eq!(text(&mut clients[0], &format!("SET {KEY} v")), "+OK");
+        text(&mut clients[3], "READONLY");
+        assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"v\"");
+        text(&mut clients[1], "CLOCK.ADVANCE 20000");
+    }
+}
+
+#[test]
+fn nodes_begin_anew_in_their_parts_after_a_failover() {
+    for order in [[0, 1, 2, 3, 4, 5], [3, 0, 5, 4, 2, 1]] {
+        let (topology, mut clients) = cluster();
+        text(&mut clients[0], &format!("SET {KEY} old"));
+        assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+        for node in order {
+            assert_eq!(text(&mut clients_of(&topology)[node], "CONTROL.RESET"), "+OK");
+        }
+        assert_at_start(&topology);
+    }
+}
+
+#[test]
+fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
+    for node in 0..6 {
+        let (topology, mut clients) = cluster();
+        text(&mut clients[0], &format!("SET {KEY} old"));
+        text(&mut clients[2], "SET a stays");
+        assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+        assert_eq!(text(&mut clients[node], "CONTROL.RESET"), "+OK");
+        // Whose data they were has nothing; the others have what they had.
+        let [first, other] = [(0, format!("GET {KEY}")), (2, "GET a".to_owned())]
+            .map(|(at, line)| text(&mut Client::connect(topology.servers()[at].addr()), &line));
+        assert_eq!(first, if node == 0 { "(nil)" } else { "\"old\"" }, "{node}");
+        assert_eq!(other, if node == 2 { "(nil)" } else { "\"stays\"" }, "{node}");
+        assert_at_start(&topology);
+    }
+}
+
+#[test]
+fn slots_that_have_moved_come_back_with_the_first_reset() {
+    let (topology, mut clients) = cluster();
+    let ids = ids(&mut clients);
+    for client in &mut clients[..3] {
+        assert_eq!(text(client, &format!("CLUSTER SETSLOT 5061 NODE {}", ids[1])), "+OK");
+    }
+    assert_eq!(text(&mut clients[1], &format!("SET {KEY} there")), "+OK");
+    for node in 0..6 {
+        assert_eq!(text(&mut clients_of(&topology)[node], "CONTROL.RESET"), "+OK");
+        let size = text(&mut Client::connect(topology.servers()[1].addr()), "DBSIZE");
+        assert_eq!(size, ":0", "a key of another's slot");
+    }
+    assert_at_start(&topology);
 }
 
 #[test]

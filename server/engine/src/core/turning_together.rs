@@ -76,6 +76,14 @@ impl Engine {
         self.time.shared.requests.pop_front()
     }
 
+    /// Whether it has begun anew since this was last asked.
+    pub(crate) fn take_reset(&mut self) -> bool {
+        let requests = &mut self.time.shared.requests;
+        let before = requests.len();
+        requests.retain(|asked| !matches!(asked, ClockRequest::Reset));
+        requests.len() < before
+    }
+
     /// Asks for something, if the clock is shared.
     pub(crate) fn ask_clock(&mut self, request: ClockRequest) {
         if self.time.shared.is_shared {

@@ -78,6 +78,7 @@ impl Network {
     /// of the clock that they share. All of them are at one instant of the system's clocks.
     pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
         let mut has_retried = false;
+        self.begin_anew(nodes);
         loop {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
@@ -133,6 +134,19 @@ impl Network {
             }
         }
         self.drain_all(nodes, outside);
+    }
+
+    /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with, before
+    /// any of them says what it knew.
+    fn begin_anew(&mut self, nodes: &mut [&mut Engine]) {
+        let reset: Vec<bool> = nodes.iter_mut().map(|node| node.take_reset()).collect();
+        if !reset.contains(&true) {
+            return;
+        }
+        self.end_faults(nodes);
+        for (node, _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
+            node.return_to_first_view();
+        }
     }
 
     /// Turns the clock of all servers, as far as the turn goes before clients are to react.
