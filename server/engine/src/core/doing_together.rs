@@ -92,6 +92,11 @@ impl Engine {
         Ok(self.do_together(call, Together::History))
     }
 
+    /// What is due next is of all servers, whose clock is one.
+    pub(crate) fn clock_together(&mut self, call: Call<'_>) -> Flow<Retry> {
+        self.do_together(call, Together::Clock)
+    }
+
     /// From now on commands that read the history of locks ask all servers.
     pub(super) fn ask_all_for_history(&mut self) {
         for name in OF_HISTORY {
@@ -125,6 +130,7 @@ impl Engine {
         match answer? {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
+            TogetherAnswer::Clock(next_ms, pending) => self.tell_clock(next_ms, pending, reply),
             TogetherAnswer::History(merged) => {
                 let run = locks::history_handler(self.commands.get(command).spec.name);
                 let now = self.time.now;

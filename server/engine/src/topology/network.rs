@@ -132,6 +132,11 @@ impl Network {
                 let merged = merged_history(nodes);
                 nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
             }
+            ClockRequest::Together(client, Together::Clock) => {
+                let next_ms = nodes.iter_mut().filter_map(|node| node.next_in_ms()).min();
+                let pending = nodes.iter().map(|node| node.pending_timers()).sum();
+                nodes[node].answer_together(client, Ok(TogetherAnswer::Clock(next_ms, pending)));
+            }
         }
         self.drain_all(nodes, outside);
     }
