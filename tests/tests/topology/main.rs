@@ -5,6 +5,7 @@ mod cluster;
 mod demoted;
 mod differences;
 mod history;
+mod inherited;
 mod lag;
 mod node_faults;
 mod parts;
@@ -12,6 +13,7 @@ mod program;
 mod replicas;
 mod sentinels;
 mod simulation;
+mod verdicts;
 
 use lockwheel::{Config, Time, Topology};
 use lockwheel_engine::config::Permission;

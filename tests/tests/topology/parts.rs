@@ -1,4 +1,4 @@
-//! The parts of a cluster's nodes: they begin anew together, and all know them at once.
+//! The parts of a cluster's nodes: they begin anew together, and all know them at once; what cuts nodes off cuts MIGRATE.
 
 use crate::sentinels::text;
 use lockwheel::{Time, Topology};
@@ -113,4 +113,20 @@ fn a_message_reaches_who_listens_to_the_old_master() {
     listening.read_push();
     text(&mut clients[3], "SPUBLISH {bar}c hello");
     assert!(listening.read_push().to_string().contains("hello"));
+}
+
+#[test]
+fn nothing_migrates_to_a_server_that_is_cut_off() {
+    let (topology, mut clients) = cluster();
+    let ids = ids(&mut clients);
+    let port = topology.servers()[1].port();
+    text(&mut clients[0], &format!("SET {KEY} v"));
+    text(&mut clients[1], &format!("CLUSTER SETSLOT 5061 IMPORTING {}", ids[0]));
+    text(&mut clients[0], "FAULT.PARTITION NODES 1");
+    let line = format!("MIGRATE 127.0.0.1 {port} {KEY} 0 1000");
+    assert_eq!(text(&mut clients[0], &line), "-IOERR error or timeout connecting to the client");
+    assert_eq!(text(&mut clients[0], "DBSIZE"), ":1");
+    text(&mut clients[0], "FAULT.HEAL");
+    assert_eq!(text(&mut clients[0], &line), "+OK");
+    assert_eq!(text(&mut clients[1], "DBSIZE"), ":1");
 }

@@ -147,11 +147,20 @@ impl Engine {
     }
 }
 
+/// The same, which somebody reads.
+pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergedHistory> {
+    nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
+    merged_history(nodes)
+}
+
 /// The histories of locks of these servers as one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     let first = nodes.first()?;
     let named = |node: &Engine| format!("127.0.0.1:{}", node.time.shared.ports[node.time.shared.place]);
-    MergedHistory::of(nodes.iter().map(|node| (&node.keyspace, named(node))), first.start.seed)
+    // A sentinel has no locks.
+    let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
+    let servers: Vec<_> = keep_locks.map(|node| (&node.keyspace, named(node))).collect();
+    MergedHistory::of(&servers, first.start.seed)
 }
 
 #[cfg(test)]
@@ -168,7 +177,7 @@ mod tests {
         let mut config = Config::default();
         config.lock_history = true;
         let mut engine = Engine::new(config, 7, Now::default());
-        engine.share_clock(&[7001, 7002], 0, StampSource::new(|| 1));
+        engine.share_clock(&[7001, 7002], 0, StampSource::new(|_| 1));
         acquire(&mut engine, b"first");
         engine
     }

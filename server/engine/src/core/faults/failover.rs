@@ -93,10 +93,12 @@ impl Engine {
 
 /// Whether two values have the same bytes in a dump.
 fn are_same(one: &Value, other: &Value) -> bool {
-    let bytes = |value: &Value| {
-        let mut writer = Writer::new();
-        rdb::write_value(value, &mut writer);
-        writer.written().to_vec()
-    };
-    bytes(one) == bytes(other)
+    dumped(one) == dumped(other)
+}
+
+/// The bytes of a value in a dump.
+pub(super) fn dumped(value: &Value) -> Vec<u8> {
+    let mut writer = Writer::new();
+    rdb::write_value(value, &mut writer);
+    writer.written().to_vec()
 }

@@ -257,6 +257,28 @@ pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     }
 }
 
+/// An owner that a key names holds it by the grant of another server; `replaces`: also if one is known here. Whether it
+/// is news. O(log n), n the owners.
+pub(in crate::locks) fn inherit(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    (grant, replaces): (Grant, bool),
+) -> bool {
+    let db = tx.db();
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.inherit((db, key), owner, (grant, replaces), &mut context)
+}
+
+/// MIGRATE has brought a lock that is held by this grant.
+pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
+    let (db, now) = (tx.db(), tx.now());
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if let Some(at) = context.entry(key) {
+        ledger.record_arrival((db, key, at), owner, grant, now, &context);
+    }
+}
+
 /// The number of a grant of something that is no lock, above that of every earlier grant.
 pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
     tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).1.next_number()

@@ -25,10 +25,12 @@ mod settings;
 mod subscriber;
 
 pub(super) use details::{Delay, Detail};
+pub(super) use grant::Grant;
 pub(super) use handle::{
     acquired, because, connection, converted, current_grant, describe, detail, ending_as, follow, grant,
-    has_grant, is_followed, is_held, jeopardy_ms, last_cause, last_loss, last_read_lease, leased, leases,
-    next_delay, next_grant, note_permits, record, released_partly, renewed, token, with_leases,
+    has_grant, inherit, is_followed, is_held, jeopardy_ms, last_cause, last_loss, last_read_lease, leased,
+    leases, next_delay, next_grant, note_permits, record, record_arrival, released_partly, renewed, token,
+    with_leases,
 };
 pub(crate) use limits::VerifyLimits;
 pub(crate) use lock_ledger::LockLedger;
