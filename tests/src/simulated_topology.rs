@@ -144,7 +144,7 @@ impl SimulatedTopology {
             topology.engines.iter_mut().enumerate().for_each(|(at, engine)| engine.join_cluster(&plan, at));
         }
         let last = AtomicU64::new(0);
-        let stamps = StampSource::new(move || last.fetch_add(1, Ordering::Relaxed) + 1);
+        let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::Relaxed) + count);
         let mut engines: Vec<&mut Engine> = topology.engines.iter_mut().collect();
         topology.network.join(&mut engines, &stamps);
         topology.settle();

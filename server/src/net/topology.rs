@@ -78,7 +78,7 @@ impl Topology {
             let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
         }
         let last = AtomicU64::new(0);
-        let stamps = StampSource::new(move || last.fetch_add(1, Ordering::SeqCst) + 1);
+        let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::SeqCst) + count);
         topology.with_all(|network, engines, _| network.join(engines, &stamps));
         topology
     }

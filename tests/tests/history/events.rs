@@ -530,3 +530,20 @@ fn the_graph_names_the_owners_of_refused_scripts() {
     server.ask("CONFIG SET lock-history no");
     assert_eq!(edges(&mut server, "INFERRED"), ["client 4"]);
 }
+
+/// What the server does by itself is not the last request's.
+#[test]
+fn renewals_of_a_connections_hold_are_entries_of_their_own() {
+    let mut server = Server::new();
+    server.ask("LOCK.ACQUIRE l a SESSION PX 600");
+    server.advance(450);
+    let entries = server.ask("LOCK.HISTORY FORMAT JSON");
+    let count = |event: &str| entries.matches(&format!("\"event\":\"{event}\"")).count();
+    assert_eq!((count("acquired"), count("renewed")), (1, 2), "{entries}");
+    let mut running = Server::new();
+    running.ask("CLOCK.RESUME");
+    running.ask("LOCK.ACQUIRE l a SESSION PX 600");
+    running.pass(450);
+    let entries = running.ask("LOCK.HISTORY FORMAT JSON");
+    assert!(entries.contains("\"event\":\"renewed\""), "{entries}");
+}

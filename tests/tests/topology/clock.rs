@@ -164,3 +164,18 @@ fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it
     let times = times(&mut clients);
     assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
 }
+
+#[test]
+fn what_is_due_next_is_of_all() {
+    let builder = ours::builder().time(lockwheel::Time::Manual).replicas(1);
+    let topology = builder.start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    clients[1].line("REPLICAOF NO ONE");
+    clients[0].line("SET k v PX 5000");
+    clients[1].line("SET k v PX 3000");
+    for client in &mut clients {
+        let info = client.line("CLOCK.INFO").to_string();
+        assert!(info.contains("\"next\", :3000, \"timers\", :2"), "{info}");
+    }
+}

@@ -155,3 +155,10 @@ fn a_replica_follows_a_master_that_comes_back_within_one_turn() {
     clients[1].line("CLOCK.ADVANCE 100");
     assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
 }
+
+#[test]
+fn a_link_carries_all_keys_or_none() {
+    let (_topology, mut clients) = lagging();
+    let refused = "-ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
+    assert_eq!(text(&mut clients[0], "FAULT.LAG KEY a*"), refused);
+}

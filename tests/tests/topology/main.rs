@@ -2,14 +2,18 @@
 
 mod clock;
 mod cluster;
+mod demoted;
 mod differences;
 mod history;
+mod inherited;
 mod lag;
 mod node_faults;
+mod parts;
 mod program;
 mod replicas;
 mod sentinels;
 mod simulation;
+mod verdicts;
 
 use lockwheel::{Config, Time, Topology};
 use lockwheel_engine::config::Permission;

@@ -100,7 +100,10 @@ impl Engine {
                 self.keyspace.waiters.signal(blocked.db, key, Signal::Less);
             }
         }
-        on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
+        // A replica changes nothing by itself: a place in a fair lock's queue is its master's to take away.
+        if self.following.is_none() {
+            on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
+        }
     }
 
     /// Retries the waiters of signalled keys, in the order of their places, until none is served.

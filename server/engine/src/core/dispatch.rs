@@ -423,11 +423,7 @@ impl Engine {
                 let actor = call.actor(args);
                 run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), &self.pubsub, args, reply)
             }
-            Handler::Hosted(run) => {
-                let actor = call.actor(args);
-                let mut tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
-                run(&mut tx, self.environment.host.as_deref(), args, reply)
-            }
+            Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),
             Handler::ConfiguredSession(run) => {

@@ -17,7 +17,7 @@ const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
     /// Does what another server of the process has done, whose history has it.
-    pub(super) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+    pub(in crate::core) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.is_member() {
             return act(self);
         }
@@ -92,6 +92,11 @@ impl Engine {
         Ok(self.do_together(call, Together::History))
     }
 
+    /// What is due next is of all servers, whose clock is one.
+    pub(crate) fn clock_together(&mut self, call: Call<'_>) -> Flow<Retry> {
+        self.do_together(call, Together::Clock)
+    }
+
     /// From now on commands that read the history of locks ask all servers.
     pub(super) fn ask_all_for_history(&mut self) {
         for name in OF_HISTORY {
@@ -125,6 +130,7 @@ impl Engine {
         match answer? {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
+            TogetherAnswer::Clock(next_ms, pending) => self.tell_clock(next_ms, pending, reply),
             TogetherAnswer::History(merged) => {
                 let run = locks::history_handler(self.commands.get(command).spec.name);
                 let now = self.time.now;
@@ -141,11 +147,20 @@ impl Engine {
     }
 }
 
+/// The same, which somebody reads.
+pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergedHistory> {
+    nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
+    merged_history(nodes)
+}
+
 /// The histories of locks of these servers as one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     let first = nodes.first()?;
     let named = |node: &Engine| format!("127.0.0.1:{}", node.time.shared.ports[node.time.shared.place]);
-    MergedHistory::of(nodes.iter().map(|node| (&node.keyspace, named(node))), first.start.seed)
+    // A sentinel has no locks.
+    let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
+    let servers: Vec<_> = keep_locks.map(|node| (&node.keyspace, named(node))).collect();
+    MergedHistory::of(&servers, first.start.seed)
 }
 
 #[cfg(test)]
@@ -162,7 +177,7 @@ mod tests {
         let mut config = Config::default();
         config.lock_history = true;
         let mut engine = Engine::new(config, 7, Now::default());
-        engine.share_clock(&[7001, 7002], 0, StampSource::new(|| 1));
+        engine.share_clock(&[7001, 7002], 0, StampSource::new(|_| 1));
         acquire(&mut engine, b"first");
         engine
     }

@@ -41,6 +41,13 @@ impl Engine {
         }
     }
 
+    /// The leases of clients end where they are: a replica neither renews what they hold nor gives it back. That is
+    /// the new master's, until its time is over.
+    pub(super) fn drop_leases(&mut self) {
+        self.sessions.take_leaving();
+        sessions::drop_all(&mut self.keyspace, self.time.now);
+    }
+
     /// Nothing is leased any more.
     pub(super) fn forget_leases(&mut self) {
         self.sessions.take_leaving();

@@ -19,6 +19,7 @@ mod hand_offs;
 mod history;
 mod hooks;
 mod host;
+mod hosted;
 mod idle;
 mod leases;
 mod lifecycle;
@@ -58,12 +59,12 @@ mod watching;
 
 pub use call::{Call, Origin};
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle, TurnProgress};
-pub(crate) use doing_together::merged_history;
+pub(crate) use doing_together::{merged_history, read_history};
 pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
-pub(crate) use faults::{Apart, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO_MANY};
+pub(crate) use faults::{Apart, Fed, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO_MANY};
 pub use output::Output;
 pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;

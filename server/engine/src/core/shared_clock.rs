@@ -15,6 +15,10 @@ pub(crate) enum ClockRequest {
     Changed,
     /// It follows its master no longer, with the data that it has.
     Promoted(Promotion),
+    /// A client of it moves a slot from one node of a cluster to another.
+    SlotsMove,
+    /// A client of it has had keys moved to the server at this place.
+    Moved(usize),
     /// It begins anew: faults of servers and between them end.
     Reset,
     /// Something arrives from another engine.
@@ -54,6 +58,8 @@ pub(crate) struct SharedClock {
     /// What a client is answered that waits for what all do together.
     pub(super) answer: Option<Result<TogetherAnswer, CommandError>>,
     pub(super) requests: VecDeque<ClockRequest>,
+    /// The servers that it is cut off from, by their places.
+    pub(super) cut_from: Vec<usize>,
     /// When something arrives from another engine, and its timer.
     pub(super) arrival: Option<(i64, TimerKey)>,
 }

@@ -14,6 +14,8 @@ pub(crate) enum Together {
     Fault(NodeFault),
     /// What a command says of the history of locks, of all of them.
     History,
+    /// What is due next on the clock of all, and how much.
+    Clock,
 }
 
 /// What a request to all servers is answered.
@@ -25,4 +27,6 @@ pub(crate) enum TogetherAnswer {
     Count(usize),
     /// What the command says of this history of locks; none: of its own, which is off.
     History(Option<MergedHistory>),
+    /// In how many milliseconds something is due next, and how much is pending.
+    Clock(Option<i64>, usize),
 }

@@ -9,8 +9,9 @@ use super::turning_together::turn_together;
 use crate::clients::Slot;
 use crate::keyspace::{KeyTimer, Order};
 use crate::spec::CommandError;
-use crate::time::{Clock, ClockError, Deadlines, Now, Over};
+use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
 use crate::timers::{Timer, TimerKind};
+use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[cfg(test)]
@@ -239,5 +240,29 @@ impl Engine {
     /// How many deadlines are pending on either clock.
     pub(crate) fn pending_timers(&self) -> usize {
         self.keyspace.timers() + self.time.timers.on_monotonic()
+    }
+
+    /// Tells where both hands stand, when something is due next, and how much is pending.
+    pub(crate) fn tell_clock(&self, next_ms: Option<i64>, pending: usize, reply: &mut dyn Reply) {
+        let info = self.time.clock.info(self.time.system);
+        reply.map(6);
+        reply.bulk(b"mode");
+        reply.bulk(match info.mode {
+            Mode::Real => b"real",
+            Mode::Manual => b"manual",
+        });
+        reply.bulk(b"wall");
+        reply.integer(info.now.wall_ms());
+        reply.bulk(b"monotonic");
+        reply.integer(info.now.monotonic_ms());
+        reply.bulk(b"offset");
+        reply.integer(info.offset_ms);
+        reply.bulk(b"next");
+        match next_ms {
+            Some(ms) => reply.integer(ms),
+            None => reply.null(),
+        }
+        reply.bulk(b"timers");
+        reply.integer(pending as i64);
     }
 }

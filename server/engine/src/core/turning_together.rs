@@ -5,7 +5,7 @@ use super::deadlines::Due;
 use super::engine::Engine;
 use super::faults::NodeFault;
 use super::planned_turns::PlannedTurn;
-use super::shared_clock::ClockRequest;
+use super::shared_clock::{ClockRequest, Promotion};
 use super::together::Together;
 use crate::clients::Slot;
 use crate::locks::StampSource;
@@ -74,6 +74,24 @@ impl Engine {
     /// What it asks of the clock.
     pub(crate) fn next_clock_request(&mut self) -> Option<ClockRequest> {
         self.time.shared.requests.pop_front()
+    }
+
+    /// That it has followed its master no longer, if it has asked to have that noted. O(1) mostly.
+    pub(crate) fn take_promotion(&mut self) -> Option<Promotion> {
+        let requests = &mut self.time.shared.requests;
+        let at = requests.iter().position(|asked| matches!(asked, ClockRequest::Promoted(_)))?;
+        match requests.remove(at) {
+            Some(ClockRequest::Promoted(promotion)) => Some(promotion),
+            _ => None,
+        }
+    }
+
+    /// Whether it has begun anew since this was last asked.
+    pub(crate) fn take_reset(&mut self) -> bool {
+        let requests = &mut self.time.shared.requests;
+        let before = requests.len();
+        requests.retain(|asked| !matches!(asked, ClockRequest::Reset));
+        requests.len() < before
     }
 
     /// Asks for something, if the clock is shared.

@@ -54,6 +54,11 @@ impl Tickets {
         self.by_client.get(&client).into_iter().flatten().copied().collect()
     }
 
+    /// All of them, the oldest first.
+    pub fn all(&self) -> Vec<u64> {
+        self.clients.keys().copied().collect()
+    }
+
     /// How many a client has. O(log n).
     pub fn count(&self, client: u64) -> usize {
         self.by_client.get(&client).map_or(0, BTreeSet::len)

@@ -70,6 +70,13 @@ pub(crate) fn request_turns(keyspace: &mut Keyspace, is_turning: bool) {
     }
 }
 
+/// All of the history is read with that of other servers.
+pub(crate) fn history_is_read(keyspace: &mut Keyspace) {
+    if let Some(history) = history(keyspace) {
+        history.is_read();
+    }
+}
+
 /// Runs `act`: the holds that it ends are lost since another server takes over, which knows of other ones.
 pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
     let declare = |keyspace: &mut Keyspace, cause| {
@@ -92,13 +99,19 @@ pub(crate) struct MergedHistory(Box<History>);
 
 impl MergedHistory {
     /// That of these keyspaces, each with what its server is called; `None` when all are off.
-    pub(crate) fn of<'a>(servers: impl Iterator<Item = (&'a Keyspace, String)>, seed: u64) -> Option<Self> {
-        let rings = servers.filter_map(|(keyspace, name)| {
+    pub(crate) fn of(servers: &[(&Keyspace, String)], seed: u64) -> Option<Self> {
+        let rings = servers.iter().filter_map(|(keyspace, name)| {
             let ledger: &LockLedger = keyspace.subscriber()?;
-            Some((ledger.history()?.ring(), name.into_bytes().into_boxed_slice()))
+            Some((ledger.history()?.ring(), name.as_bytes().into()))
         });
         let rings: Vec<_> = rings.collect();
-        (!rings.is_empty()).then(|| MergedHistory(Box::new(merge(&rings, seed))))
+        let lacks_some = rings.len() < servers.len();
+        (!rings.is_empty()).then(|| MergedHistory(Box::new(merge(&rings, lacks_some, seed))))
+    }
+
+    /// Its entries.
+    pub(super) fn ring(&self) -> &Ring {
+        self.0.ring()
     }
 
     /// Runs `act` while this is the history of a keyspace, whether its own is on or off.

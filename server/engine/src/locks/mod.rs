@@ -23,6 +23,7 @@ mod history;
 mod history_command;
 mod history_feed;
 mod info;
+mod inheritance;
 mod latches;
 mod layouts;
 mod ledger;
@@ -57,10 +58,11 @@ pub(crate) use history::{
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
-    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history, recorded,
-    recorded_from, request_begins, request_goes_on, request_turns,
+    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, history_is_read,
+    mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
 };
 pub(crate) use info::snapshot;
+pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
 pub(crate) use redisson::{lock_of_channel, waiter_of_channel};

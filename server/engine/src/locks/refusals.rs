@@ -37,6 +37,9 @@ impl<'a> Answer<'a> {
 
 /// A request of a client has ended with this answer: adds to the history what it was refused.
 pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer: Answer<'_>) {
+    if is_of_cluster(answer) {
+        return;
+    }
     match command {
         "lock.acquire" | "lock.convert" => native_acquire(tx, &args.all()[1..2], &args[2], answer),
         "sem.acquire" => native_acquire(tx, &args.all()[1..2], &args[2], answer),
@@ -68,6 +71,12 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         }
         _ => {}
     }
+}
+
+/// Whether a node of a cluster has not run the request, which says nothing of the lock: another one does.
+fn is_of_cluster(answer: Answer<'_>) -> bool {
+    const WORDS: [&[u8]; 5] = [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT "];
+    matches!(answer, Answer::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
 }
 
 /// An owner has asked for these.

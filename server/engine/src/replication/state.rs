@@ -160,6 +160,11 @@ impl Replication {
         self.backlog.as_ref()?.since(offset).map(|(one, other)| [one, other].concat())
     }
 
+    /// Whether an offset of the history of this name is one of this history too.
+    pub(crate) fn knows(&self, id: ReplicationId, offset: i64) -> bool {
+        self.id == id || (self.id2 == id && offset < self.second_offset)
+    }
+
     /// How a replica goes on that knows the history by this name, and wants it from this offset on.
     pub(crate) fn resync(&self, id: &[u8], offset: i64) -> Resync {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);

@@ -5,7 +5,7 @@ use crate::core::{
     PlannedTurn, RedissonWaiters, Retry, Settle, TurnProgress,
 };
 use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
-use crate::time::{Clock, ClockError, Mode, Over};
+use crate::time::{Clock, ClockError, Over};
 use lockwheel_resp::Reply;
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ const fn blocking_row(name: &'static str, arity: i32, handler: BlockingEngineHan
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    row("clock.info", 1, info)
+    blocking_row("clock.info", 1, info)
+        .flags(&[FLAGS])
         .about("control", "7.2.0", "O(1)")
         .summary("Tells where both hands stand and when the next deadline is.")
         .help(&[
@@ -110,28 +111,18 @@ impl From<ClockError> for CommandError {
     }
 }
 
-fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let info = engine.time.clock.info(engine.time.system);
-    reply.map(6);
-    reply.bulk(b"mode");
-    reply.bulk(match info.mode {
-        Mode::Real => b"real",
-        Mode::Manual => b"manual",
-    });
-    reply.bulk(b"wall");
-    reply.integer(info.now.wall_ms());
-    reply.bulk(b"monotonic");
-    reply.integer(info.now.monotonic_ms());
-    reply.bulk(b"offset");
-    reply.integer(info.offset_ms);
-    reply.bulk(b"next");
-    match engine.next_in_ms() {
-        Some(ms) => reply.integer(ms),
-        None => reply.null(),
+fn info(
+    engine: &mut Engine,
+    call: Call<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    if engine.is_member() {
+        return Ok(engine.clock_together(call));
     }
-    reply.bulk(b"timers");
-    reply.integer(engine.pending_timers() as i64);
-    Ok(())
+    let (next_ms, pending) = (engine.next_in_ms(), engine.pending_timers());
+    engine.tell_clock(next_ms, pending, reply);
+    Ok(Flow::Done)
 }
 
 fn reply_wall(engine: &Engine, reply: &mut dyn Reply) -> Outcome {

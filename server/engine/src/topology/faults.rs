@@ -3,7 +3,7 @@
 use super::link::Link as Connection;
 use super::network::{Key, Network};
 use crate::clients::Slot;
-use crate::core::{Apart, Engine, GrantNumbers, NodeFault, Promotion, TogetherAnswer};
+use crate::core::{Apart, Engine, Fed, GrantNumbers, NodeFault, Promotion, TogetherAnswer, merged_history};
 use crate::faults::Link;
 use crate::spec::CommandError;
 
@@ -80,7 +80,7 @@ impl Network {
     ) {
         for other in 0..nodes.len() {
             if other != node {
-                note_lost(nodes, node, other);
+                self.note_lost(nodes, node, other);
             }
         }
         for (key, link) in self.take_links(|key, link| key.0 == node || link.to == node) {
@@ -170,7 +170,7 @@ impl Network {
         let others: Vec<usize> = (0..nodes.len())
             .filter(|node| *node != replica && self.master_of(nodes, *node) == Some(master))
             .collect();
-        note_lost(nodes, master, replica);
+        self.note_lost(nodes, master, replica);
         if numbers == GrantNumbers::Restart {
             nodes[replica].grants_begin_anew();
         }
@@ -194,11 +194,26 @@ impl Network {
         }
     }
 
-    /// The history says what a replica lacks that is a master now.
+    /// The same of all replicas that are masters now.
+    pub(super) fn note_promotions(&self, nodes: &mut [&mut Engine]) {
+        for node in 0..nodes.len() {
+            while let Some(promotion) = nodes[node].take_promotion() {
+                self.note_promotion(nodes, node, &promotion);
+            }
+        }
+    }
+
+    /// The history says what a replica lacks that is a master now; and that knows who holds the locks that it has.
     pub(super) fn note_promotion(&self, nodes: &mut [&mut Engine], node: usize, promotion: &Promotion) {
-        let Some(master) = self.node_at(&promotion.host, promotion.port) else { return };
-        if let Some(offset) = nodes[master].offset_of(promotion) {
-            nodes[master].note_lost_writes(node, offset);
+        if let Some(master) = self.node_at(&promotion.host, promotion.port) {
+            match nodes[master].has_fed(promotion) {
+                Fed::Nothing => {}
+                Fed::UpTo(offset) => nodes[master].note_lost_writes(node, offset),
+                Fed::OfAnother => note_lost_keys(nodes, master, node),
+            }
+        }
+        if let Some(history) = merged_history(nodes) {
+            nodes[node].inherit_holds(&history);
         }
     }
 
@@ -223,6 +238,25 @@ impl Network {
         self.links().filter(|(_, link)| link.to == node).map(|(_, link)| link.slot).collect()
     }
 
+    /// The history says which of a master's writes a replica lacks, if it follows that one.
+    fn note_lost(&self, nodes: &mut [&mut Engine], master: usize, replica: usize) {
+        if let Some(offset) = nodes[replica].offset_in_history_of(nodes[master]) {
+            nodes[master].note_lost_writes(replica, offset);
+        } else if !nodes[replica].was_killed() && self.master_of(nodes, replica) == Some(master) {
+            // It has not even been sent what there was.
+            note_lost_keys(nodes, master, replica);
+        }
+    }
+
+    /// MIGRATE has sent keys from one server to another, which goes on with the numbers and the holds of that.
+    pub(super) fn receive_keys(&self, nodes: &mut [&mut Engine], from: usize, to: usize) {
+        let last = nodes[from].last_grant();
+        nodes[to].grants_go_on_after(last);
+        if let Some(history) = merged_history(nodes) {
+            nodes[to].receive_holds(&history);
+        }
+    }
+
     fn take_links(&mut self, is_meant: impl Fn(&Key, &Connection) -> bool) -> Vec<(Key, Connection)> {
         let meant: Vec<Key> =
             self.links().filter(|(key, link)| is_meant(key, link)).map(|(key, _)| *key).collect();
@@ -230,9 +264,11 @@ impl Network {
     }
 }
 
-/// The history says which of a master's writes a replica lacks, if it follows that one.
-fn note_lost(nodes: &mut [&mut Engine], master: usize, replica: usize) {
-    if let Some(offset) = nodes[replica].offset_in_history_of(nodes[master]) {
-        nodes[master].note_lost_writes(replica, offset);
-    }
+/// The history says which keys of a master a replica has not, or not as they are.
+fn note_lost_keys(nodes: &mut [&mut Engine], master: usize, replica: usize) {
+    let keys = nodes[master].dumped_keys();
+    let lost = keys.into_iter().filter(|key| !nodes[replica].has_dumped(key)).map(|(_, key, _)| key);
+    let mut lost: Vec<Vec<u8>> = lost.collect();
+    lost.sort_unstable();
+    nodes[master].note_lost_keys(replica, lost, true);
 }

@@ -4,7 +4,7 @@ use super::link::Link;
 use crate::clients::Peer;
 use crate::core::{
     ClockRequest, ClockTurn, Engine, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer, TurnProgress,
-    merged_history, place_of, turn_together,
+    place_of, read_history, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
@@ -78,6 +78,7 @@ impl Network {
     /// of the clock that they share. All of them are at one instant of the system's clocks.
     pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
         let mut has_retried = false;
+        self.begin_anew(nodes);
         loop {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
@@ -117,6 +118,8 @@ impl Network {
             }
             ClockRequest::Arrival => {}
             ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
+            ClockRequest::SlotsMove => count_all_grants(nodes),
+            ClockRequest::Moved(to) => self.receive_keys(nodes, node, to),
             ClockRequest::Reset => self.end_faults(nodes),
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {
@@ -128,11 +131,29 @@ impl Network {
                 nodes[node].answer_together(client, answer);
             }
             ClockRequest::Together(client, Together::History) => {
-                let merged = merged_history(nodes);
+                let merged = read_history(nodes);
                 nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
+            }
+            ClockRequest::Together(client, Together::Clock) => {
+                let next_ms = nodes.iter_mut().filter_map(|node| node.next_in_ms()).min();
+                let pending = nodes.iter().map(|node| node.pending_timers()).sum();
+                nodes[node].answer_together(client, Ok(TogetherAnswer::Clock(next_ms, pending)));
             }
         }
         self.drain_all(nodes, outside);
+    }
+
+    /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with, before
+    /// any of them says what it knew.
+    fn begin_anew(&mut self, nodes: &mut [&mut Engine]) {
+        let reset: Vec<bool> = nodes.iter_mut().map(|node| node.take_reset()).collect();
+        if !reset.contains(&true) {
+            return;
+        }
+        self.end_faults(nodes);
+        for (node, _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
+            node.return_to_first_view();
+        }
     }
 
     /// Turns the clock of all servers, as far as the turn goes before clients are to react.
@@ -163,6 +184,7 @@ impl Network {
     /// Lets what the servers have sent one another arrive, until there is nothing more.
     fn exchange(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
         loop {
+            self.note_promotions(nodes);
             let mut has_moved = Network::raise_due(nodes);
             if has_moved {
                 self.drain_all(nodes, outside);
@@ -178,7 +200,12 @@ impl Network {
                 }
             }
             for key in self.links.keys().chain(self.connecting.keys()).copied().collect::<Vec<_>>() {
-                has_moved |= self.carry(nodes, key);
+                let has_come = self.carry(nodes, key);
+                if has_come {
+                    // Before its old master hears of it, which forgets then what it was.
+                    self.note_promotions(nodes);
+                }
+                has_moved |= has_come;
             }
             if !has_moved {
                 return;
@@ -356,6 +383,9 @@ impl Network {
             nodes[link.to].replica_is_cut(link.slot, is_cut);
             nodes[node].master_is_cut(id, is_cut);
         }
+        for (place, node) in nodes.iter_mut().enumerate() {
+            node.set_cut_from((0..self.ports.len()).filter(|other| self.is_cut(place, *other)).collect());
+        }
     }
 
     pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &Link)> {
@@ -371,4 +401,10 @@ impl Network {
     pub(super) fn remove_link(&mut self, key: Key) -> Option<Link> {
         self.links.remove(&key)
     }
+}
+
+/// A slot goes from one node to another: the numbers of grants go on behind those of all, as its locks' must.
+fn count_all_grants(nodes: &mut [&mut Engine]) {
+    let last = nodes.iter_mut().map(|node| node.last_grant()).max().unwrap_or(0);
+    nodes.iter_mut().for_each(|node| node.grants_go_on_after(last));
 }

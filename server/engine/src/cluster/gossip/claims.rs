@@ -92,6 +92,8 @@ impl Gossip {
         self.candidacy = Candidacy::default();
         self.heard_master = self.now();
         self.changed();
+        // Who is still taken for a master is asked for what only masters do, and told less than replicas.
+        self.tell_all(view);
     }
 
     /// Of two masters of one epoch the one with the lesser name takes a new one.

@@ -177,12 +177,41 @@ impl Engine {
 
     /// The view is as at the start, and nobody has said anything of its requests.
     pub(in super::super) fn reset_cluster(&mut self) {
+        if self.begin_view_anew().is_some() {
+            self.index_slots();
+            self.cluster_changed();
+        }
+    }
+
+    /// The view is as at the start, since another node of the process has begun anew: what nodes with later views
+    /// told that one would take its part from it. Data stay, but for keys of slots that are another's again.
+    pub(crate) fn return_to_first_view(&mut self) {
+        let Some(before) = self.begin_view_anew() else { return };
+        if let Some(cluster) = &mut self.cluster {
+            (cluster.asking, cluster.read_only) = (before.asking, before.read_only);
+        }
+        self.cluster_changed();
+        let foreign = self.foreign_slots();
+        self.lose_slots(&foreign);
+        self.commit();
+    }
+
+    /// Forgets what was heard of other nodes, and what became of the view; what was known.
+    fn begin_view_anew(&mut self) -> Option<Box<Cluster>> {
         self.with_gossip(Gossip::end);
-        let Some(cluster) = self.cluster.take() else { return };
+        let cluster = self.cluster.take()?;
         cluster.tick.into_iter().for_each(|tick| self.time.timers.cancel(tick));
         let seed = self.keyspace.rng().next_u64();
-        self.cluster = Some(Box::new(Cluster::new(cluster.start, seed)));
-        self.index_slots();
-        self.cluster_changed();
+        self.cluster = Some(Box::new(Cluster::new(cluster.start.clone(), seed)));
+        Some(cluster)
+    }
+
+    /// The slots of which a master has keys though they are not its own.
+    fn foreign_slots(&self) -> Vec<u16> {
+        let Some(cluster) = self.cluster.as_deref().filter(|cluster| cluster.view.me().is_master()) else {
+            return Vec::new();
+        };
+        let me = Some(cluster.view.my_number());
+        (0..SLOTS).filter(|slot| cluster.view.owner(*slot) != me && self.keys_in_slot(*slot) > 0).collect()
     }
 }

@@ -194,7 +194,7 @@ impl Engine {
     }
 
     /// Keys of slots that are another node's are gone.
-    fn lose_slots(&mut self, slots: &[u16]) {
+    pub(super) fn lose_slots(&mut self, slots: &[u16]) {
         let keys: Vec<Vec<u8>> = slots
             .iter()
             .filter_map(|slot| Some(self.slot_keys()?.of(*slot).iter().map(|key| key.to_vec())))

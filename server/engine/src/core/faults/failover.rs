@@ -4,6 +4,7 @@ use super::super::call::Call;
 use super::super::engine::Engine;
 use super::node_fault::GrantNumbers;
 use crate::clients::{Closing, Slot};
+use crate::keyspace::Actor;
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
@@ -31,18 +32,34 @@ impl Engine {
     /// The server restarts without what it kept: keys, scripts, functions and connections are gone, but the caller's
     /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
     pub(crate) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
+        let master = self.followed().map(|(host, port)| (host.to_owned(), port));
         self.cut_others(call.slot);
+        if master.is_some() {
+            self.end_replication();
+            self.forget_data_history();
+        }
         self.keyspace.end_lag();
-        let actor = call.actor(args);
-        let now = self.time.now;
-        locks::failing_over(&mut self.keyspace, |keyspace| {
-            keyspace.tx_by(&actor, 0, now).flush_all();
-        });
+        self.lose_all(&call.actor(args), master.is_some());
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
         let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(down_ms);
         self.faults.down_until_ms = (down_ms > 0).then_some(until_ms);
         self.renumber(numbers);
+        // One of several servers that is down follows its master when it comes up.
+        if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.is_member()) {
+            self.follow_master(host, port);
+        }
+    }
+
+    /// All keys are gone, as with the process; what a replica had its master has still.
+    fn lose_all(&mut self, actor: &Actor<'_>, is_replica: bool) {
+        let now = self.time.now;
+        let flush = |engine: &mut Engine| {
+            locks::failing_over(&mut engine.keyspace, |keyspace| {
+                keyspace.tx_by(actor, 0, now).flush_all();
+            });
+        };
+        if is_replica { self.as_another_did(flush) } else { flush(self) }
     }
 
     /// Whether nobody is let in at present.
@@ -76,10 +93,12 @@ impl Engine {
 
 /// Whether two values have the same bytes in a dump.
 fn are_same(one: &Value, other: &Value) -> bool {
-    let bytes = |value: &Value| {
-        let mut writer = Writer::new();
-        rdb::write_value(value, &mut writer);
-        writer.written().to_vec()
-    };
-    bytes(one) == bytes(other)
+    dumped(one) == dumped(other)
+}
+
+/// The bytes of a value in a dump.
+pub(super) fn dumped(value: &Value) -> Vec<u8> {
+    let mut writer = Writer::new();
+    rdb::write_value(value, &mut writer);
+    writer.written().to_vec()
 }

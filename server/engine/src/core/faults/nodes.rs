@@ -2,16 +2,32 @@
 
 use super::super::engine::Engine;
 use super::super::shared_clock::Promotion;
+use super::failover::dumped;
 use crate::clients::{Closing, Session, Slot};
 use crate::faults::{Group, Link, Partition};
-use crate::locks::{self, Happening, HistoryEvent};
+use crate::locks::{self, Happening, HistoryEvent, MergedHistory};
 use crate::replication::Replication;
 use crate::sentinel::SentinelLine;
 use crate::spec::{Args, CommandError};
+use crate::values::Value;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 
 /// The most keys that an entry of the history names.
 const NAMED_MAX: usize = 100;
+
+/// A key: its database, its name, and its value as in a dump.
+pub(crate) type DumpedKey = (usize, Vec<u8>, Vec<u8>);
+
+/// What a master has told a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// It was not its master.
+    Nothing,
+    /// Its history up to this offset.
+    UpTo(i64),
+    /// Not even the beginning: what the replica has is of another history.
+    OfAnother,
+}
 
 impl Engine {
     /// Ends as a process does that is killed and has kept nothing but its configuration: keys, scripts, functions and
@@ -35,8 +51,7 @@ impl Engine {
         self.outbound.forget_all();
         self.keyspace.end_lag();
         self.environment.identity.reset(self.keyspace.rng());
-        self.replication = Replication::new(self.keyspace.rng());
-        self.replication_begins_anew();
+        self.forget_data_history();
         let now = self.time.now;
         self.as_another_did(|engine| {
             locks::failing_over(&mut engine.keyspace, |keyspace| {
@@ -47,6 +62,12 @@ impl Engine {
         self.scripts.reset(&self.config, seed);
         (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
         self.commit();
+    }
+
+    /// Nothing is known of the history that the data were of: a master is asked for all of it.
+    pub(in crate::core) fn forget_data_history(&mut self) {
+        self.replication = Replication::new(self.keyspace.rng());
+        self.replication_begins_anew();
     }
 
     /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has
@@ -119,6 +140,16 @@ impl Engine {
         locks::last_number(&mut self.keyspace.tx(0, self.time.now))
     }
 
+    /// What its keys hold by grants of other servers is held by these here, too: it takes over.
+    pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
+        locks::inherit_holds(&mut self.keyspace, history, self.time.now);
+    }
+
+    /// The same of keys that MIGRATE has brought.
+    pub(crate) fn receive_holds(&mut self, history: &MergedHistory) {
+        locks::receive_holds(&mut self.keyspace, history, self.time.now);
+    }
+
     /// All clients are cut but this one, those that are exempt from faults, and these, which are no clients.
     pub(crate) fn cut_clients(&mut self, but: u64, links: &[Slot]) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
@@ -151,12 +182,38 @@ impl Engine {
         (is_follower && self.replication.id == master.replication.id).then_some(self.replication.offset)
     }
 
-    /// How far a replica was in the history of this master's data, if that is what it had.
-    pub(crate) fn offset_of(&self, promotion: &Promotion) -> Option<i64> {
+    /// Whether it was the master of a replica that has just become one.
+    pub(crate) fn has_fed(&self, promotion: &Promotion) -> Fed {
         // Who hands its part over by FAILOVER follows already.
-        let was_master = self.feeds_replicas() || self.replication.failover.is_some();
-        let is_its = was_master && promotion.id == self.replication.id;
-        is_its.then_some(promotion.offset)
+        if !self.feeds_replicas() && self.replication.failover.is_none() {
+            return Fed::Nothing;
+        }
+        match self.replication.knows(promotion.id, promotion.offset) {
+            true => Fed::UpTo(promotion.offset),
+            false => Fed::OfAnother,
+        }
+    }
+
+    /// Each key with its bytes in a dump. O(all keys and values).
+    pub(crate) fn dumped_keys(&mut self) -> Vec<DumpedKey> {
+        let mut all = Vec::new();
+        for db in 0..self.keyspace.databases() {
+            let tx = self.keyspace.tx(db, self.time.now);
+            let mut cursor = 0;
+            loop {
+                let see = &mut |key: &[u8], value: &Value| all.push((db, key.to_vec(), dumped(value)));
+                cursor = tx.scan(cursor, 1000, see);
+                if cursor == 0 {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether it has a key with this value.
+    pub(crate) fn has_dumped(&mut self, (db, key, value): &DumpedKey) -> bool {
+        self.keyspace.tx(*db, self.time.now).peek(key).is_some_and(|its| dumped(its) == *value)
     }
 
     /// The first keys of what its stream has behind an offset, as many as an entry of the history names, each once; and
@@ -200,7 +257,15 @@ impl Engine {
             return;
         }
         let (keys, is_all) = self.written_since(offset);
-        if keys.is_empty() && is_all {
+        self.note_lost_keys(replica, keys, is_all);
+    }
+
+    /// The same of these keys, of which the replica had not been told; `is_all`: there are no more. Of more than an
+    /// entry names the first.
+    pub(crate) fn note_lost_keys(&mut self, replica: usize, mut keys: Vec<Vec<u8>>, is_all: bool) {
+        let is_all = is_all && keys.len() <= NAMED_MAX;
+        keys.truncate(NAMED_MAX);
+        if !self.config.lock_history || (keys.is_empty() && is_all) {
             return;
         }
         let mut text = format!("LOST {replica} ").into_bytes();

@@ -5,6 +5,7 @@ use super::super::outbound::OutboundEvent;
 use super::super::shared_clock::{ClockRequest, Promotion};
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
+use crate::locks::HistoryCause;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{LastHeard, Link, LinkEvent, LinkParameters, ReplicationId};
 use crate::spec::{Args, CommandError, Flags};
@@ -38,12 +39,13 @@ impl Engine {
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
         self.replicate();
-        self.unblock_for_replica();
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
         let heard = LastHeard::first(self.is_in_process(&host, port), self.link_clocks());
         self.following = Some(Following::new(host, port, slot, heard));
+        self.unblock_for_replica();
+        self.drop_leases();
         self.replication.begin_stream(self.backlog_size());
         self.stream_changed();
         self.replication_rules_changed();
@@ -105,9 +107,12 @@ impl Engine {
         slot
     }
 
-    /// Whoever waits to change keys waits no longer.
+    /// Whoever waits to change keys waits no longer, by a ticket neither: that ends, and its client stays.
     fn unblock_for_replica(&mut self) {
         let error = CommandError::text(UNBLOCKED);
+        for ticket in self.keyspace.waiters.tickets.all() {
+            self.cancel_ticket(ticket, &error, HistoryCause::Unblocked);
+        }
         for id in self.waiting_clients() {
             self.cancel_wait(id, &error);
             if let Some(slot) = self.sessions.find(id) {

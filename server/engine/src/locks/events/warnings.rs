@@ -26,7 +26,7 @@ pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     // At its end it is renewed or gone.
     if left_ms > 0 {
         match ledger::reader_of(tx, key) {
-            Some((lock, reader)) if own_end(tx, &lock, &reader) == Some(deadline) => {
+            Some([lock, reader]) if own_end(tx, &lock, &reader) == Some(deadline) => {
                 tell_owner_of_jeopardy(tx, &lock, &reader, left_ms);
             }
             Some(_) => {}

@@ -101,6 +101,8 @@ words! {
         FailedOver = "failed-over",
         /// SWAPDB has brought the key into another database, where the hold goes on.
         Swapped = "swapped",
+        /// MIGRATE has sent the key to another server, where the hold goes on.
+        Migrated = "migrated",
         /// The time to wait was over.
         Timeout = "timeout",
         /// CLIENT UNBLOCK or LOCK.CANCEL.

@@ -6,8 +6,8 @@ use super::recorder::History;
 use super::ring::Ring;
 
 /// One history of these, each with what its server is called. It begins where all of them are known: behind the last
-/// beginning of one, and where none has lost entries since.
-pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], seed: u64) -> History {
+/// beginning of one, and where none has lost entries since. `lacks_some`: there are servers that keep none.
+pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], lacks_some: bool, seed: u64) -> History {
     let since = rings.iter().map(|(ring, _)| ring.stamped_since()).max().unwrap_or(0);
     let lost = rings.iter().filter(|(ring, _)| ring.is_truncated());
     let from = lost.filter_map(|(ring, _)| ring.first_stamp()).max().unwrap_or(0).max(since + 1);
@@ -28,6 +28,9 @@ pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], seed: u64) -> Histor
         };
         merged.push_copy(rings[place].0, Entry { client, ..*entry });
     }
+    if lacks_some {
+        merged.note_gaps();
+    }
     History::of(merged)
 }
 
@@ -42,7 +45,7 @@ mod tests {
 
     fn source() -> StampSource {
         let last = AtomicU64::new(0);
-        StampSource::new(move || last.fetch_add(1, Ordering::Relaxed) + 1)
+        StampSource::new(move |count| last.fetch_add(count, Ordering::Relaxed) + count)
     }
 
     fn record(history: &mut History, key: &str, client: u64) {
@@ -52,7 +55,7 @@ mod tests {
     }
 
     fn merged(one: &History, other: &History) -> History {
-        merge(&[(one.ring(), Box::from(&b"one"[..])), (other.ring(), Box::from(&b"other"[..]))], 7)
+        merge(&[(one.ring(), Box::from(&b"one"[..])), (other.ring(), Box::from(&b"other"[..]))], false, 7)
     }
 
     fn told(history: &History) -> Vec<(u64, String, String)> {

@@ -21,6 +21,8 @@ pub(in crate::locks) struct History {
     turning: Option<Running>,
     /// Nothing is added for now.
     is_muted: bool,
+    /// The entries before this number have been read, and stay as they are.
+    read_up_to: u64,
     /// The names of commands, from when they made an entry first: they are looked up once.
     commands: PerCommand<Name>,
 }
@@ -148,7 +150,8 @@ impl History {
     /// That of these entries.
     pub(super) fn of(ring: Ring) -> Self {
         let commands = PerCommand::new(Name::NONE);
-        History { ring, running: Running::default(), turning: None, is_muted: false, commands }
+        let (running, read_up_to) = (Running::default(), 0);
+        History { ring, running, turning: None, is_muted: false, read_up_to, commands }
     }
 
     /// Whether it is one of several servers' already.
@@ -159,6 +162,11 @@ impl History {
     /// Nothing is added from now on, or again; what it was before.
     pub(in crate::locks) fn mute(&mut self, is_muted: bool) -> bool {
         std::mem::replace(&mut self.is_muted, is_muted)
+    }
+
+    /// Somebody reads it: the entries that there are stay as they are.
+    pub(in crate::locks) fn is_read(&mut self) {
+        self.read_up_to = self.ring.next();
     }
 
     /// The entries.
@@ -189,7 +197,12 @@ impl History {
             running.client_name.extend_from_slice(request.client_name);
         }
         match request.by {
-            By::Command(id, name) => running.command = Some((id, name)),
+            By::Command(id, name) => {
+                running.command = Some((id, name));
+                if matches!(name, "lock.history" | "lock.verify") {
+                    self.is_read();
+                }
+            }
             By::Script(by) | By::Text(by) => {
                 running.command = None;
                 running.script.clear();
@@ -281,7 +294,7 @@ impl History {
         // Mostly it has made none, or one: comparing names is less than looking up the number of this one.
         let names = &self.ring.names;
         let mut seq = self.ring.next();
-        while seq > self.running.first {
+        while seq > self.running.first.max(self.read_up_to) {
             seq -= 1;
             let entry = self.ring.get(seq)?;
             if names.is(entry.key, db, key) && wanted(entry) {
@@ -327,7 +340,7 @@ impl History {
         ttl_ms: i64,
         is_with_lease: impl Fn(&Entry) -> bool,
     ) {
-        for seq in last.saturating_sub(SEVERAL).max(self.running.first)..last {
+        for seq in last.saturating_sub(SEVERAL).max(self.running.first).max(self.read_up_to)..last {
             let is_so = |entry: &Entry| is_with_lease(entry) && self.ring.names.is(entry.key, db, key);
             if self.ring.get(seq).is_some_and(is_so)
                 && let Some(entry) = self.ring.get_mut(seq)
@@ -400,11 +413,14 @@ impl History {
     }
 
     /// A clock was turned, by the request that turns it, or by the process itself: a turn that goes on from where the
-    /// last entry's ended, by the same client, is one with it.
+    /// last entry's ended, by the same client, is one with it, unless that has been read, or is not the last of all
+    /// servers.
     pub(in crate::locks) fn clock(&mut self, now: Now, from_ms: i64, to_ms: i64) {
         let last = self.ring.next() - 1;
         let client = self.turning.as_ref().map_or(0, |turning| turning.client);
-        if let Some(entry) = self.ring.get_mut(last)
+        let may_grow = last >= self.read_up_to && self.ring.is_last_of_all();
+        if may_grow
+            && let Some(entry) = self.ring.get_mut(last)
             && (entry.event, entry.client) == (Event::Clock, client)
             && entry.holds == from_ms
             && (entry.ttl_ms <= entry.holds) == (from_ms <= to_ms)

@@ -30,6 +30,8 @@ pub(in crate::locks) struct Ring {
     stamps: Option<Box<Stamps>>,
     /// Whose the entries are, where they are those of several servers.
     places: Option<Box<Places>>,
+    /// Some of what has happened was never in it.
+    has_gaps: bool,
 }
 
 impl Ring {
@@ -43,6 +45,7 @@ impl Ring {
             names: Names::new(seed),
             stamps: None,
             places: None,
+            has_gaps: false,
         }
     }
 
@@ -77,6 +80,11 @@ impl Ring {
         self.stamps.is_some()
     }
 
+    /// Whether its last entry is the last of all servers.
+    pub(super) fn is_last_of_all(&self) -> bool {
+        self.stamps.as_ref().is_none_or(|stamps| stamps.is_last_of_all())
+    }
+
     /// After which number among those of several servers it began.
     pub(super) fn stamped_since(&self) -> u64 {
         self.stamps.as_ref().map_or(0, |stamps| stamps.since)
@@ -95,6 +103,13 @@ impl Ring {
     /// The server of an entry, where they are those of several.
     pub(in crate::locks) fn place(&self, seq: u64) -> Option<&[u8]> {
         self.places.as_ref()?.name(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The number of that server among them, from 0; 0 where there is only one.
+    pub(in crate::locks) fn place_number(&self, seq: u64) -> usize {
+        let at = seq.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let place = self.places.as_ref().zip(at).and_then(|(places, at)| places.of.get(at));
+        place.copied().map_or(0, usize::from)
     }
 
     /// Whether the entries are those of several servers.
@@ -153,9 +168,14 @@ impl Ring {
         self.first
     }
 
-    /// Whether older entries have gone.
+    /// Whether older entries have gone, or some have never been kept.
     pub(in crate::locks) fn is_truncated(&self) -> bool {
-        self.first > 1
+        self.first > 1 || self.has_gaps
+    }
+
+    /// One of several servers keeps no history: what it does is missing.
+    pub(super) fn note_gaps(&mut self) {
+        self.has_gaps = true;
     }
 
     /// The last entry. O(1).

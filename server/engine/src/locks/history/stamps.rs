@@ -6,12 +6,20 @@ use std::sync::Arc;
 
 /// Gives each entry of several servers its number among all: they ascend, and none is given twice.
 #[derive(Clone)]
-pub struct StampSource(Arc<dyn Fn() -> u64 + Send + Sync>);
+pub struct StampSource(Arc<dyn Fn(u64) -> u64 + Send + Sync>);
 
 impl StampSource {
-    /// Numbers that this gives.
-    pub fn new(next: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        StampSource(Arc::new(next))
+    /// Numbers that this gives: so many more, of which it tells the last; of none more the last that there was.
+    pub fn new(take: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Self {
+        StampSource(Arc::new(take))
+    }
+
+    fn next(&self) -> u64 {
+        (self.0)(1)
+    }
+
+    fn last(&self) -> u64 {
+        (self.0)(0)
     }
 }
 
@@ -32,18 +40,23 @@ pub(super) struct Stamps {
 
 impl Stamps {
     pub(super) fn new(source: StampSource) -> Self {
-        let since = (source.0)();
+        let since = source.next();
         Stamps { source, of: VecDeque::new(), since }
     }
 
     /// There is one entry more.
     pub(super) fn push(&mut self) {
-        self.of.push_back((self.source.0)());
+        self.of.push_back(self.source.next());
     }
 
     /// The oldest entry is gone.
     pub(super) fn pop(&mut self) {
         self.of.pop_front();
+    }
+
+    /// Whether no server has an entry behind the last one of this ring.
+    pub(super) fn is_last_of_all(&self) -> bool {
+        self.of.back() == Some(&self.source.last())
     }
 
     /// The number of the oldest entry that is kept.

@@ -137,11 +137,11 @@ pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
     ledger(tx).news.is_wanted()
 }
 
-/// The native reader whose lease is the key, and its lock. O(log n), n their leases.
-pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<(Box<[u8]>, Box<[u8]>)> {
+/// The lock and the native reader whose lease the key is. O(log n), n their leases.
+pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<[Box<[u8]>; 2]> {
     let (_, mark) = tx.marked(key)?;
     let Marked::ReadLease(number) = Marked::read(mark) else { return None };
-    ledger(tx).read_leases.get(number).map(|lease| (lease.key.clone(), lease.owner.clone()))
+    ledger(tx).read_leases.get(number).map(|lease| [lease.key.clone(), lease.owner.clone()])
 }
 
 /// The connections that are to be told of a hold.
@@ -276,6 +276,28 @@ pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
         {
             ledger.record_grant((Event::Renewed, None), (db, key, at), field, grant, now, &context);
         }
+    }
+}
+
+/// An owner that a key names holds it by the grant of another server; `replaces`: also if one is known here. Whether it
+/// is news. O(log n), n the owners.
+pub(in crate::locks) fn inherit(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    (grant, replaces): (Grant, bool),
+) -> bool {
+    let db = tx.db();
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.inherit((db, key), owner, (grant, replaces), &mut context)
+}
+
+/// MIGRATE has brought a lock that is held by this grant.
+pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
+    let (db, now) = (tx.db(), tx.now());
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if let Some(at) = context.entry(key) {
+        ledger.record_arrival((db, key, at), owner, grant, now, &context);
     }
 }
 

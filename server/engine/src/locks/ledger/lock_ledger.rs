@@ -253,6 +253,34 @@ impl LockLedger {
         context.set_mark(at, Marked::Several.mark());
     }
 
+    /// An owner that a key names holds it by the grant of another server; `replaces`: also if one is known here, which
+    /// a replica has made up. Whether it is news.
+    pub(super) fn inherit(
+        &mut self,
+        (db, key): (usize, &[u8]),
+        owner: &[u8],
+        (grant, replaces): (Grant, bool),
+        context: &mut Context<'_>,
+    ) -> bool {
+        let Some(at) = context.entry(key) else { return false };
+        let mark = context.mark(at);
+        let is_named = match context.value(at) {
+            Value::Hash(hash) => hash.contains(owner),
+            Value::Str(text) => *text.text() == *owner,
+            _ => false,
+        };
+        let is_known = mark.is_some_and(|mark| {
+            let known = self.grant_of(db, key, (context.value(at), mark), owner);
+            let is_right = known.is_some_and(|known| !replaces || known == grant);
+            is_right || matches!(Marked::read(mark), Marked::ReadLease(_))
+        });
+        let is_news = is_named && !is_known;
+        if is_news {
+            self.begin_another((db, key, at), mark, owner, grant, context);
+        }
+        is_news
+    }
+
     /// An owner is about to be taken out of the hash of a key.
     #[inline(never)]
     pub(super) fn end(

@@ -119,6 +119,31 @@ impl LockLedger {
         history.record(now, what);
     }
 
+    /// A lock has come from another server, by the grant that it had there.
+    pub(super) fn record_arrival(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        owner: &[u8],
+        grant: Grant,
+        now: Now,
+        context: &Context<'_>,
+    ) {
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let value = context.value(at);
+        let what = Happening {
+            db,
+            cause: Cause::Migrated,
+            client: Some(0),
+            grant: grant.number,
+            holds: holds(value, owner),
+            ttl_ms: context.deadline(at).map(|deadline| deadline - now.wall_ms()),
+            mode: mode(value, owner),
+            native: Some(grant.native),
+            ..Happening::new(Event::Acquired, key, owner)
+        };
+        history.record(now, what);
+    }
+
     /// A hold has ended. A delay begins, perhaps: for so long nobody gets the lock.
     #[cold]
     #[inline(never)]
@@ -141,10 +166,11 @@ impl LockLedger {
             ReleaseCause::Transferred => Event::Transferred,
             _ => Event::Lost,
         };
+        let moves = actor.command.first().is_some_and(|name| name.eq_ignore_ascii_case(b"migrate"));
         let what = Happening {
             db,
             grant: grant.number,
-            cause: recorded(cause),
+            cause: if moves { Cause::Migrated } else { recorded(cause) },
             ttl_ms: delay_ms,
             native: Some(grant.native),
             client: client(actor),
@@ -281,7 +307,9 @@ impl LockLedger {
         // What the end of a hold leaves to others is nobody's renewal.
         let is_end = self.declared().is_some();
         let Some(history) = self.history.as_deref_mut().filter(|_| !is_end) else { return };
-        if ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
+        // What the server renews by itself is no part of the request that ran last.
+        let is_of_request = client(actor).is_none();
+        if is_of_request && ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
             return;
         }
         let value = context.value(at);

@@ -1,6 +1,7 @@
 //! What the engine does about the leases of connections: it renews them in time, and gives them back at the end.
 
 use super::super::ledger::{leases, with_leases};
+use super::leases::SessionLeases;
 use crate::keyspace::{Keyspace, Tx};
 use crate::time::Now;
 
@@ -72,6 +73,11 @@ pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
     for id in leases(&tx).of(session) {
         give_back_one(&mut tx, (id, session));
     }
+}
+
+/// All leases end, and what was leased stays as it is. O(n log n).
+pub(crate) fn drop_all(keyspace: &mut Keyspace, now: Now) {
+    with_leases(&mut keyspace.tx(0, now), SessionLeases::clear);
 }
 
 fn give_back_one(tx: &mut Tx<'_>, (id, session): (u64, u64)) {

@@ -176,6 +176,11 @@ impl SessionLeases {
         ids
     }
 
+    /// Nothing is leased by any connection any more. O(n log n), n all leases.
+    pub(super) fn clear(&mut self) {
+        self.all().into_iter().for_each(|(id, session)| drop(self.end_one(id, session)));
+    }
+
     /// All keys of a database are gone. O(n), n all leases.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         let of_db = self.leases.iter().filter(|(_, timed)| timed.lease.db == db);

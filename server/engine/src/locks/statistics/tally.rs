@@ -60,7 +60,7 @@ impl<'r> Count<'r> {
         let is_native = entry.native == Some(true);
         match entry.event {
             // A hold goes on in another database.
-            Event::Acquired | Event::Lost if entry.cause == Cause::Swapped => {}
+            Event::Acquired | Event::Lost if matches!(entry.cause, Cause::Swapped | Cause::Migrated) => {}
             Event::Acquired => self.acquired(owner, entry),
             Event::Queued if is_native => self.wait((owner, of_client(entry)), entry),
             // A foreign client that is refused comes back when it is told to, or when it likes.

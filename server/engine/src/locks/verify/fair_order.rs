@@ -65,8 +65,8 @@ impl Invariant for FairOrder {
 
 /// Whether a hold has come from elsewhere with its key, or its database: it was granted there.
 fn is_brought(view: View<'_>, entry: &Entry) -> bool {
-    const BRING: [&[u8]; 5] = [b"rename", b"renamenx", b"move", b"copy", b"restore"];
-    entry.cause == Cause::Swapped || BRING.contains(&view.ring.text(entry.by))
+    const BRING: [&[u8]; 6] = [b"rename", b"renamenx", b"move", b"copy", b"restore", b"restore-asking"];
+    matches!(entry.cause, Cause::Swapped | Cause::Migrated) || BRING.contains(&view.ring.text(entry.by))
 }
 
 impl FairOrder {

@@ -20,6 +20,16 @@ pub(super) struct Hold {
     pub(super) deadline_ms: Option<i64>,
     /// It lasts as long as a connection, which renews the lease.
     pub(super) session: bool,
+    /// The server that has set the lease last.
+    place: usize,
+}
+
+impl Hold {
+    /// Whether an end is that of a copy alone: its server had not heard of the lease that another one has set since.
+    fn outlives(&self, ring: &Ring, seq: u64, entry: &Entry) -> bool {
+        let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > entry.wall_ms);
+        entry.cause == Cause::Expired && self.place != ring.place_number(seq) && is_later
+    }
 }
 
 /// One who waits.
@@ -122,7 +132,7 @@ impl Locks {
                 let lock = self.by_key.entry(entry.key).or_default();
                 let leaving = lock.holds.get(&entry.owner).copied();
                 lock.take_in(ring, seq, entry);
-                if entry.cause == Cause::Swapped {
+                if matches!(entry.cause, Cause::Swapped | Cause::Migrated) {
                     self.moved(entry, leaving);
                 }
             }
@@ -156,18 +166,20 @@ impl Lock {
                 let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
                 let client_name = entry.client_name;
                 let (ttl_ms, deadline_ms, session) = (None, None, false);
-                let hold = Hold { seq, grant, mode, client, client_name, ttl_ms, deadline_ms, session };
+                let place = ring.place_number(seq);
+                let hold =
+                    Hold { seq, grant, mode, client, client_name, ttl_ms, deadline_ms, session, place };
                 self.holds.insert(owner, hold);
-                self.lease(entry);
+                self.lease(entry, ring.place_number(seq));
             }
             Event::Permits if entry.cause == Cause::Acquire => self.served(ring, entry),
             Event::Reentered => {
                 // One owner may wait by several requests: the first takes it, the others re-enter.
                 self.served(ring, entry);
-                self.lease(entry);
+                self.lease(entry, ring.place_number(seq));
             }
-            Event::Renewed => self.lease(entry),
-            Event::Released if entry.holds > 0 => self.lease(entry),
+            Event::Renewed => self.lease(entry, ring.place_number(seq)),
+            Event::Released if entry.holds > 0 => self.lease(entry, ring.place_number(seq)),
             Event::Converted => {
                 // The same grant, in another field.
                 let before = self.holds.iter().find(|(_, hold)| hold.grant == entry.grant);
@@ -176,6 +188,11 @@ impl Lock {
                     self.holds.insert(owner, Hold { mode: entry.mode, ..hold });
                 }
             }
+            // It has arrived before it left, by another grant there.
+            Event::Lost
+                if entry.cause == Cause::Migrated
+                    && self.holds.get(&owner).is_some_and(|hold| hold.grant != entry.grant) => {}
+            Event::Lost if self.holds.get(&owner).is_some_and(|hold| hold.outlives(ring, seq, entry)) => {}
             Event::Released | Event::Lost | Event::Transferred => {
                 self.holds.remove(&owner);
                 self.ends.insert(owner_of(ring.text(owner)).into(), (seq, entry.event));
@@ -234,11 +251,11 @@ impl Lock {
         self.waiting.retain(|waiting| !is_served(waiting));
     }
 
-    fn lease(&mut self, entry: &Entry) {
+    fn lease(&mut self, entry: &Entry, place: usize) {
         if let Some(hold) = self.holds.get_mut(&entry.owner)
             && (entry.ttl().is_some() || entry.event != Event::Released)
         {
-            hold.ttl_ms = entry.ttl();
+            (hold.ttl_ms, hold.place) = (entry.ttl(), place);
             hold.deadline_ms = entry.ttl().map(|ttl_ms| entry.wall_ms.saturating_add(ttl_ms));
         }
         let hold = self.holds.get_mut(&entry.owner);

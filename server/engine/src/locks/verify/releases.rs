@@ -46,10 +46,6 @@ impl Invariant for Releases {
             (Event::Lost, Cause::Swapped) => "took away",
             _ => return,
         };
-        // Its hold goes on at another server.
-        if view.ring.text(entry.by).eq_ignore_ascii_case(b"migrate") {
-            return;
-        }
         let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
         let (Some(hold), false) = (hold, entry.client == 0) else { return };
         let [lock, owner, by] = [entry.key, entry.owner, entry.by].map(|name| words(view.ring, name));

@@ -1,35 +1,61 @@
-//! `token-order`: each grant has a higher number than all before it.
+//! `token-order`: each grant has a higher number than all before it: of the same server, and of the same lock.
 
-use super::super::history::{Cause, Entry, Event};
+use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
 use super::locks::View;
+use std::collections::BTreeMap;
 
-/// The last grant, and its entry.
+/// A grant: its number and its entry, whose it is, and the place of its server.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    grant: u64,
+    seq: u64,
+    owner: Name,
+    place: usize,
+}
+
+/// The last grant of each server, which counts for itself, and of each lock, which may go from server to server.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    last: Option<(u64, u64)>,
+    of_server: BTreeMap<usize, Last>,
+    of_lock: BTreeMap<Name, Last>,
+}
+
+impl Tokens {
+    /// The grant that a new one is not above.
+    fn not_below(&self, view: View<'_>, key: Name, next: Last) -> Option<Last> {
+        let of_server = self.of_server.get(&next.place);
+        // One owner may take the locks of one name on several servers that know nothing of each other.
+        let elsewhere = self
+            .of_lock
+            .get(&key)
+            .filter(|last| last.place != next.place && !view.is_same_owner(last.owner, next.owner));
+        of_server.into_iter().chain(elsewhere).find(|last| next.grant <= last.grant).copied()
+    }
 }
 
 impl Invariant for Tokens {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
-        // What has come with its database has the number that it had.
-        if entry.event != Event::Acquired || entry.cause == Cause::Swapped {
+        // What has come with its database, or by itself, has the number that it had.
+        let has_come = matches!(entry.cause, Cause::Swapped | Cause::Migrated);
+        if entry.event != Event::Acquired || has_come {
             return;
         }
-        if let Some((last, before)) = self.last
-            && entry.grant <= last
-        {
+        let next = Last { grant: entry.grant, seq, owner: entry.owner, place: view.ring.place_number(seq) };
+        if let Some(before) = self.not_below(view, entry.key, next) {
             let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
+            let (number, last) = (entry.grant, before.grant);
             findings.push(Finding {
                 level: Level::Violation,
                 invariant: "token-order",
                 key: entry.key,
-                seqs: vec![before, seq],
+                seqs: vec![before.seq, seq],
                 owners: vec![entry.owner],
-                text: format!("{owner} was granted {lock} by number {} after number {last}", entry.grant),
+                text: format!("{owner} was granted {lock} by number {number} after number {last}"),
             });
         }
-        self.last = Some((entry.grant, seq));
+        self.of_server.insert(next.place, next);
+        self.of_lock.insert(entry.key, next);
     }
 }

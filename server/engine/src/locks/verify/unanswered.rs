@@ -44,7 +44,9 @@ impl UnansweredAcquires {
     /// An answer was kept back: what its request has acquired.
     fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
         for (seq, before) in ring.unanswered(fault).filter(|(_, before)| before.client == entry.client) {
-            if matches!(before.event, Event::Acquired | Event::Reentered) && before.cause != Cause::Swapped {
+            if matches!(before.event, Event::Acquired | Event::Reentered)
+                && !matches!(before.cause, Cause::Swapped | Cause::Migrated)
+            {
                 let new =
                     Unanswered { acquired: seq, client: before.client, fault, text: entry.text, again: None };
                 self.open.entry((before.key, before.owner)).or_insert(new);

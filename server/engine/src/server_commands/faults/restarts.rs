@@ -5,6 +5,10 @@ use crate::core::{ALONE, Call, Engine, GrantNumbers, Handler, NO_SUCH_SERVER, No
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
+/// What lags in a topology is a link, which carries all keys.
+const NO_KEYS: CommandError = CommandError::text(NO_KEYS_ERROR);
+const NO_KEYS_ERROR: &str = "ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
+
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     together_row("fault.failover", -1, failover)
@@ -38,6 +42,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("[(KEY key-glob | milliseconds)]")
         .errors(&[
             "ERR syntax error",
+            NO_KEYS_ERROR,
             ALONE,
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
@@ -74,6 +79,7 @@ fn lag(
             return engine.fault_together(call, args, NodeFault::Lag { ms });
         }
         1 => None,
+        3 if args.is(1, "key") && engine.is_member() => return Err(NO_KEYS),
         3 if args.is(1, "key") => Some(&args[2]),
         _ => return Err(errors::SYNTAX),
     };

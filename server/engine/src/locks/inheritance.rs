@@ -1,0 +1,58 @@
+//! Holds that another server of the process has granted. Who takes over from it, or is sent a key, finds the key alone,
+//! in which nothing says that it is a lock: the history of all servers does.
+
+use super::history::{Cause, Entry, Event, Name, Ring};
+use super::history_feed::MergedHistory;
+use super::ledger::{self, Grant};
+use crate::keyspace::Keyspace;
+use crate::time::Now;
+use std::collections::BTreeMap;
+
+/// The last grant of an owner, and whether its hold has gone to another server.
+#[derive(Clone, Copy, Debug)]
+struct LastGrant<'a> {
+    db: usize,
+    key: &'a [u8],
+    owner: &'a [u8],
+    grant: Grant,
+    has_left: bool,
+}
+
+/// The last grants that a history tells of. O(n log n), n its entries.
+fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
+    let mut last: BTreeMap<(Name, Name), &Entry> = BTreeMap::new();
+    for (_, entry) in ring.after(0) {
+        let is_of_hold = matches!(
+            entry.event,
+            Event::Acquired | Event::Reentered | Event::Renewed | Event::Converted | Event::Lost
+        );
+        if is_of_hold && entry.grant > 0 && entry.native.is_some() {
+            last.insert((entry.key, entry.owner), entry);
+        }
+    }
+    let of = |((key, owner), entry): ((Name, Name), &Entry)| LastGrant {
+        db: ring.db(key).unwrap_or(0),
+        key: ring.text(key),
+        owner: ring.text(owner),
+        grant: Grant { number: entry.grant, native: entry.native == Some(true) },
+        has_left: (entry.event, entry.cause) == (Event::Lost, Cause::Migrated),
+    };
+    last.into_iter().map(of).collect()
+}
+
+/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on.
+pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
+    for last in last_grants(history.ring()) {
+        ledger::inherit(&mut keyspace.tx(last.db, now), last.key, last.owner, (last.grant, true));
+    }
+}
+
+/// The same of keys that MIGRATE has brought, which the history of this server says.
+pub(crate) fn receive_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
+    for last in last_grants(history.ring()).into_iter().filter(|last| last.has_left) {
+        let tx = &mut keyspace.tx(last.db, now);
+        if ledger::inherit(tx, last.key, last.owner, (last.grant, false)) {
+            ledger::record_arrival(tx, last.key, last.owner, last.grant);
+        }
+    }
+}
