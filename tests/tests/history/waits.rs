@@ -15,14 +15,16 @@ fn server<const N: usize>() -> (Server, [u64; N]) {
 /// The operations of clients: the process, what it asks for, and the instant in milliseconds.
 fn operations(server: &mut Server) -> Vec<String> {
     let edn = server.edn();
-    let first = edn.split(":time ").nth(1).and_then(|text| text.split(' ').next()).unwrap().to_owned();
+    let first = edn.split(":time ").nth(1).and_then(|text| text.split(' ').next());
+    let first = first.expect("a beginning").to_owned();
     let of_clients = edn.lines().filter(|line| !line.contains(":nemesis"));
     let told = of_clients.map(|line| {
         let words: Vec<&str> = line.split([' ', '{', '}']).collect();
         let after = |name: &str| words.iter().position(|word| *word == name).map(|at| words[at + 1]);
         let nanos = |text: &str| text.parse::<i64>().expect("nanoseconds");
-        let ms = (nanos(after(":time").unwrap()) - nanos(&first)) / 1_000_000;
-        let [process, kind, what, key] = [":process", ":type", ":f", ":key"].map(|name| after(name).unwrap());
+        let ms = (nanos(after(":time").expect("a time")) - nanos(&first)) / 1_000_000;
+        let [process, kind, what, key] =
+            [":process", ":type", ":f", ":key"].map(|name| after(name).expect(name));
         let cause = after(":cause").map(|cause| format!(" {cause}")).unwrap_or_default();
         format!("{process} {kind} {what} {key} {ms}{cause}").replace([':', '"'], "")
     });
