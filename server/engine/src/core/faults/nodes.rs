@@ -71,8 +71,8 @@ impl Engine {
     }
 
     /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has
-    /// changed goes nowhere, as of a process that is killed, nor does its answer. Whether there is one, which the caller
-    /// ends.
+    /// changed goes nowhere, as of a process that is killed, nor does its answer. Whether there is one, which the
+    /// caller ends.
     pub fn die_ahead(&mut self) -> bool {
         let caller = self.sessions.slots().find(|slot| self.runs_script_of(*slot));
         if let Some(slot) = caller {
