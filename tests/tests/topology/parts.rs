@@ -1,4 +1,5 @@
-//! The parts of a cluster's nodes: they begin anew together, and all know them at once; what cuts nodes off cuts MIGRATE.
+//! The parts of a cluster's nodes: they begin anew together, and all know them at once; what cuts nodes off cuts
+//! MIGRATE.
 
 use crate::sentinels::text;
 use lockwheel::{Time, Topology};

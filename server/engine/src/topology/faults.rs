@@ -170,7 +170,10 @@ impl Network {
         let others: Vec<usize> = (0..nodes.len())
             .filter(|node| *node != replica && self.master_of(nodes, *node) == Some(master))
             .collect();
-        self.note_lost(nodes, master, replica);
+        if !nodes[replica].is_node() {
+            // A node says that when it has taken over, however it was made to.
+            self.note_lost(nodes, master, replica);
+        }
         if numbers == GrantNumbers::Restart {
             nodes[replica].grants_begin_anew();
         }

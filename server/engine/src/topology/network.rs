@@ -143,8 +143,8 @@ impl Network {
         self.drain_all(nodes, outside);
     }
 
-    /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with, before
-    /// any of them says what it knew.
+    /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
+    /// before any of them says what it knew.
     fn begin_anew(&mut self, nodes: &mut [&mut Engine]) {
         let reset: Vec<bool> = nodes.iter_mut().map(|node| node.take_reset()).collect();
         if !reset.contains(&true) {

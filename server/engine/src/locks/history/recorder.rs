@@ -129,8 +129,9 @@ impl<'a> Happening<'a> {
 }
 
 /// A ticket as an entry has it.
-fn of_ticket(ticket: Option<u64>) -> Option<i64> {
-    ticket.filter(|&ticket| ticket > 0).map(u64::cast_signed)
+#[cold]
+fn of_ticket(ticket: Option<u64>) -> i64 {
+    ticket.filter(|&ticket| ticket > 0).map_or(NO_TOTAL, u64::cast_signed)
 }
 
 impl History {
@@ -219,7 +220,6 @@ impl History {
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
         let by = if by_request { self.by() } else { Name::NONE };
         let running = &self.running;
-        let ticket = what.ticket.or(running.ticket.filter(|_| by_request));
         // Often the one who took a lock gives it back next.
         let last = self.ring.last().map_or((Name::NONE, Name::NONE), |entry| (entry.key, entry.owner));
         let names = &mut self.ring.names;
@@ -234,7 +234,11 @@ impl History {
             client: what.client.unwrap_or(running.client),
             ttl_ms: what.ttl_ms.unwrap_or(NO_TTL),
             holds: what.holds,
-            total: what.total.or(of_ticket(ticket)).unwrap_or(NO_TOTAL),
+            total: match what.total {
+                Some(total) => total,
+                None if what.ticket.is_none() && running.ticket.is_none() => NO_TOTAL,
+                None => of_ticket(what.ticket.or(running.ticket.filter(|_| by_request))),
+            },
             waited_ms: if by_request { u32::try_from(running.waited_ms).unwrap_or(u32::MAX) } else { 0 },
             key: named(last.0, what.db, what.key),
             owner: named(last.1, 0, what.owner),

@@ -166,7 +166,8 @@ impl LockLedger {
             ReleaseCause::Transferred => Event::Transferred,
             _ => Event::Lost,
         };
-        let moves = actor.command.first().is_some_and(|name| name.eq_ignore_ascii_case(b"migrate"));
+        let is_migrate = |name: &&[u8]| name.eq_ignore_ascii_case(b"migrate");
+        let moves = cause == ReleaseCause::Deleted && actor.command.first().is_some_and(is_migrate);
         let what = Happening {
             db,
             grant: grant.number,
@@ -223,6 +224,7 @@ impl LockLedger {
     }
 
     /// A key has another lease, or another count of an owner's.
+    #[inline(always)]
     fn lease_or_count_changed(
         &mut self,
         change: &Change<'_>,
@@ -230,7 +232,7 @@ impl LockLedger {
         at: EntryId,
         context: &mut Context<'_>,
     ) {
-        if !is_count && self.jeopardy_ms > 0 && context.mark(at).is_some() {
+        if self.jeopardy_ms > 0 && !is_count && context.mark(at).is_some() {
             self.watch_lease(change.key, at, change.now, context);
         }
         if self.history.is_none() || is_native(change.actor) {
