@@ -37,7 +37,7 @@ impl<'a> Answer<'a> {
 
 /// A request of a client has ended with this answer: adds to the history what it was refused.
 pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer: Answer<'_>) {
-    if is_of_cluster(answer) {
+    if is_for_another(answer) {
         return;
     }
     match command {
@@ -73,9 +73,10 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
     }
 }
 
-/// Whether a node of a cluster has not run the request, which says nothing of the lock: another one does.
-fn is_of_cluster(answer: Answer<'_>) -> bool {
-    const WORDS: [&[u8]; 5] = [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT "];
+/// Whether a node of a cluster or a replica has not run the request, which says nothing of the lock: another server does.
+fn is_for_another(answer: Answer<'_>) -> bool {
+    const WORDS: [&[u8]; 6] =
+        [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT ", b"READONLY "];
     matches!(answer, Answer::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
 }
 

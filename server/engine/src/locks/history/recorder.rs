@@ -392,7 +392,7 @@ impl History {
         let found = self.last_of_request(what.db, what.key, is_joined);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
             entry.native = what.native;
-            entry.total = of_ticket(what.ticket).unwrap_or(NO_TOTAL);
+            entry.total = of_ticket(what.ticket);
         }
         found.is_some()
     }
