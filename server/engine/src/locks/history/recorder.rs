@@ -23,6 +23,8 @@ pub(in crate::locks) struct History {
     is_muted: bool,
     /// The entries before this number have been read, and stay as they are.
     read_up_to: u64,
+    /// The names that the next entry may have.
+    likely: Likely,
     /// The names of commands, from when they made an entry first: they are looked up once.
     commands: PerCommand<Name>,
 }
@@ -128,6 +130,16 @@ impl<'a> Happening<'a> {
     }
 }
 
+/// The names of the last entries. Often the one who took a lock gives it back next; scripts that take a lock and give it
+/// back take turns, and so does one that is run again and again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Likely {
+    key: Name,
+    owner: Name,
+    /// Of the last but one, and of the last.
+    by: [Name; 2],
+}
+
 /// A ticket as an entry has it.
 #[cold]
 fn of_ticket(ticket: Option<u64>) -> i64 {
@@ -151,8 +163,8 @@ impl History {
     /// That of these entries.
     pub(super) fn of(ring: Ring) -> Self {
         let commands = PerCommand::new(Name::NONE);
-        let (running, read_up_to) = (Running::default(), 0);
-        History { ring, running, turning: None, is_muted: false, read_up_to, commands }
+        let (running, likely) = (Running::default(), Likely::default());
+        History { ring, running, turning: None, is_muted: false, read_up_to: 0, likely, commands }
     }
 
     /// Whether it is one of several servers' already.
@@ -220,12 +232,11 @@ impl History {
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
         let by = if by_request { self.by() } else { Name::NONE };
         let running = &self.running;
-        // Often the one who took a lock gives it back next.
-        let last = self.ring.last().map_or((Name::NONE, Name::NONE), |entry| (entry.key, entry.owner));
+        let likely = self.likely;
         let names = &mut self.ring.names;
-        let mut named = |last: Name, db: usize, text: &[u8]| match text {
+        let mut named = |likely: Name, db: usize, text: &[u8]| match text {
             [] => Name::NONE,
-            text => names.intern_like(last, db, text),
+            text => names.intern_like(likely, db, text),
         };
         let entry = Entry {
             wall_ms: now.wall_ms(),
@@ -240,8 +251,8 @@ impl History {
                 None => of_ticket(what.ticket.or(running.ticket.filter(|_| by_request))),
             },
             waited_ms: if by_request { u32::try_from(running.waited_ms).unwrap_or(u32::MAX) } else { 0 },
-            key: named(last.0, what.db, what.key),
-            owner: named(last.1, 0, what.owner),
+            key: named(likely.key, what.db, what.key),
+            owner: named(likely.owner, 0, what.owner),
             client_name: if by_request { named(Name::NONE, 0, &running.client_name) } else { Name::NONE },
             by,
             text: named(Name::NONE, 0, &what.text[..what.text.len().min(TEXT_MAX)]),
@@ -252,17 +263,16 @@ impl History {
             by_text: by_request && running.by_text,
             session: what.session,
         };
+        self.likely = Likely { key: entry.key, owner: entry.owner, by: [likely.by[1], by] };
         self.ring.push(entry);
     }
 
     /// The name of what the running request does, with a use more.
     fn by(&mut self) -> Name {
-        // Scripts that take a lock and give it back take turns, and so does one that is run again and again.
-        let likely = self.ring.get(self.ring.next().saturating_sub(2)).map_or(Name::NONE, |entry| entry.by);
         let names = &mut self.ring.names;
         match self.running.command {
             None if self.running.script.is_empty() => Name::NONE,
-            None => names.intern_like(likely, 0, &self.running.script),
+            None => names.intern_like(self.likely.by[0], 0, &self.running.script),
             Some((id, name)) => {
                 if self.commands[id] == Name::NONE {
                     self.commands[id] = names.intern(0, name.as_bytes());
