@@ -14,6 +14,7 @@ use super::turn::{EngineAccess, Turn};
 use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
 use lockwheel_engine::core::Progress;
+use lockwheel_engine::faults::Link;
 use lockwheel_engine::{Engine, busy_error};
 use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
@@ -289,6 +290,13 @@ impl Connection {
         } else {
             self.take_output(engine);
         }
+    }
+
+    /// What may be read and written has changed, of which the engine need not be asked.
+    pub(super) fn relink(&mut self, link: Link) {
+        self.was_held |= self.status.link.holds_input;
+        self.status.link = link;
+        self.output.hold(link.holds_output);
     }
 
     /// Takes all output of the session. Replies to its own requests never stay there: replies given without the engine

@@ -380,6 +380,12 @@ impl EventLoop {
                 self.add(self.connection(connection, session), turn);
             }
             LoopMessage::SessionChanged { key } => self.changed.borrow_mut().push(key),
+            LoopMessage::Relinked { key, id, link } => self.with(key, turn, |connection, _, _| {
+                if connection.id == id {
+                    connection.relink(link);
+                }
+                Ok(if connection.take_unread() { Next::RunAndRead } else { Next::Run })
+            }),
             LoopMessage::Answered { key, id, answer } => self.with(key, turn, |connection, turn, _| {
                 if connection.id == id { connection.answered(turn, answer) } else { Ok(Next::Wait) }
             }),

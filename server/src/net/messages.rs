@@ -3,6 +3,7 @@
 use super::new_connection::{NewConnection, NewSession};
 use super::session_status::SessionStatus;
 use lockwheel_engine::clients::Outbox;
+use lockwheel_engine::faults::Link;
 
 /// Where a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,15 @@ pub(super) enum LoopMessage {
     SessionChanged {
         /// The connection.
         key: usize,
+    },
+    /// What may be read and written of a connection has changed while a slow script holds the engine.
+    Relinked {
+        /// The connection.
+        key: usize,
+        /// Its session.
+        id: u64,
+        /// What becomes of its bytes from now on.
+        link: Link,
     },
     /// The slow script's thread has run a request.
     Answered {

@@ -20,6 +20,7 @@ use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::{ClockTurn, Output, TurnProgress};
+use lockwheel_engine::faults::Link;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
 use lockwheel_engine::outbound::OutboundId;
@@ -461,6 +462,16 @@ impl Shared {
     /// Where the connection of a session is, if it still exists.
     pub(super) fn address(&self, id: u64) -> Option<Address> {
         self.clients.get(&id).map(|client| client.address)
+    }
+
+    /// What may be read and written of connections has changed while a slow script holds the engine: they are told
+    /// without that.
+    pub(super) fn relink(&self, links: &[(u64, Link)]) {
+        for &(id, link) in links {
+            if let Some(Address { index, key }) = self.address(id) {
+                self.inbox(index).post(LoopMessage::Relinked { key, id, link });
+            }
+        }
     }
 
     /// Notifies a connection that its session has changed; call without the lock.

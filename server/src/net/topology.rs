@@ -105,7 +105,11 @@ impl Topology {
         if self.is_healing.swap(false, Ordering::SeqCst) {
             let nodes = self.nodes.iter().filter_map(Weak::upgrade);
             nodes.filter(|node| node.script.running().is_some()).for_each(|node| {
-                node.defer(Job::new(Engine::heal_ahead));
+                let healed = Arc::downgrade(&node);
+                node.defer(Job::new(move |engine| {
+                    let links = engine.heal_ahead();
+                    healed.upgrade().into_iter().for_each(|node| node.relink(&links));
+                }));
             });
         }
     }

@@ -73,7 +73,8 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
     }
 }
 
-/// Whether a node of a cluster or a replica has not run the request, which says nothing of the lock: another server does.
+/// Whether a node of a cluster or a replica has not run the request, which says nothing of the lock: another server
+/// does.
 fn is_for_another(answer: Answer<'_>) -> bool {
     const WORDS: [&[u8]; 6] =
         [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT ", b"READONLY "];

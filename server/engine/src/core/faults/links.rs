@@ -95,11 +95,14 @@ impl Engine {
     }
 
     /// While a script runs: ends all partitions before the [`heal`](Self::heal) that waits for its end. A client that
-    /// connects from now on may kill the script, which nobody could before.
-    pub fn heal_ahead(&mut self) {
-        if self.scripts.is_running() {
-            self.faults.healed_ahead = self.heal();
+    /// connects from now on may kill the script, which nobody could before. What becomes of the bytes of each client,
+    /// by its id; of none if no script runs.
+    pub fn heal_ahead(&mut self) -> Vec<(u64, Link)> {
+        if !self.scripts.is_running() {
+            return Vec::new();
         }
+        self.faults.healed_ahead = self.heal();
+        self.sessions.live().map(|session| (session.id, self.link(session.slot))).collect()
     }
 
     /// A connection becomes a black hole, which is cut after so many milliseconds.

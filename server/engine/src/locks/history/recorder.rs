@@ -130,8 +130,8 @@ impl<'a> Happening<'a> {
     }
 }
 
-/// The names of the last entries. Often the one who took a lock gives it back next; scripts that take a lock and give it
-/// back take turns, and so does one that is run again and again.
+/// The names of the last entries. Often the one who took a lock gives it back next; scripts that take a lock and give
+/// it back take turns, and so does one that is run again and again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Likely {
     key: Name,

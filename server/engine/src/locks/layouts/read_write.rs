@@ -329,8 +329,8 @@ pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], hol
     leases.filter_map(|n| tx.deadline(&read_lease_key(key, owner, n))).max()
 }
 
-/// So many of an owner's holds are left, whose leases are to be the longest that it has: the others are given back by who
-/// cannot tell which they are.
+/// So many of an owner's holds are left, whose leases are to be the longest that it has: the others are given back by
+/// who cannot tell which they are.
 pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], (holds, left): (i64, i64)) {
     let names = (1..=holds.min(LEASES_MAX)).map(|n| read_lease_key(key, owner, n));
     let leases: Vec<_> = names.filter_map(|name| Some((tx.deadline(&name)?, name))).collect();
