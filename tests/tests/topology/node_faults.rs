@@ -169,16 +169,22 @@ fn what_is_held_between_servers_arrives_after_healing() {
     assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
 }
 
-/// Nobody could kill it before, and to heal takes all servers, so that it would have waited for the script for ever.
-#[test]
-fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
-    let (topology, mut clients) = manual();
+/// The second server runs a script without an end, and is cut off from its clients but this one.
+fn cut_off_in_a_script(topology: &Topology, clients: &mut [Client]) -> Client {
     assert_eq!(text(&mut clients[1], "CONFIG SET busy-reply-threshold 20"), "+OK");
-    let mut exempt = client(&topology, 1);
+    let mut exempt = client(topology, 1);
     assert_eq!(text(&mut exempt, "FAULT.EXEMPT"), "+OK");
     assert_eq!(text(&mut clients[1], "FAULT.PARTITION NODES 1 FROM CLIENTS"), ":0");
     clients[1].send_line("EVAL \"while true do end\" 0");
     while !text(&mut exempt, "GET k").starts_with("-BUSY") {}
+    exempt
+}
+
+/// Nobody could kill it before, and to heal takes all servers, so that it would have waited for the script for ever.
+#[test]
+fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
+    let (topology, mut clients) = manual();
+    let _exempt = cut_off_in_a_script(&topology, &mut clients);
     clients[0].send_line("FAULT.HEAL");
     // The request before it has been seen, then.
     assert_eq!(text(&mut client(&topology, 0), "PING"), "+PONG");
@@ -213,12 +219,7 @@ fn a_server_is_killed_in_the_midst_of_a_script() {
 fn a_heal_that_has_been_done_ends_no_later_partition() {
     let (topology, mut clients) = manual();
     clients[0].line("FAULT.HEAL");
-    assert_eq!(text(&mut clients[1], "CONFIG SET busy-reply-threshold 20"), "+OK");
-    let mut exempt = client(&topology, 1);
-    assert_eq!(text(&mut exempt, "FAULT.EXEMPT"), "+OK");
-    assert_eq!(text(&mut clients[1], "FAULT.PARTITION NODES 1 FROM CLIENTS"), ":0");
-    clients[1].send_line("EVAL \"while true do end\" 0");
-    while !text(&mut exempt, "GET k").starts_with("-BUSY") {}
+    let mut exempt = cut_off_in_a_script(&topology, &mut clients);
     // An exchange that is left to the end of the script.
     clients[0].line("SET k v");
     assert_eq!(text(&mut exempt, "SCRIPT KILL"), "+OK");
