@@ -234,6 +234,20 @@ fn a_restart_leaves_clocks_and_rules_and_lets_nobody_in_for_a_while() {
     scene.check(late, "GET k", "-no");
 }
 
+/// Nobody could turn the clock to the end of it.
+#[test]
+fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
+    let mut scene = Scene::new();
+    scene.steer("FAULT.RESTART DOWN 500", "+OK");
+    let refused = scene.client();
+    assert!(!scene.server.is_connected(refused));
+    scene.server.close(scene.steer);
+    scene.server.notice();
+    let [client, other] = [scene.client(), scene.client()];
+    scene.check(client, "PING", "+PONG");
+    scene.check(other, "PING", "+PONG");
+}
+
 #[test]
 fn wrong_words_change_nothing() {
     let mut scene = Scene::new();

@@ -90,6 +90,25 @@ fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
     assert!(server.ask(main, "CONFIG SET lock-jeopardy -1").contains("ERR"));
 }
 
+#[test]
+fn a_warning_that_is_wanted_earlier_is_for_the_locks_that_are_held_too() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
+    server.ask(holder, "LOCK.ACQUIRE told a PX 200");
+    assert_eq!(told(&mut server, listener), 1);
+    server.read(holder);
+    server.ask(main, "CONFIG SET lock-jeopardy 400");
+    server.ask(main, "CLOCK.ADVANCE 599");
+    assert_eq!(told(&mut server, holder), 0);
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert!(server.read(listener).contains("jeopardy owner=a grant=1 ttl=400"));
+    server.ask(holder, "LOCK.RENEW 1 l a PX 1000");
+    // Less is left than is wanted now: that is told at once, once.
+    server.ask(main, "CONFIG SET lock-jeopardy 5000");
+    server.ask(main, "PING");
+    assert_eq!(told(&mut server, listener), 1);
+}
+
 /// The warning before was of another lease.
 #[test]
 fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {

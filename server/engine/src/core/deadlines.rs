@@ -33,6 +33,11 @@ impl Engine {
         let wall_ms = self.next_expiry().map(|(at, _)| at);
         let of_fields = self.next_field_expiry().map(|(at, _)| at);
         let of_key_timer = self.next_key_timer().map(|(at, _)| at);
+        // A request has set it for the instant at which frozen hands stand: nobody turns them to it.
+        let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.time.now.wall_ms());
+        if is_at_once && self.time.clock.mode() == Mode::Manual {
+            return Some(self.time.system.monotonic_us);
+        }
         let deadlines = Deadlines {
             wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
             monotonic_ms: self.time.timers.next_deadline(false),

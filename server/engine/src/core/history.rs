@@ -38,6 +38,13 @@ impl Engine {
         locks::configure_ledger(&mut self.keyspace, settings);
     }
 
+    /// Owners are to be told of their leases' ends earlier than these milliseconds before them.
+    pub(super) fn watch_leases(&mut self, before_ms: i64) {
+        for db in 0..self.keyspace.databases() {
+            locks::watch_leases(&mut self.keyspace.tx(db, self.time.now), before_ms);
+        }
+    }
+
     /// A request is about to run; the history is on.
     #[cold]
     pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {

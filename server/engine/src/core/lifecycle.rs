@@ -51,6 +51,9 @@ impl Engine {
         }
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
+        if self.config.lock_jeopardy > before.lock_jeopardy {
+            self.watch_leases(before.lock_jeopardy);
+        }
         self.observers.configure(&self.config);
         self.limits_changed();
         if self.config.maxmemory != before.maxmemory {
@@ -154,9 +157,10 @@ impl Engine {
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
         let login = self.first_login();
+        let is_refused = self.refuses_connections();
         let (now, account) = (self.time.now, &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, login, now, account));
-        if self.is_down() {
+        if is_refused {
             self.sessions.get_mut(slot).close(Closing::Now);
         }
         self.watch_idle(slot);

@@ -57,6 +57,7 @@ pub(crate) use history::{
     Request as HistoryRequest,
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
+pub(crate) use events::watch_leases;
 pub(crate) use history_feed::{
     HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, history_is_read,
     mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,

@@ -8,6 +8,7 @@ use crate::keyspace::Actor;
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
+use crate::time::Mode;
 use crate::values::Value;
 
 impl Engine {
@@ -66,6 +67,22 @@ impl Engine {
     #[inline]
     pub(in crate::core) fn is_down(&self) -> bool {
         self.faults.down_until_ms.is_some_and(|until_ms| self.time.now.monotonic_ms() < until_ms)
+    }
+
+    /// A client comes. Whether nobody is let in at present: on frozen hands only while somebody is connected who can
+    /// turn them, or the server would never be reached again.
+    pub(in crate::core) fn refuses_connections(&mut self) -> bool {
+        if self.is_down() && self.time.clock.mode() == Mode::Manual && !self.is_member() && !self.is_anybody_here() {
+            self.faults.down_until_ms = None;
+        }
+        self.is_down()
+    }
+
+    fn is_anybody_here(&self) -> bool {
+        self.sessions.slots().any(|slot| {
+            let session = self.sessions.get(slot);
+            session.closing != Some(Closing::Now) && !self.faults.orphans.contains(&session.id)
+        })
     }
 
     /// Cuts all connections but this one and those that rules do not see.

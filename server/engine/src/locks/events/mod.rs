@@ -13,4 +13,5 @@ pub(super) use message::announce;
 pub(super) use news::{HoldNews, HolderConnection, News};
 pub(crate) use of_waits::left;
 pub(super) use of_waits::{deadlock, granted, queued};
+pub(crate) use warnings::watch_leases;
 pub(super) use warnings::{converted, jeopardy, lease_set, lint, lint_release};

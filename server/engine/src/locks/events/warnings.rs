@@ -45,6 +45,18 @@ pub(in crate::locks) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
+/// `lock-jeopardy` is more than `before_ms` now: owners are told who were not yet. O(n), n the keys.
+pub(crate) fn watch_leases(tx: &mut Tx<'_>, before_ms: i64) {
+    let mut keys: Vec<Box<[u8]>> = Vec::new();
+    tx.scan(0, usize::MAX, &mut |key, _| keys.push(key.into()));
+    let told_ms = tx.now().wall_ms().saturating_add(before_ms);
+    for key in keys {
+        if tx.deadline(&key).is_some_and(|deadline| deadline > told_ms) {
+            lease_set(tx, &key);
+        }
+    }
+}
+
 /// When the longest lease of a native reader ends, who has some of its own.
 fn own_end(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<i64> {
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
