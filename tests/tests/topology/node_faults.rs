@@ -307,6 +307,21 @@ fn servers_that_there_are_not_are_refused() {
     }
 }
 
+/// Nobody could be asked for FAULT.UP, or to turn the clock.
+#[test]
+fn the_last_server_is_not_killed_while_none_could_bring_it_back() {
+    let (_topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[2], "FAULT.DOWN 0"), "+OK");
+    assert_eq!(text(&mut clients[2], "FAULT.DOWN 1 500"), "+OK");
+    for line in ["FAULT.DOWN 2", "FAULT.DOWN 2 500"] {
+        let refused = "-ERR no other server is left that could be asked to bring it back";
+        assert_eq!(text(&mut clients[2], line), refused, "{line}");
+    }
+    clients[2].line("CLOCK.RESUME");
+    assert_eq!(text(&mut clients[2], "FAULT.UP 0"), ":1");
+    assert_eq!(text(&mut clients[2], "FAULT.DOWN 2"), "+OK");
+}
+
 #[test]
 fn a_sentinel_that_was_killed_knows_what_it_did() {
     let (topology, mut clients) = watched(9);

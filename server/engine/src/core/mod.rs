@@ -76,6 +76,6 @@ pub(crate) use saving::NotSaved;
 pub(crate) use shared_clock::{ClockRequest, Promotion, place_of};
 pub use simulation::Simulation;
 pub use target::{Broken, NotConnected, Target, TargetAddress};
-pub(crate) use together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
+pub(crate) use together::{ALONE, LAST, NO_SUCH_SERVER, Together, TogetherAnswer};
 pub(crate) use tracking::TrackingRequest;
 pub(crate) use turning_together::turn_together;

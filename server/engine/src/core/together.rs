@@ -5,6 +5,8 @@ use crate::locks::MergedHistory;
 
 /// What is answered where a server is named.
 pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
+/// What is answered to who would kill the last server.
+pub(crate) const LAST: &str = "ERR no other server is left that could be asked to bring it back";
 pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
 
 /// What a client asks of all servers.

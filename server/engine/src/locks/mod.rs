@@ -51,13 +51,13 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
+pub(crate) use events::watch_leases;
 pub use history::StampSource;
 pub(crate) use history::{
     By as HistoryBy, Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
     Request as HistoryRequest,
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
-pub(crate) use events::watch_leases;
 pub(crate) use history_feed::{
     HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, history_is_read,
     mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,

@@ -3,9 +3,12 @@
 use super::link::Link as Connection;
 use super::network::{Key, Network};
 use crate::clients::Slot;
-use crate::core::{Apart, Engine, Fed, GrantNumbers, NodeFault, Promotion, TogetherAnswer, merged_history};
+use crate::core::{
+    Apart, Engine, Fed, GrantNumbers, LAST, NodeFault, Promotion, TogetherAnswer, merged_history,
+};
 use crate::faults::Link;
 use crate::spec::CommandError;
+use crate::time::Mode;
 
 const NO_REPLICA: CommandError =
     CommandError::text("ERR that server is no replica of a server in this topology");
@@ -29,6 +32,9 @@ impl Network {
         let asker = Asker { node, client };
         match fault {
             NodeFault::Down { node, .. } if self.has_left(node) => Ok(TogetherAnswer::Ok),
+            NodeFault::Down { node, ms } if !self.may_be_killed(nodes, node, ms) => {
+                Err(CommandError::text(LAST))
+            }
             NodeFault::Down { node, ms } => {
                 let now_ms = nodes[node].now().monotonic_ms();
                 let until_ms = ms.map_or(i64::MAX, |ms| now_ms.saturating_add_unsigned(ms));
@@ -67,6 +73,17 @@ impl Network {
                 Ok(TogetherAnswer::Count(healed))
             }
         }
+    }
+
+    /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
+    fn may_be_killed(&self, nodes: &[&mut Engine], node: usize, ms: Option<u64>) -> bool {
+        let runs = nodes[node].time.clock.mode() == Mode::Real;
+        let can_be_asked = |place: usize| {
+            let other = &nodes[place];
+            let is_up = !other.was_killed() || (runs && other.comes_up_at().is_some());
+            is_up && !other.config.is_sentinel() && !self.has_left(place)
+        };
+        (runs && ms.is_some()) || (0..nodes.len()).any(|place| place != node && can_be_asked(place))
     }
 
     /// A server is gone like a process that was killed: until that instant of the monotonic clock, for others and for

@@ -1,7 +1,7 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
 use super::{milliseconds, together_row};
-use crate::core::{ALONE, Apart, Call, Engine, Handler, NO_SUCH_SERVER, NodeFault, Retry};
+use crate::core::{ALONE, Apart, Call, Engine, Handler, LAST, NO_SUCH_SERVER, NodeFault, Retry};
 use crate::faults::Link;
 use crate::spec::{Args, CommandError, Flow, Row, errors};
 use lockwheel_resp::Reply;
@@ -21,6 +21,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&[
             ALONE,
             NO_SUCH_SERVER,
+            LAST,
             "ERR syntax error",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
