@@ -38,7 +38,9 @@ fn cargo(scratch: &Scratch, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).arg("--offline").current_dir(scratch.path(""));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    crate::run(command.env("CARGO_TARGET_DIR", target).env_remove("JEMALLOC_SYS_WITH_MALLOC_CONF"))
+    // It is built for this alone: without what a debugger needs that takes less.
+    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    crate::run(command.env_remove("JEMALLOC_SYS_WITH_MALLOC_CONF"))
 }
 
 /// Outside the workspace: neither its lock file nor a patch nor a setting of its `.cargo` reaches there. The versions
