@@ -2,7 +2,7 @@
 
 use super::acquire::counter;
 use super::held::Held;
-use super::layouts::read_write;
+use super::layouts::read_write::{self, LEASES_MAX};
 use super::ledger::{self, Detail, ReleaseCause};
 use super::options;
 use super::ownership;
@@ -71,7 +71,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
     // Counts last of all that can fail: an error changes nothing.
-    let fenced = already == 0 && is_fenced(tx, key, held.field);
+    let fenced = already == 0 && ledger::is_fenced(tx, key, held.field);
     let counter = if fenced { Some(counter::next(tx, key)?) } else { None };
     if let Some(lease_ms) = lease_ms {
         let deadline = tx.now().wall_ms().saturating_add(lease_ms);
@@ -111,12 +111,6 @@ fn set_lease(
     Ok(())
 }
 
-/// Whether the token of a hold is Redisson's counter: so is that of the next one.
-fn is_fenced(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
-    let grant = ledger::grant(tx, key, field);
-    grant.and_then(|grant| ledger::detail(tx, grant.number)).is_some_and(|detail| detail.token.is_some())
-}
-
 /// The hold count of a field, 0 when it is not there.
 fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError> {
     let Some(hash) = tx.read::<Hash>(key)? else { return Ok(0) };
@@ -153,14 +147,12 @@ fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, 
     Ok(token)
 }
 
-/// The leases of read holds stand in keys that name their owner, after those that the new owner has.
+/// The leases of read holds stand in keys that name their owner, after those that the new owner has. Some may be over.
 fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), holds: i64, already: i64) {
     if from == to {
         return;
     }
-    for n in 1..=holds {
-        if !read_write::move_lease(tx, key, (from, n), (to, already + n)) {
-            break;
-        }
+    for n in holds.saturating_sub(LEASES_MAX).max(0) + 1..=holds {
+        read_write::move_lease(tx, key, (from, n), (to, already + n));
     }
 }

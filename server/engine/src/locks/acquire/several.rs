@@ -130,6 +130,9 @@ impl AcquireSeveral {
             Standing::Others => return Ok(false),
             Standing::Mine(holds) => {
                 self.options.limit.another(holds, true)?;
+                if holds < 1 && self.options.fenced {
+                    counter::following(tx, key)?;
+                }
                 return Ok(true);
             }
             Standing::Free if self.options.fenced => drop(counter::following(tx, key)?),
@@ -163,7 +166,7 @@ impl Attempt for AcquireSeveral {
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
             let field = self.options.layout.field(owner);
-            told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &field), waited_ms, reply.protocol());
             tokens.push(granted.token);
         }
         reply.map(2);
