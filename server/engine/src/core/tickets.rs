@@ -214,6 +214,7 @@ impl Engine {
         if let Retry::OnKeys(on) = &blocked.retry
             && let Some(slot) = self.sessions.find(client)
             && self.can_be_told(slot)
+            && !self.is_lost(slot)
         {
             let push = push(ticket, &blocked, on, ending);
             self.sessions.get_mut(slot).delivery.push_bytes(&push);

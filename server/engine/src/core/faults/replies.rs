@@ -95,8 +95,10 @@ impl Engine {
             }
             ReplyAction::Close | ReplyAction::Truncate(_) => {
                 open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
-                session.delivery.end(open, false);
+                session.delivery.end_last(open);
                 session.close(Closing::AfterOutput);
+                // What else it would be sent comes too late.
+                self.lose_connection(slot, None);
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
                 let delay_ms = if let ReplyAction::Delay(ms) = action { Some(ms) } else { None };
