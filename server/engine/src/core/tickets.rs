@@ -122,6 +122,9 @@ impl Engine {
         if error.is_some() {
             self.note_ticket(ticket, Some(HistoryCause::Error));
         }
+        if self.config.lock_history {
+            self.note_unsent(slot);
+        }
         if let Some(blocked) = self.end_ticket(ticket, &ending) {
             self.observe_served(slot, &blocked, began_ns);
             match error {
