@@ -143,3 +143,40 @@ fn replies_that_a_client_does_not_want_are_not_sent_to_it() {
     scene.steer("FAULT.GO hold", ":1");
     assert_eq!(scene.read(client), "+PONG");
 }
+
+#[test]
+fn nothing_reaches_a_black_hole() {
+    for (rule, request) in [
+        ("ON ping DO DROPREQUEST", "PING"),
+        ("ON lock.acquire SKIP 2 DO DROPREPLY", "LOCK.ACQUIRE k c BLOCK 0 ASYNC"),
+    ] {
+        let mut scene = Scene::new();
+        let [client, other] = [scene.client(), scene.client()];
+        scene.server.ask(client, "HELLO 3");
+        assert!(scene.ask(other, "LOCK.ACQUIRE k other").contains("token"));
+        scene.add(&format!("lost {rule}"));
+        assert!(scene.ask(client, "LOCK.ACQUIRE mine c PX 100").contains("token"));
+        assert!(scene.ask(client, "LOCK.ACQUIRE k c BLOCK 0 ASYNC").contains("QUEUED"));
+        scene.check(client, request, "");
+        scene.check(other, "LOCK.RELEASE k other", ":0");
+        scene.advance(100);
+        assert_eq!(scene.read(client), "", "neither lock-granted nor lock-lost: {rule}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_behind_an_answer_that_is_cut() {
+    for (action, sent) in [("TRUNCATE 2", "+O"), ("CLOSEAFTER", "")] {
+        for (before, request) in [("CLIENT TRACKING ON BCAST", "SET k v"), ("SUBSCRIBE c", "SET c v")] {
+            let mut scene = Scene::new();
+            let client = scene.client();
+            scene.steer("CONFIG SET notify-keyspace-events KEA", "+OK");
+            scene.server.ask(client, "HELLO 3");
+            scene.server.ask(client, before);
+            scene.server.ask(client, "PSUBSCRIBE __key*");
+            scene.add(&format!("cut ON set DO {action}"));
+            scene.check(client, request, sent);
+            assert!(!scene.server.is_connected(client));
+        }
+    }
+}

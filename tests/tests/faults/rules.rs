@@ -176,3 +176,22 @@ fn a_server_without_control_has_no_faults() {
     server.ask(client, "MULTI");
     assert_eq!(server.ask(client, "FAULT.LIST"), "-ERR Command not allowed inside a transaction\r\n");
 }
+
+#[test]
+fn a_rule_acts_on_another_reply_when_the_client_that_waited_for_one_is_gone() {
+    for end in ["CLIENT KILL ID", "FAULT.RESTART"] {
+        let mut scene = Scene::new();
+        let [gone, client] = [scene.client(), scene.client()];
+        scene.add("once ON blpop TIMES 1 DO REPLY INT 7");
+        scene.check(gone, "BLPOP l 0", "");
+        assert_eq!(scene.field("once", "left"), ":0", "it is to act on that reply");
+        let kill = if end == "FAULT.RESTART" { end.to_owned() } else { format!("{end} {gone}") };
+        scene.ask(scene.steer, &kill);
+        assert_eq!((scene.field("once", "left"), scene.field("once", "hits")), (":1".into(), ":0".into()));
+        let client = if scene.server.is_connected(client) { client } else { scene.client() };
+        scene.check(client, "BLPOP l 0", "");
+        scene.steer("RPUSH l x", ":1");
+        assert_eq!(scene.read(client), ":7", "{end}");
+        assert_eq!((scene.field("once", "left"), scene.field("once", "hits")), (":0".into(), ":1".into()));
+    }
+}

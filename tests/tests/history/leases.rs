@@ -56,3 +56,30 @@ fn a_hold_with_a_session_is_not_eternal() {
     server.ask("PERSIST k");
     assert_eq!(found(&mut server), ["violated", "violation no-eternal-lock"]);
 }
+
+/// Nobody sees what happens between the commands of a transaction.
+#[test]
+fn a_transaction_that_takes_a_lock_and_then_sets_its_lease_does_both_at_once() {
+    for (lines, told, verdict) in [
+        (&["MULTI", "HSET o:1 a 1", "PEXPIRE o:1 1000", "EXEC"][..], &["acquired a 1000"][..], "ok"),
+        (
+            &["MULTI", "HSET o:1 mode read a 1 b 1", "SET k v", "PEXPIRE o:1 9", "PEXPIRE o:1 8", "EXEC"],
+            &["acquired a 9", "acquired b 9"],
+            "ok",
+        ),
+        (
+            &["MULTI", "HSET o:1 a 1", "EXEC", "MULTI", "PEXPIRE o:1 1000", "EXEC"],
+            &["acquired a null", "renewed a 1000"],
+            "violated",
+        ),
+        (&["HSET o:1 a 1", "PEXPIRE o:1 1000"], &["acquired a null", "renewed a 1000"], "violated"),
+    ] {
+        let mut server = Server::new();
+        server.ask("LOCK.OBSERVE o:*");
+        for line in lines {
+            server.ask(line);
+        }
+        assert_eq!(leases(&mut server), told, "{lines:?}");
+        assert_eq!(found(&mut server)[0], verdict, "{lines:?}");
+    }
+}

@@ -587,3 +587,62 @@ fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
         assert!(!found(&mut server).contains(&UNANSWERED.to_owned()), "{renewal} of its own");
     }
 }
+
+#[test]
+fn the_words_of_a_fault_are_known_in_any_case() {
+    for action in ["dropreply", "HoldReply", "closeAfter"] {
+        let mut server = with_fault(action);
+        assert_eq!(found(&mut server), ["ok", UNANSWERED], "{action}");
+    }
+}
+
+/// Who is told something else than that it was granted does not know of it either.
+#[test]
+fn an_owner_is_answered_something_else() {
+    let mut server = with_fault("REPLY NULL");
+    let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
+    assert_eq!(found_now, ["ok", UNANSWERED]);
+    assert!(text.contains("kept back (REPLY NULL)"), "{text}");
+    let edn = server.ask("LOCK.HISTORY FORMAT EDN");
+    assert!(edn.contains(":type :info :f :acquire") && !edn.contains(":type :ok :f :acquire"), "{edn}");
+    let again = server.client();
+    server.send(again, "LOCK.RELEASE l alice");
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+#[test]
+fn a_transaction_that_is_not_answered_has_given_back_what_it_took() {
+    for (ends, expected) in
+        [("LOCK.RELEASE l alice", &["ok"][..]), ("LOCK.RENEW 1 l alice PX 20000", &["ok", UNANSWERED])]
+    {
+        for action in ["CLOSEAFTER", "DROPREPLY", "HOLDREPLY"] {
+            let mut server = Server::new();
+            let alice = server.client();
+            server.ask(&format!("FAULT.ADD lost ON exec DO {action}"));
+            for line in ["MULTI", "LOCK.ACQUIRE l alice PX 10000", ends, "EXEC"] {
+                server.send(alice, line);
+            }
+            assert_eq!(found(&mut server), expected, "{ends} {action}");
+        }
+    }
+}
+
+/// A push that does not go out is an answer that was kept back.
+#[test]
+fn an_owner_with_a_ticket_is_not_told() {
+    for cut in ["FAULT.FREEZECLIENT NAME alice FOREVER", "FAULT.PARTITION NAME alice OUT"] {
+        let mut server = Server::new();
+        let [alice, bob] = [server.client(), server.client()];
+        server.send(alice, "HELLO 3 SETNAME alice");
+        server.send(bob, "LOCK.ACQUIRE l bob PX 10000");
+        assert!(server.send(alice, "LOCK.ACQUIRE l alice PX 10000 BLOCK 0 ASYNC").contains("QUEUED"));
+        server.ask(cut);
+        server.send(bob, "LOCK.RELEASE l bob");
+        assert_eq!(found(&mut server), ["ok", UNANSWERED], "{cut}");
+        let edn = server.ask("LOCK.HISTORY FORMAT EDN");
+        assert_eq!(edn.matches(":type :info :f :acquire").count(), 1, "{edn}");
+        server.ask("FAULT.HEAL");
+        server.ask("FAULT.THAWCLIENT NAME alice");
+        assert_eq!(found(&mut server), ["ok"], "{cut}");
+    }
+}

@@ -327,3 +327,41 @@ fn forced_permits_are_those_that_nobody_in_particular_took() {
         assert_eq!(found(&mut server), ["ok"]);
     }
 }
+
+/// What a replica has of the leases was not seen to begin.
+#[test]
+fn a_semaphore_whose_leases_go_back_is_not_judged() {
+    let mut server = Server::new();
+    let holder = server.client();
+    server.ask("SEM.INIT s 3");
+    server.ask("SEM.ACQUIRE s a IDS");
+    server.send(holder, "SEM.ACQUIRE s b IDS PERMITS 2 SESSION PX 150");
+    server.ask("FAULT.LAG");
+    server.advance(100);
+    server.ask("FAULT.FAILOVER");
+    assert_eq!(server.ask("GET s"), "$1\r\n2\r\n", "the session has ended");
+    let told = told(&mut server);
+    assert_eq!(told.last().unwrap(), "disconnected 2 2 1 null");
+    assert!(told.contains(&"failed-over 0 null 3 null".to_owned()), "{told:?}");
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// Who overwrites the count while permits are held is found, not who takes some afterwards.
+#[test]
+fn who_takes_permits_of_an_overwritten_semaphore_is_right() {
+    for (overwrite, broken) in [("SET s 1", false), ("SET s 2", true), ("GETSET s 5", true)] {
+        let mut server = Server::new();
+        let [one, two] = [server.client(), server.client()];
+        server.ask("SEM.INIT s 3");
+        server.send(one, "SEM.ACQUIRE s a PERMITS 2");
+        server.ask(overwrite);
+        let before = found(&mut server);
+        assert_eq!(before.len(), 1 + usize::from(broken), "{overwrite}: {before:?}");
+        server.send(two, "SEM.ACQUIRE s b");
+        server.send(two, "SEM.RELEASE s b");
+        assert_eq!(found(&mut server), before, "{overwrite}");
+        let told = told(&mut server);
+        let left = overwrite.rsplit(' ').next().unwrap();
+        assert_eq!(told.last().unwrap(), &format!("release 1 {left} 0 {left}"));
+    }
+}

@@ -1,6 +1,7 @@
 //! A key that a `LOCK` command has taken is a lock's from then on, whoever takes it next.
 
 use crate::fixture::Server;
+use crate::verify::found;
 
 #[test]
 fn who_is_written_into_a_lock_that_was_given_back_has_taken_it() {
@@ -74,5 +75,27 @@ fn the_last_names_are_remembered() {
         let entries = history["entries"].as_array().expect("entries").iter();
         let by_hset = entries.filter(|entry| entry["by"] == "hset");
         assert_eq!(by_hset.count(), grants, "{key}");
+    }
+}
+
+/// Who says whose lock it overwrites has looked, by whichever of its connections.
+#[test]
+fn who_names_the_owner_gives_back_what_it_overwrites() {
+    let swap = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[2]) end";
+    for (overwrite, cause, verdict) in [
+        ("SET k two IFEQ one PX 100".to_owned(), "released", "ok"),
+        (format!("EVAL \"{swap}\" 1 k one two"), "released", "ok"),
+        ("SET k two PX 100".to_owned(), "overwritten", "violated"),
+        ("EVAL \"return redis.call('set', KEYS[1], ARGV[1])\" 1 k two".to_owned(), "overwritten", "violated"),
+    ] {
+        let mut server = Server::new();
+        let [one, two] = [server.client(), server.client()];
+        server.send(one, "CLIENT SETNAME one");
+        server.send(two, "CLIENT SETNAME two");
+        server.send(one, "SET k one NX PX 100");
+        assert_eq!(server.send(two, &overwrite), "+OK\r\n", "{overwrite}");
+        let told = server.told(&["owner", "cause"]);
+        assert!(told.iter().any(|line| line.ends_with(&format!(" one {cause}"))), "{told:?}");
+        assert_eq!(found(&mut server)[0], verdict, "{overwrite}");
     }
 }

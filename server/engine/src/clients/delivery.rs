@@ -151,6 +151,12 @@ impl Delivery {
         }
     }
 
+    /// Ends the last reply of a connection that is cut behind it: what came meanwhile is not sent.
+    pub(crate) fn end_last(&mut self, reply: OpenReply) {
+        self.behind_reply = None;
+        self.end(reply, false);
+    }
+
     /// Takes a whole reply, which is sent by [`Delivery::release`]. What comes meanwhile goes behind it.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
         let held = reply.buffer.split_off(reply.start);

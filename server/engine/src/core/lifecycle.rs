@@ -205,7 +205,7 @@ impl Engine {
         }
         self.forget_faults_of(self.sessions.get(slot).id);
         self.note_left_queue(slot, HistoryCause::Disconnected);
-        self.unblock(slot);
+        self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.leave_cluster(self.sessions.get(slot).id);
@@ -226,7 +226,7 @@ impl Engine {
             return self.link_down("it was cut");
         }
         self.note_left_queue(slot, HistoryCause::Disconnected);
-        self.unblock(slot);
+        self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);

@@ -54,8 +54,9 @@ impl Engine {
     /// Pushes to a client that speaks RESP3 what concerns it.
     pub(super) fn push_to(&mut self, id: u64, kind: &str, fields: &[(&str, EventValue)]) {
         let Some(slot) = self.sessions.find(id) else { return };
+        let is_lost = self.is_lost(slot);
         let session = self.sessions.get_mut(slot);
-        if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) {
+        if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) || is_lost {
             return;
         }
         session.delivery.push(Protocol::Resp3, |reply| {

@@ -124,6 +124,9 @@ impl Engine {
         if error.is_some() {
             self.note_ticket(ticket, Some(HistoryCause::Error));
         }
+        if self.config.lock_history {
+            self.note_unsent(slot);
+        }
         if let Some(blocked) = self.end_ticket(ticket, &ending) {
             self.observe_served(slot, &blocked, began_ns);
             match error {
@@ -216,6 +219,7 @@ impl Engine {
         if let Retry::OnKeys(on) = &blocked.retry
             && let Some(slot) = self.sessions.find(client)
             && self.can_be_told(slot)
+            && !self.is_lost(slot)
         {
             let push = push(ticket, &blocked, on, ending);
             self.sessions.get_mut(slot).delivery.push_bytes(&push);

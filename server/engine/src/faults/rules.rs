@@ -175,6 +175,15 @@ impl Rules {
         taken
     }
 
+    /// The reply on which these rules would have acted is never sent: those that have taken it already have not acted.
+    pub(crate) fn give_back(&mut self, rules: &[ReplyRule]) {
+        for candidate in rules.iter().filter(|candidate| !candidate.depends) {
+            if let Some(rule) = self.get_mut(candidate.rule) {
+                rule.counts.taken -= 1;
+            }
+        }
+    }
+
     /// The rule by which a message to this channel is lost, caused by one of these requests or by none. `receives`
     /// tells whether a group of clients has a receiver.
     pub(crate) fn judge_message(

@@ -74,8 +74,10 @@ impl Engine {
             key = keys_of(self.commands.get(command), args).first().copied().unwrap_or_default();
         }
         let Some(rule) = self.faults.rules.get(rule) else { return };
-        let text = rule.action_text();
-        let what = Happening { client, db, text, holds, ..Happening::new(HistoryEvent::Fault, key, b"") };
+        let mut text = rule.action_text().to_vec();
+        text.split_mut(|&byte| byte == b' ').take(1).for_each(<[u8]>::make_ascii_uppercase);
+        let what =
+            Happening { client, db, text: &text, holds, ..Happening::new(HistoryEvent::Fault, key, b"") };
         locks::happened(&mut self.keyspace, self.time.now, what);
     }
 }

@@ -23,6 +23,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
+            self.never_answered(&on_reply);
         } else if progress == Progress::Blocked {
             session.delivery.end(open, true);
             let id = session.id;
@@ -53,7 +54,7 @@ impl Engine {
         }
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
-            return;
+            return self.never_answered(&blocked.on_reply);
         }
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
@@ -63,6 +64,20 @@ impl Engine {
             None => self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply),
         }
         self.wake(slot);
+    }
+
+    /// The client that waits, if it does, is gone: rules that were to act on its reply may act on another.
+    pub(in crate::core) fn give_up_wait(&mut self, slot: Slot) {
+        if let Some(blocked) = self.unblock(slot) {
+            self.never_answered(&blocked.on_reply);
+        }
+    }
+
+    fn never_answered(&mut self, on_reply: &[ReplyRule]) {
+        if !on_reply.is_empty() {
+            self.faults.rules.give_back(on_reply);
+            self.note_rules();
+        }
     }
 
     /// Ends a reply as the first of these rules wants that takes it.
@@ -95,8 +110,10 @@ impl Engine {
             }
             ReplyAction::Close | ReplyAction::Truncate(_) => {
                 open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
-                session.delivery.end(open, false);
+                session.delivery.end_last(open);
                 session.close(Closing::AfterOutput);
+                // What else it would be sent comes too late.
+                self.lose_connection(slot, None);
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
                 let delay_ms = if let ReplyAction::Delay(ms) = action { Some(ms) } else { None };

@@ -324,7 +324,9 @@ impl History {
         let is_with_lease = |entry: &Entry| {
             matches!(entry.event, Event::Acquired | Event::Reentered | Event::Released | Event::Converted)
         };
-        let Some(last) = self.last_of_request(db, key, is_with_lease) else { return false };
+        let Some(last) = self.last_of_request(db, key, is_with_lease) else {
+            return self.lease_of_transaction(db, key, ttl_ms);
+        };
         if let Some(entry) = self.ring.get_mut(last) {
             entry.ttl_ms = ttl_ms;
         }
@@ -332,6 +334,27 @@ impl History {
             self.lease_before(last, (db, key), ttl_ms, is_with_lease);
         }
         true
+    }
+
+    /// The same of a command of a transaction: what another one has taken without a lease has this one, and nobody has
+    /// seen it without.
+    #[cold]
+    fn lease_of_transaction(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
+        let before = self.running.first;
+        let from = self.recorded_from().max(before.saturating_sub(SEVERAL)).max(self.read_up_to);
+        let is_without =
+            |entry: &Entry| entry.event == Event::Acquired && entry.ttl_ms == NO_TTL && !entry.session;
+        let mut is_part = false;
+        for seq in from..before {
+            let is_taken = |entry: &Entry| is_without(entry) && self.ring.names.is(entry.key, db, key);
+            if self.ring.get(seq).is_some_and(is_taken)
+                && let Some(entry) = self.ring.get_mut(seq)
+            {
+                entry.ttl_ms = ttl_ms;
+                is_part = true;
+            }
+        }
+        is_part
     }
 
     /// What has just been taken by this grant lasts as long as a connection.

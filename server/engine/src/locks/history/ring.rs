@@ -1,10 +1,14 @@
 //! The last entries, in order; when there is no more room, the oldest goes.
 
 use super::entries::Entries;
-use super::entry::Entry;
+use super::entry::{Entry, Event};
 use super::names::{Name, Names};
 use super::places::{Places, own_number};
 use super::stamps::{StampSource, Stamps};
+
+/// What faults do to an answer that does not reach its client, by the first word of what the history has of them.
+const KEPT: [&[u8]; 7] =
+    [b"CLOSEAFTER", b"DROPREPLY", b"TRUNCATE", b"DELAYREPLY", b"HOLDREPLY", b"REPLY", b"unsent"];
 
 /// Bytes of names that an entry may keep on average, so that long names cannot take more than the ring is worth.
 const NAMES_PER_ENTRY: usize = 128;
@@ -115,6 +119,12 @@ impl Ring {
     /// Whether the entries are those of several servers.
     pub(in crate::locks) fn is_of_several(&self) -> bool {
         self.places.is_some()
+    }
+
+    /// Whether a fault kept the answer of the request before it, or sent another one instead.
+    pub(in crate::locks) fn keeps_answer(&self, entry: &Entry) -> bool {
+        let word = self.text(entry.text).split(|&byte| byte == b' ').next().unwrap_or_default();
+        entry.event == Event::Fault && KEPT.contains(&word)
     }
 
     /// The entries of the request whose answer a fault keeps, the last first.

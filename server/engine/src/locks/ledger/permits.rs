@@ -208,6 +208,13 @@ impl LockLedger {
         let about = if cause == Cause::Init { left } else { about };
         followed.now = now;
         self.put_and_record(change, key, followed, |_| (cause, about));
+        if cause == Cause::Overwritten {
+            self.semaphores.put(
+                change.db,
+                key,
+                Followed { now: now.made_anew(), ..self.fresh(change.actor) },
+            );
+        }
     }
 
     /// Follows a semaphore as this, and adds an entry, or changes the one that the request has made for it.
@@ -242,6 +249,12 @@ impl LockLedger {
     pub(super) fn semaphore_gone(&mut self, change: &Change<'_>, cause: Gone, context: &Context<'_>) {
         if self.semaphores.get(change.db, change.key).is_some() {
             return self.semaphore_ended(change, change.key, cause);
+        }
+        if self.declared() == Some(ReleaseCause::FailedOver)
+            && let Some(key) = redisson::semaphore_of_leases(change.key)
+        {
+            // Other leases take their place, which nobody has seen begin.
+            return self.semaphore_ended(change, key, cause);
         }
         self.semaphore_changed(change, None, context);
     }

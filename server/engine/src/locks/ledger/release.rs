@@ -50,6 +50,7 @@ impl ReleaseCause {
     pub(super) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
         match cause {
             Cause::Command => ReleaseCause::by(actor, owner),
+            Cause::Overwrite if compares(actor, owner) => ReleaseCause::Released,
             Cause::Overwrite => ReleaseCause::Overwritten,
             Cause::Eviction => ReleaseCause::Evicted,
             Cause::Deadline { .. } => ReleaseCause::Expired,
@@ -66,6 +67,16 @@ impl ReleaseCause {
             _ if named_by_command() => ReleaseCause::Released,
             CalledBy::Script(_) => ReleaseCause::Forced,
             _ => ReleaseCause::Deleted,
+        }
+    }
+}
+
+/// Whether who overwrites the text of a lock has named its owner: in a script, or by SET … IFEQ.
+fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
+    match actor.called_by {
+        CalledBy::Script(script) => is_named(owner, script.arguments),
+        _ => {
+            actor.command.windows(2).any(|words| words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner)
         }
     }
 }

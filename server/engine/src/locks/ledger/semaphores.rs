@@ -95,6 +95,12 @@ impl Permits {
         after
     }
 
+    /// The same semaphore once its count was overwritten: nobody holds any of it natively, and what is there is all.
+    pub(super) fn made_anew(self) -> Self {
+        let anew = Permits { native: 0, ..self };
+        Permits { total: anew.left.checked_add(anew.held()), ..anew }
+    }
+
     /// Whether setting its count takes all that are left.
     pub(super) fn is_drained_by(&self, left: i64, numbers: &[i64]) -> bool {
         left == 0 && self.left > 0 && !numbers.iter().any(|number| number.checked_abs() == Some(self.left))

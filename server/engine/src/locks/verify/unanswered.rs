@@ -8,8 +8,6 @@ use super::locks::View;
 use crate::time::Now;
 use std::collections::BTreeMap;
 
-/// What faults do to an answer, by the first word of what the history has of them.
-const KEPT: [&[u8]; 5] = [b"CLOSEAFTER", b"DROPREPLY", b"TRUNCATE", b"DELAYREPLY", b"HOLDREPLY"];
 /// Of an answer that a frozen or parted connection does not carry, until that is over.
 const UNSENT: &[u8] = b"unsent";
 const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
@@ -36,27 +34,36 @@ pub(super) struct UnansweredAcquires {
     open: BTreeMap<(Name, Name), Unanswered>,
 }
 
-fn first_word(text: &[u8]) -> &[u8] {
-    text.split(|&byte| byte == b' ').next().unwrap_or_default()
+/// Whether an owner no longer holds its lock.
+fn ends_hold(entry: &Entry) -> bool {
+    match entry.event {
+        Event::Released => entry.holds == 0,
+        event => matches!(event, Event::Lost | Event::Transferred),
+    }
 }
 
 impl UnansweredAcquires {
-    /// An answer was kept back: what its request has acquired.
+    /// An answer was kept back: what its request has acquired, and not given back itself.
     fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
-        for (seq, before) in ring.unanswered(fault).filter(|(_, before)| before.client == entry.client) {
+        let mut entries: Vec<_> = ring.unanswered(fault).collect();
+        entries.reverse();
+        for (seq, before) in entries.into_iter().filter(|(_, before)| before.client == entry.client) {
+            let of = (before.key, before.owner);
             if matches!(before.event, Event::Acquired | Event::Reentered)
                 && !matches!(before.cause, Cause::Swapped | Cause::Migrated)
             {
                 let new =
                     Unanswered { acquired: seq, client: before.client, fault, text: entry.text, again: None };
-                self.open.entry((before.key, before.owner)).or_insert(new);
+                self.open.entry(of).or_insert(new);
+            } else if ends_hold(before) && self.open.get(&of).is_some_and(|one| one.fault == fault) {
+                self.open.remove(&of);
             }
         }
     }
 
     fn fault(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
-        let word = first_word(ring.text(entry.text));
-        if KEPT.contains(&word) || word == UNSENT {
+        let word = ring.text(entry.text).split(|&byte| byte == b' ').next().unwrap_or_default();
+        if ring.keeps_answer(entry) {
             self.kept(ring, seq, entry);
         } else if OVER.contains(&word) {
             self.open.retain(|_, one| ring.text(one.text) != UNSENT);

@@ -73,14 +73,6 @@ fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
     by.starts_with(b"lock.") || by.starts_with(b"sem.")
 }
 
-/// Whether a fault kept the reply of the request before it from its client.
-fn keeps_reply(ring: &Ring, entry: &Entry) -> bool {
-    let action = ring.text(entry.text).to_ascii_lowercase();
-    let actions: [&[u8]; 6] =
-        [b"dropreply", b"holdreply", b"delayreply", b"closeafter", b"truncate", b"unsent"];
-    entry.event == Event::Fault && actions.iter().any(|known| action.starts_with(known))
-}
-
 /// The steps of these entries, in order.
 pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Step<'a>> {
     let mut steps = Steps::default();
@@ -122,7 +114,7 @@ impl<'a> Steps<'a> {
             }
             Event::Queued | Event::LeftQueue => return,
             Event::Disconnect if self.is_left_open(entry) => return,
-            Event::Fault if keeps_reply(ring, entry) => {
+            Event::Fault if ring.keeps_answer(entry) => {
                 for at in ring.unanswered(seq).filter_map(|(seq, _)| self.answers.get(&seq)) {
                     self.all[*at].phase = Phase::Info;
                 }
