@@ -40,6 +40,30 @@ fn a_transaction_whose_token_is_stale_runs_nothing() {
     s.check("EXEC", "[:0, -STALE token 2, current none, +OK]").check("GET k", "\"4\"");
 }
 
+/// It is checked where the transaction will be when its turn comes.
+#[test]
+fn a_token_is_checked_in_the_database_that_the_transaction_selects() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a");
+    s.run("SELECT 1");
+    s.run("LOCK.ACQUIRE l a");
+    s.run("SELECT 0");
+    for line in ["MULTI", "SELECT 1", "SET k 1", "LOCK.ASSERT l 2", "SELECT 0", "LOCK.ASSERT l 1"] {
+        s.run(line);
+    }
+    s.check("EXEC", "[+OK, +OK, +OK, +OK, +OK]");
+    for line in ["MULTI", "SELECT 1", "SET k 2", "LOCK.ASSERT l 1"] {
+        s.run(line);
+    }
+    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
+    s.check("EXISTS k", ":0").check("SELECT 1", "+OK").check("GET k", "\"1\"");
+    // One that selects nothing stays where it is.
+    for line in ["MULTI", "SELECT 99", "LOCK.ASSERT l 2"] {
+        s.run(line);
+    }
+    s.check("EXEC", "[-ERR DB index is out of range, +OK]");
+}
+
 #[test]
 fn a_script_whose_token_is_stale_ends_with_the_error() {
     let mut s = ours::manual_scenario();

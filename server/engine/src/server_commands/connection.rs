@@ -275,13 +275,16 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
 }
 
 fn select(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    session.db = selected(config, args)?;
+    reply.ok();
+    Ok(())
+}
+
+/// The database that a SELECT names.
+pub(super) fn selected(config: &Config, args: Args<'_>) -> Result<usize, CommandError> {
     let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
     if config.cluster.enabled && index != 0 {
         return Err(CommandError::text("ERR SELECT is not allowed in cluster mode"));
     }
-    let db =
-        usize::try_from(index).ok().filter(|&db| db < config.databases).ok_or(errors::DB_OUT_OF_RANGE)?;
-    session.db = db;
-    reply.ok();
-    Ok(())
+    usize::try_from(index).ok().filter(|&db| db < config.databases).ok_or(errors::DB_OUT_OF_RANGE)
 }

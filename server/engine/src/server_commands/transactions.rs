@@ -1,5 +1,6 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
+use super::connection;
 use crate::clients::{Multi, Request, Session, Slot};
 use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
@@ -130,8 +131,22 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
 /// What they may not run at all is refused in its turn.
 #[cold]
 fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
+    let db = engine.session(slot).db;
+    let checked = check_each_precondition(engine, slot, multi);
+    engine.sessions.get_mut(slot).db = db;
+    checked
+}
+
+/// The same, each in the database that the transaction has selected until then, which stays selected.
+fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
     for (command, request) in multi.queue() {
-        if !engine.commands.get(*command).has(Flags::PRECONDITION) {
+        let queued = engine.commands.get(*command);
+        if !queued.has(Flags::PRECONDITION) {
+            if queued.name == "select"
+                && let Some(db) = will_select(engine, slot, queued, request)
+            {
+                engine.sessions.get_mut(slot).db = db;
+            }
             continue;
         }
         let mut answer = Vec::new();
@@ -144,6 +159,14 @@ fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcom
         }
     }
     Ok(())
+}
+
+/// The database that a queued SELECT will select, if it may run and names one.
+fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request) -> Option<usize> {
+    let argv = request.argv();
+    let args = Args::new(&argv);
+    permit(&Transaction { engine, session: engine.session(slot) }, select, args).ok()?;
+    connection::selected(&engine.config, args).ok()
 }
 
 /// The rest of a transaction in which a client has killed itself: it runs, but without replies.
