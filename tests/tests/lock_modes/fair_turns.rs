@@ -90,6 +90,41 @@ fn a_head_is_kept_by_those_behind_it() {
     assert!(ends > 5_900_000, "{ends}");
 }
 
+/// An owner that waits by two requests keeps its place when the first ends, and is served by the other, which came
+/// after the next owner's.
+#[test]
+fn a_head_is_served_by_a_request_that_came_later() {
+    let (mut server, main) = locked();
+    let gone = waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 100");
+    let next = waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 0");
+    let again = waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 0");
+    server.ask(main, "CLOCK.ADVANCE 100");
+    assert_eq!(server.read(gone), "$-1\r\n");
+    server.ask(main, "LOCK.RELEASE l holder");
+    assert!(server.read(again).contains("token"));
+    assert_eq!(server.read(next), "");
+    server.ask(main, "LOCK.RELEASE l a");
+    assert!(server.read(next).contains("token"));
+    assert_eq!(server.ask(main, "EXISTS redisson_lock_queue:{l} redisson_lock_timeout:{l}"), ":0\r\n");
+}
+
+/// The same when a client of Redisson's that stood before it gives up, which nothing but the queue tells.
+#[test]
+fn a_head_is_served_when_who_stood_before_it_leaves_the_queue() {
+    let (mut server, main) = locked();
+    server.ask(main, "RPUSH redisson_lock_queue:{l} foreign");
+    server.ask(main, "ZADD redisson_lock_timeout:{l} 9000000 foreign");
+    waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 100");
+    waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 0");
+    let again = waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 0");
+    server.ask(main, "CLOCK.ADVANCE 100");
+    server.ask(main, "LOCK.RELEASE l holder");
+    assert_eq!(server.read(again), "");
+    server.ask(main, "ZREM redisson_lock_timeout:{l} foreign");
+    server.ask(main, "LREM redisson_lock_queue:{l} 0 foreign");
+    assert!(server.read(again).contains("token"));
+}
+
 /// A score that is no time ends no lease: who waits is not asked again and again.
 #[test]
 fn a_permit_of_no_time_does_not_keep_the_server_busy() {

@@ -3,8 +3,8 @@
 use super::super::layouts::{Layout, fair};
 use super::super::ownership::waiting_holders;
 use super::super::snapshot::LockMode;
-use crate::keyspace::Tx;
-use crate::spec::{Asking, WaitClass};
+use crate::keyspace::{Signal, Tx, WaiterId};
+use crate::spec::{Asking, OutOfTurn, WaitClass};
 
 /// The line in which all of them stand.
 pub(crate) const LINE: &str = "lock";
@@ -12,18 +12,22 @@ pub(crate) const LINE: &str = "lock";
 /// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
 /// released the lock itself.
 const fn class(name: &'static str) -> WaitClass {
+    served_besides(name, waiting_holders)
+}
+
+const fn served_besides(name: &'static str, out_of_turn: OutOfTurn) -> WaitClass {
     WaitClass {
         name,
         line: LINE,
         accepts: |_| true,
         asking: Asking::InOrder,
-        out_of_turn: Some(waiting_holders),
+        out_of_turn: Some(out_of_turn),
         counts: true,
     }
 }
 
 const PLAIN: WaitClass = class("lock");
-const FAIR: WaitClass = class(fair::CLASS);
+const FAIR: WaitClass = served_besides(fair::CLASS, fair_out_of_turn);
 const SHARED: WaitClass = class("shared lock");
 const EXCLUSIVE: WaitClass = class("exclusive lock");
 const CONVERSION: WaitClass = class("conversion");
@@ -32,6 +36,13 @@ const CONVERSION: WaitClass = class("conversion");
 /// need not queue there any more.
 const SEVERAL_ALONE: WaitClass = class("locks");
 const SEVERAL_SHARED: WaitClass = class("shared locks");
+
+/// The waiters on a fair lock that are served out of order: an owner that holds it, and the head of Redisson's queue.
+fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    let mut waiting = waiting_holders(tx, key, what);
+    waiting.append(&mut fair::waiting_head(tx, key));
+    waiting
+}
 
 /// The names of their classes: those who want to hold them alone, and those who want to share them.
 pub(crate) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];

@@ -9,9 +9,9 @@
 //! module has changed either.
 
 use super::super::channels;
-use super::super::redisson::{queue_key, queue_timeouts_key};
+use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
 use super::{Standing, plain};
-use crate::keyspace::{Tx, events};
+use crate::keyspace::{Tx, WaiterId, events};
 use crate::spec::CommandError;
 use crate::values::{End, List, Value, ZSet};
 
@@ -113,6 +113,18 @@ fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<
 /// Whether an owner waits natively, in this queue.
 pub(in crate::locks) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, CLASS)
+}
+
+/// The requests of the head of the queue, while the lock is free; `key` is that of the lock or of the queue. An owner
+/// that waits by several keeps its place when the first of them ends, though the others came after other owners'.
+pub(in crate::locks) fn waiting_head(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+    let lock = lock_of_queue(key).unwrap_or(key);
+    if tx.peek(lock).is_some() {
+        return Vec::new();
+    }
+    let Some(Value::List(queue)) = tx.peek(&queue_key(lock)) else { return Vec::new() };
+    let head = queue.get(0).into_iter();
+    head.flat_map(|head| tx.waiting_as(key, head)).map(|(_, waiter)| waiter).collect()
 }
 
 /// When the queue is to be looked at again, though nothing changes: the time of a head is over, or to be put ahead.
