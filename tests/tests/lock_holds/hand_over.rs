@@ -61,6 +61,20 @@ fn a_read_hold_is_transferred_with_the_keys_of_its_leases() {
 }
 
 #[test]
+fn a_read_hold_is_transferred_though_an_older_one_s_lease_is_over() {
+    let mut s = ours::manual_scenario();
+    for (owner, ms) in [("a", 1000), ("a", 5000), ("b", 9000)] {
+        s.run(&format!("LOCK.ACQUIRE l {owner} SHARED PX {ms}"));
+    }
+    s.run("CLOCK.ADVANCE 1000");
+    s.check("LOCK.TRANSFER l a c", ":3").check("HGET l c", "\"2\"");
+    s.check("PTTL {l}:c:rwlock_timeout:2", ":4000").check("EXISTS {l}:a:rwlock_timeout:2", ":0");
+    // It ends with the lease that it has.
+    s.run("CLOCK.ADVANCE 4000");
+    s.check("HEXISTS l c", ":0").check("LOCK.RELEASE l b", ":0").check("DBSIZE", ":0");
+}
+
+#[test]
 fn who_waits_in_the_new_owners_name_is_served() {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, waiter, other] = [0; 3].map(|_| server.connect());

@@ -293,27 +293,28 @@ impl Model {
             _ => return None,
         };
         let holds = if mode == Mode::Shared { reads } else { writes };
-        let left = if all { 0 } else { holds - 1 };
+        let mut left = if all { 0 } else { holds - 1 };
         match mode {
-            Mode::Shared => self.unread(owner, holds, left),
+            Mode::Shared => left = self.unread(owner, holds, left),
             Mode::Exclusive => self.unwrite(owner, left),
         }
         self.serve();
         Some(left)
     }
 
-    fn unread(&mut self, owner: &'static str, holds: i64, left: i64) {
-        self.change(owner, |_, holder| holder.reads = left);
-        for n in (left + 1..=holds).rev() {
-            if self.leases.remove(&(owner, n)).is_none() {
-                break;
-            }
+    /// Leaves an owner so many of its shared holds; none when their leases are over. How many are left.
+    fn unread(&mut self, owner: &'static str, holds: i64, left: i64) -> i64 {
+        for n in left + 1..=holds {
+            self.leases.remove(&(owner, n));
         }
+        let left = if self.last_lease(owner, left).is_some() { left } else { 0 };
+        self.change(owner, |_, holder| holder.reads = left);
         if self.lock.as_ref().is_some_and(|lock| lock.holders.is_empty()) {
             self.lock = None;
         } else if self.lock.as_ref().is_some_and(|lock| !lock.is_written) {
             self.lease_of_readers();
         }
+        left
     }
 
     fn unwrite(&mut self, owner: &'static str, left: i64) {

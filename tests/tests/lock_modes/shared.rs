@@ -132,6 +132,43 @@ fn a_reader_loses_the_lock_with_its_last_lease() {
     served(&mut s, "w", 3, 1);
 }
 
+/// What is given back was the last hold that had a lease: the others ended with theirs.
+#[test]
+fn a_reader_whose_older_leases_are_over_keeps_nothing() {
+    let mut s = scenario();
+    for (owner, ms) in [("a", 1000), ("a", 5000), ("b", 9000)] {
+        s.run(&format!("LOCK.ACQUIRE l {owner} SHARED PX {ms}"));
+    }
+    wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0", 1);
+    s.run("CLOCK.ADVANCE 1000");
+    s.check("LOCK.RELEASE l a", ":0").check("HEXISTS l a", ":0").check("PTTL l", ":8000");
+    let lost = "-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2";
+    s.check("LOCK.RELEASE l a", lost).check("LOCK.RELEASE l b", ":0");
+    served(&mut s, "w", 3, 1);
+    // Alone it frees the lock, as Redisson's script does; named twice, too.
+    for (line, left) in [("LOCK.RELEASE m a", ":0"), ("LOCK.MRELEASE 2 m m a", "[:0, :0]")] {
+        s.run("LOCK.ACQUIRE m a SHARED PX 1000");
+        s.run("LOCK.ACQUIRE m a SHARED PX 5000");
+        s.run("CLOCK.ADVANCE 1000");
+        s.check(line, left).check("EXISTS m", ":0");
+    }
+}
+
+#[test]
+fn no_lease_of_a_reader_stays_behind() {
+    for end in ["LOCK.RELEASE l a ALL", "LOCK.FORCEUNLOCK l"] {
+        let mut s = scenario();
+        s.run("LOCK.ACQUIRE l a SHARED PX 5000");
+        s.run("LOCK.ACQUIRE l a SHARED PX 1000");
+        s.on("sub").run("SUBSCRIBE redisson_lock__channel:{l}");
+        s.on("sub").run("SUBSCRIBE redisson_rwlock:{l}");
+        s.run("CLOCK.ADVANCE 1000");
+        s.run(end);
+        s.check("DBSIZE", ":0");
+        s.on("sub").expect_push(r#"["message", "redisson_rwlock:{l}", "0"]"#);
+    }
+}
+
 #[test]
 fn foreign_readers_are_left_to_redisson_and_a_lock_without_readers_goes() {
     let mut s = scenario();

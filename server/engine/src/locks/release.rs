@@ -56,19 +56,20 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         ownership::check_token(tx, key, held.field, token)?;
     }
     let left = if options.word { 0 } else { (held.holds - 1).max(0) };
-    give_back_one(tx, key, &held, left)?;
+    let left = give_back_one(tx, key, &held, left)?;
     reply.integer(left);
     Ok(())
 }
 
 /// The client of this request gives back a hold of an owner, who keeps `left`: it is one that the client has leased, if
-/// it has, and what is left is leased as long as before.
+/// it has, and what is left is leased as long as before. How many are left: a reader whose other leases are over has
+/// none.
 pub(super) fn give_back_one(
     tx: &mut Tx<'_>,
     key: &[u8],
     held: &Held<'_>,
     left: i64,
-) -> Result<(), CommandError> {
+) -> Result<i64, CommandError> {
     if left > 0 && held.is_read() && sessions::lease_some(tx, key, held.field) {
         // It is not the newest, perhaps.
         read_write::keep_longest(tx, key, held.field, (held.holds, left));
@@ -80,7 +81,8 @@ pub(super) fn give_back_one(
         sessions::add_holds(tx, grant.number, -1);
         sessions::uphold(tx, grant.number);
     }
-    Ok(())
+    let is_over = left > 0 && held.is_read() && !read_write::has(tx, key, held.field);
+    Ok(if is_over { 0 } else { left })
 }
 
 /// Leaves an owner `left` of its holds.

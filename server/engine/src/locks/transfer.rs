@@ -2,7 +2,7 @@
 
 use super::acquire::counter;
 use super::held::Held;
-use super::layouts::read_write;
+use super::layouts::read_write::{self, LEASES_MAX};
 use super::ledger::{self, Detail, ReleaseCause};
 use super::options;
 use super::ownership;
@@ -153,14 +153,12 @@ fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, 
     Ok(token)
 }
 
-/// The leases of read holds stand in keys that name their owner, after those that the new owner has.
+/// The leases of read holds stand in keys that name their owner, after those that the new owner has. Some may be over.
 fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), holds: i64, already: i64) {
     if from == to {
         return;
     }
-    for n in 1..=holds {
-        if !read_write::move_lease(tx, key, (from, n), (to, already + n)) {
-            break;
-        }
+    for n in holds.saturating_sub(LEASES_MAX).max(0) + 1..=holds {
+        read_write::move_lease(tx, key, (from, n), (to, already + n));
     }
 }

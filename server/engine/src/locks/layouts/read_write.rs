@@ -39,7 +39,12 @@ pub(in crate::locks) struct Hands {
 
 /// Whether a key holds a read-write lock.
 pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
-    matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(MODE_FIELD))
+    has(tx, key, MODE_FIELD)
+}
+
+/// Whether a lock has this field.
+pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
+    matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
 }
 
 /// How an owner holds the lock; `None` when it is free.
@@ -162,18 +167,18 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     tx.changed(&name, events::EXPIRE);
 }
 
-/// Makes the lease of one owner's hold that of another's; whether there was one.
+/// Makes the lease of one owner's hold that of another's, if there is one.
 pub(in crate::locks) fn move_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
     (from, n): (&[u8], i64),
     (to, m): (&[u8], i64),
-) -> bool {
+) {
     let name = read_lease_key(key, from, n);
-    let Some(deadline) = tx.deadline(&name) else { return false };
-    tx.delete(&name);
-    lease(tx, key, to, m, deadline);
-    true
+    if let Some(deadline) = tx.deadline(&name) {
+        tx.delete(&name);
+        lease(tx, key, to, m, deadline);
+    }
 }
 
 /// Writes a writer's hold, the so many-th, and its lease.
@@ -262,16 +267,26 @@ pub(in crate::locks) fn release(
         }
         tx.changed(key, events::HDEL);
     }
-    // The newest first, until one is missing; a plain hold has none.
-    let is_plain = !writes && !tx.exists(&read_lease_key(key, held.field, held.holds));
-    if !writes {
-        let timeouts = (left + 1..=held.holds).rev();
-        timeouts
-            .map(|n| read_lease_key(key, held.field, n))
-            .take_while(|name| tx.delete(name))
-            .for_each(drop);
+    // A plain hold has no lease of its own.
+    let is_plain = !writes && !is_leased(tx, key, held.field, held.holds);
+    if !writes && !is_plain {
+        // The newest first; some may be over.
+        for n in (left + 1..=held.holds).rev().take(LEASES_MAX as usize) {
+            tx.delete(&read_lease_key(key, held.field, n));
+        }
     }
-    settle(tx, key, (writes, is_plain), left)
+    settle(tx, key, (writes, is_plain), left)?;
+    if left > 0 && !writes && !is_plain {
+        // The leases of those that are left may be over: what has been given back was the last that had one.
+        reap(tx, key, held.field);
+    }
+    Ok(())
+}
+
+/// Whether one of a reader's so many holds has a lease of its own. O(holds) if none has.
+fn is_leased(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> bool {
+    let mut leases = (1..=holds).rev().take(LEASES_MAX as usize);
+    leases.any(|n| tx.exists(&read_lease_key(key, owner, n)))
 }
 
 /// Brings the lock into order after a release by a writer or not, perhaps of a plain hold.
@@ -332,30 +347,35 @@ pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], hol
 /// So many of an owner's holds are left, whose leases are to be the longest that it has: the others are given back by
 /// who cannot tell which they are.
 pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], (holds, left): (i64, i64)) {
-    let names = (1..=holds.min(LEASES_MAX)).map(|n| read_lease_key(key, owner, n));
-    let leases: Vec<_> = names.filter_map(|name| Some((tx.deadline(&name)?, name))).collect();
-    if leases.len() as i64 != holds {
+    if holds > LEASES_MAX {
         return;
     }
-    let mut longest: Vec<i64> = leases.iter().map(|(deadline, _)| *deadline).collect();
+    let leases = (1..=holds).filter_map(|n| tx.deadline(&read_lease_key(key, owner, n)));
+    let mut longest: Vec<i64> = leases.collect();
     longest.sort_unstable_by_key(|deadline| std::cmp::Reverse(*deadline));
-    for ((current, name), deadline) in leases.into_iter().zip(longest).take(left.max(0) as usize) {
-        if current != deadline {
-            tx.set_deadline(&name, deadline);
-            tx.changed(&name, events::EXPIRE);
+    for (n, deadline) in (1..=left).zip(longest) {
+        let name = read_lease_key(key, owner, n);
+        match tx.deadline(&name) {
+            Some(current) if current == deadline => {}
+            Some(_) => {
+                tx.set_deadline(&name, deadline);
+                tx.changed(&name, events::EXPIRE);
+            }
+            // That of an older hold is over.
+            None => lease(tx, key, owner, n, deadline),
         }
     }
 }
 
-/// A lease of a native reader has run out: when it was the last, its owner no longer holds the lock, as if the lease of
+/// A lease of a native reader has ended: when it was the last, its owner no longer holds the lock, as if the lease of
 /// a lock of its own had run out. Owners that Redisson made are left to it: its unlock would fail.
 pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let is_native = owner == DELAY_FIELD || ledger::grant(tx, key, owner).is_some_and(|grant| grant.native);
     let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
     // The whole lock ends at this instant too.
     let ends = tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms());
-    let is_leased = reads > LEASES_MAX || longest_lease(tx, key, owner, reads).is_some();
-    if !is_native || reads == 0 || ends || is_leased {
+    let is_leased = || reads > LEASES_MAX || is_leased(tx, key, owner, reads);
+    if !is_native || reads == 0 || ends || is_leased() {
         return;
     }
     let held = Held { field: owner, holds: reads, has_mode: true, is_text: false };
