@@ -116,6 +116,38 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
     s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error");
 }
 
+#[test]
+fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a");
+    s.run("LOCK.ACQUIRE l a FENCED FENCE disk");
+    let disk = r#"["highest", :1, "source", "sequence", "accepted", :0, "refused", :0]"#;
+    s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
+    s.run("LOCK.ACQUIRE m a FENCED FENCE atlas");
+    s.run("LOCK.ACQUIRE m a FENCE atlas");
+    let atlas = r#"["highest", :1, "source", "counter", "accepted", :0, "refused", :0]"#;
+    s.check3("LOCK.FENCEINFO atlas", atlas, &as_map(atlas)).check("HGET m a", "\"2\"");
+}
+
+#[test]
+fn the_tokens_of_a_fenced_read_write_lock_are_the_counter_s() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE other x");
+    s.run("LOCK.ACQUIRE l a SHARED FENCED FENCE disk");
+    s.run("LOCK.CONVERT l a EXCLUSIVE");
+    s.check("GET redisson_lock_token:{l}", "\"2\"");
+    s.check("LOCK.CHECK l 2", ":1").check("LOCK.CHECK l 3", ":0").run("LOCK.CONVERT l a SHARED");
+    s.check("LOCK.CHECK l 2", ":1").run("LOCK.RELEASE l a");
+    // A writer that reads besides.
+    s.run("LOCK.ACQUIRE l b EXCLUSIVE FENCED FENCE disk");
+    s.run("LOCK.ACQUIRE l b SHARED FENCED FENCE disk");
+    s.check("LOCK.CHECK l 3", ":1").check("LOCK.CHECK l 4", ":1");
+    s.check("LOCK.ASSERT l 2", "-STALE token 2, current 4").check("LOCK.FENCE disk 4", "+OK");
+    s.check("SET redisson_lock_token:{w} x", "+OK").run("LOCK.ACQUIRE w a EXCLUSIVE");
+    let error = "-ERR value is not an integer or out of range";
+    s.check("LOCK.MACQUIRE 2 free w a SHARED FENCED", error).check("EXISTS free", ":0");
+}
+
 /// A flat map as RESP3 shows it.
 fn as_map(flat: &str) -> String {
     let words: Vec<&str> = flat[1..flat.len() - 1].split(", ").collect();

@@ -49,7 +49,7 @@ fn check(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn assert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let token = args.int(2)?;
     if !is_current(tx, &args[1], token) {
-        return Err(ownership::stale(token, ledger::current_grant(tx, &args[1])));
+        return Err(ownership::stale(token, ledger::current_token(tx, &args[1])));
     }
     reply.ok();
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::acquire::grant::Granted;
 use super::acquire::refusal::{check_pushes, may_wait};
-use super::acquire::{queue, told};
+use super::acquire::{counter, queue, told};
 use super::events;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
@@ -49,6 +49,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "ERR timeout is not an integer or out of range",
         "ERR timeout is negative",
         "ERR hash value is not an integer",
+        "ERR value is out of range, must be positive",
+        "ERR increment or decrement would overflow",
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
         "STALE token *",
@@ -169,7 +171,8 @@ impl Attempt for Convert {
 }
 
 impl Convert {
-    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own.
+    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own, of a fenced lock the
+    /// counter's next number.
     fn upgrade(
         &self,
         tx: &mut Tx<'_>,
@@ -181,17 +184,19 @@ impl Convert {
         let lease = converting_lease(tx, sessions_of(tx, key, owner), hands.reads);
         let detail = detail_of(tx, key, owner);
         let writer = write_field(owner);
+        let counter = if ledger::is_fenced(tx, key, owner) { Some(counter::next(tx, key)?) } else { None };
         let at = read_write::write(tx, key, owner, 1, lease_ms)?;
         let acquired = ledger::acquired(tx, at, key, &writer, false);
         if let Some(Detail { data, delay, .. }) = detail {
             let delay = delay.map(|delay| Delay { mode: LockMode::Exclusive, ..delay });
-            ledger::describe(tx, acquired.grant, Detail { token: None, data, delay });
+            ledger::describe(tx, acquired.grant, Detail { token: counter, data, delay });
         }
         if let Some(lease) = lease {
             sessions::begin(tx, acquired.grant, SessionLease { holder: (*writer).into(), holds: 1, ..lease });
         }
         sessions::uphold(tx, acquired.grant);
-        Ok(Granted { token: acquired.token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
+        let token = counter.unwrap_or(acquired.token);
+        Ok(Granted { token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
     }
 
     /// The writer reads, by the same grant.

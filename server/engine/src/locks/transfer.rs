@@ -71,7 +71,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
     // Counts last of all that can fail: an error changes nothing.
-    let fenced = already == 0 && is_fenced(tx, key, held.field);
+    let fenced = already == 0 && ledger::is_fenced(tx, key, held.field);
     let counter = if fenced { Some(counter::next(tx, key)?) } else { None };
     if let Some(lease_ms) = lease_ms {
         let deadline = tx.now().wall_ms().saturating_add(lease_ms);
@@ -109,12 +109,6 @@ fn set_lease(
         tx.changed(key, events::EXPIRE);
     }
     Ok(())
-}
-
-/// Whether the token of a hold is Redisson's counter: so is that of the next one.
-fn is_fenced(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
-    let grant = ledger::grant(tx, key, field);
-    grant.and_then(|grant| ledger::detail(tx, grant.number)).is_some_and(|detail| detail.token.is_some())
 }
 
 /// The hold count of a field, 0 when it is not there.

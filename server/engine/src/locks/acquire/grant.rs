@@ -47,16 +47,17 @@ pub(in crate::locks) fn grant(
         Standing::Others => return Ok(None),
     };
     let holds = options.limit.another(holds, again)?;
-    let source = if options.fenced { TokenSource::Counter } else { TokenSource::Sequence };
-    if let Some(resource) = &options.fence {
+    let field = layout.field(owner);
+    let source = options.fence.is_some().then(|| token_source(tx, (key, &field), holds, options));
+    if let (Some(resource), Some(source)) = (&options.fence, source) {
         Fences::check(tx, resource, source)?;
     }
-    let counter = if options.fenced && !again { Some(counter::next(tx, key)?) } else { None };
+    // An owner that writes may have no shared hold yet.
+    let counter = if options.fenced && holds <= 1 { Some(counter::next(tx, key)?) } else { None };
     if layout == Layout::Fair && !again {
         fair::dequeue(tx, key, owner, options.fair_wait_ms())?;
     }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
-    let field = layout.field(owner);
     if again && let Some(grant) = ledger::grant(tx, key, &field) {
         if !options.session {
             sessions::add_holds(tx, grant.number, 1);
@@ -72,11 +73,17 @@ pub(in crate::locks) fn grant(
     if options.session {
         lease_to_session(tx, acquired.grant, key, &field, options);
     }
-    if let Some(resource) = &options.fence {
+    if let (Some(resource), Some(source)) = (&options.fence, source) {
         Fences::raise(tx, resource, token as i64, source);
     }
     let ttl_ms = if again { ttl_again(tx, key, acquired.grant, options) } else { options.lease_ms };
     Ok(Some(Granted { token, holds, ttl_ms, predecessor: acquired.predecessor }))
+}
+
+/// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.
+fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
+    let is_counted = if holds > 1 { ledger::is_fenced(tx, key, field) } else { options.fenced };
+    if is_counted { TokenSource::Counter } else { TokenSource::Sequence }
 }
 
 /// The lease of a hold that was there before: a connection may lease it for longer, and a writer's is never made

@@ -130,6 +130,9 @@ impl AcquireSeveral {
             Standing::Others => return Ok(false),
             Standing::Mine(holds) => {
                 self.options.limit.another(holds, true)?;
+                if holds < 1 && self.options.fenced {
+                    counter::following(tx, key)?;
+                }
                 return Ok(true);
             }
             Standing::Free if self.options.fenced => drop(counter::following(tx, key)?),

@@ -90,6 +90,17 @@ pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
 }
 
+/// The token of the last grant among a key's holders. O(n), n the owners.
+pub(in crate::locks) fn current_token(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
+    current_grant(tx, key).map(|number| ledger(tx).details.token_of(number))
+}
+
+/// Whether the token of an owner's hold of a key is Redisson's counter. O(log n), n the owners.
+pub(in crate::locks) fn is_fenced(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    let grant = grant(tx, key, owner);
+    grant.and_then(|grant| detail(tx, grant.number)).is_some_and(|detail| detail.token.is_some())
+}
+
 /// Whether this is the token of one of a key's holders. O(n), n the owners.
 pub(in crate::locks) fn has_grant(tx: &Tx<'_>, key: &[u8], number: u64) -> bool {
     tx.marked(key).is_some_and(|(_, mark)| ledger(tx).has_grant(tx.db(), key, mark, number))
