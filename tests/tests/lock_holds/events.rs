@@ -160,6 +160,62 @@ fn a_resp3_holder_is_told_that_its_lock_is_contended() {
 }
 
 #[test]
+fn the_holder_that_is_told_of_contention_is_called_by_its_name() {
+    for layout in ["EXCLUSIVE", "LAYOUT STRING"] {
+        let (mut server, _, _) = server();
+        let [holder, waiter] = [server.connect(), server.connect()];
+        server.ask(holder, "HELLO 3");
+        server.ask(holder, &format!("LOCK.ACQUIRE l a {layout}"));
+        server.send(waiter, &format!("LOCK.ACQUIRE l b {layout} BLOCK 0"));
+        let told = push("lock-contended", "db=0 key=l owner=a grant=1 waiter=b");
+        assert_eq!(server.read(holder), told, "{layout}");
+    }
+}
+
+/// Whether somebody waits for it or not.
+#[test]
+fn a_lock_that_is_flushed_is_told_of_once() {
+    let (mut server, main, listener) = server();
+    let waiter = server.connect();
+    for line in ["CONFIG SET lock-history yes", "LOCK.ACQUIRE k a", "LOCK.ACQUIRE l a"] {
+        server.ask(main, line);
+    }
+    server.send(waiter, "LOCK.ACQUIRE k b BLOCK 0");
+    messages(&mut server, listener);
+    server.ask(main, "FLUSHALL");
+    assert_eq!(
+        messages(&mut server, listener),
+        [
+            "l: lost owner=a grant=2 cause=deleted",
+            "k: lost owner=a grant=1 cause=deleted",
+            "k: acquired owner=b grant=3 kind=native",
+            "k: granted owner=b grant=3 waited=0",
+        ]
+    );
+    assert_eq!(server.ask(main, "LOCK.HISTORY KEY k").matches("$4\r\nlost\r\n").count(), 1);
+}
+
+#[test]
+fn a_fenced_lock_is_told_of_by_its_grant() {
+    let (mut server, main, listener) = server();
+    let waiter = server.connect();
+    server.ask(main, "LOCK.ACQUIRE l a SHARED");
+    server.send(waiter, "LOCK.ACQUIRE l b EXCLUSIVE FENCED BLOCK 0");
+    messages(&mut server, listener);
+    server.ask(main, "LOCK.RELEASE l a");
+    server.ask(main, "LOCK.CONVERT l b SHARED");
+    assert_eq!(
+        messages(&mut server, listener),
+        [
+            "l: released owner=a grant=1",
+            "l: acquired owner=b grant=2 kind=native",
+            "l: granted owner=b grant=2 waited=0",
+            "l: converted owner=b grant=2 mode=shared",
+        ]
+    );
+}
+
+#[test]
 fn many_holds_of_one_connection_are_all_told_of_a_flush() {
     let (mut server, main, _) = server();
     let holder = server.connect();
@@ -309,6 +365,7 @@ fn habits_that_go_wrong_some_day_are_told() {
         "LOCK.RENEW 1 l a PX 10",
         "LOCK.RENEW 1 l z PX 10",
         "LOCK.ACQUIRE l a PX 10",
+        "LOCK.MRELEASE 3 l free l a",
         "FLUSHALL",
     ] {
         server.ask(main, line);
@@ -323,6 +380,7 @@ fn habits_that_go_wrong_some_day_are_told() {
             "l: lint owner=z habit=release-by-other",
             "l: lint owner=a habit=release-by-other",
             "l: lint owner=a habit=renewal-after-loss",
+            "free: lint owner=a habit=release-by-other",
         ]
     );
     // The script of Redisson's unlock, and of its watchdog.

@@ -184,7 +184,11 @@ fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_ma
         ticket(&server.ask(client, "LOCK.ACQUIRE x b ASYNC FAIR"));
     }
     let full = "-WAITQFULL this connection waits for 1024 locks already\r\n";
+    let listener = server.connect();
+    server.ask(listener, "PSUBSCRIBE __lock@0__:*");
     assert_eq!(server.ask(client, "LOCK.ACQUIRE x d ASYNC FAIR"), full);
+    let told = server.read(listener);
+    assert!(told.contains("queued owner=d") && told.contains("cancelled owner=d"), "{told}");
     assert_eq!(server.ask(main, "LRANGE redisson_lock_queue:{x} 0 -1"), "*1\r\n$1\r\nb\r\n");
     server.ask(main, "LOCK.ACQUIRE z b SHARED");
     server.ask(main, "LOCK.ACQUIRE z c SHARED");

@@ -364,12 +364,16 @@ impl Engine {
 
     /// Tells listeners that a client no longer waits for a lock, and was not served.
     pub(super) fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
-        let Retry::OnKeys(on) = &blocked.retry else { return };
+        if let Retry::OnKeys(on) = &blocked.retry {
+            self.tell_left_queues(on, blocked.db, &blocked.request.argv(), event);
+        }
+    }
+
+    /// The same of a request of these arguments.
+    pub(super) fn tell_left_queues(&mut self, on: &OnKeys, db: usize, argv: &[&[u8]], event: &str) {
         let Some(owner) = on.label.filter(|_| self.keyspace.has_server_audience()) else { return };
-        let argv = blocked.request.argv();
         for &key in &on.keys {
-            let lock = (blocked.db, argv[key]);
-            locks::events::left(&mut self.keyspace, self.time.now, lock, argv[owner], event);
+            locks::events::left(&mut self.keyspace, self.time.now, (db, argv[key]), argv[owner], event);
         }
     }
 

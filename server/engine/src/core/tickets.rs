@@ -42,7 +42,9 @@ impl Engine {
         let session = self.sessions.get(slot);
         let (client, db) = (session.id, session.db);
         if self.keyspace.waiters.tickets.count(client) >= MOST {
-            on.attempt.leave(&mut self.keyspace.tx(db, self.time.now), Args::new(&request.argv()));
+            let argv = request.argv();
+            on.attempt.leave(&mut self.keyspace.tx(db, self.time.now), Args::new(&argv));
+            self.tell_left_queues(&on, db, &argv, "cancelled");
             self.observers.stats.failed(command, FULL.as_bytes());
             return reply.error(FULL.as_bytes());
         }

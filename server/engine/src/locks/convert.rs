@@ -161,9 +161,10 @@ impl Attempt for Convert {
         let (is_written, becomes_writer) = (hands.writes > 0, self.to == HoldMode::Exclusive);
         if is_written != becomes_writer {
             let mode = if becomes_writer { "exclusive" } else { "shared" };
-            events::converted(tx, key, owner, granted.token, mode);
             let field = if becomes_writer { &writer } else { owner };
-            told::tell(tx, (key, owner, field), granted.token, waited_ms, reply.protocol());
+            let grant = ledger::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
+            events::converted(tx, key, owner, grant, mode);
+            told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
         }
         granted.write(waited_ms.unwrap_or(0), reply);
         Ok(true)

@@ -1,8 +1,9 @@
 //! `LOCK.MRELEASE`: gives back one hold of each of several locks.
 
+use super::events as lock_events;
 use super::options;
 use super::ownership;
-use super::redisson::WRITE_SUFFIX;
+use super::redisson::{self, WRITE_SUFFIX};
 use super::release::{self, NOT_HELD};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -40,7 +41,12 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let (keys, owner) = (&args.from(2)[..count], ownership::check_owner(&args[count + 2])?);
     let writer = [owner, WRITE_SUFFIX].concat();
-    check_all(tx, keys, owner, &writer)?;
+    if let Err(error) = check_all(tx, keys, owner, &writer) {
+        let is_held = |key: &&&[u8]| tx.peek(key).is_some_and(|value| redisson::is_held_by(value, owner));
+        let lost: Vec<&[u8]> = keys.iter().filter(|key| !is_held(key)).copied().collect();
+        lost.iter().for_each(|key| lock_events::lint_release(tx, key, owner, &error));
+        return Err(error);
+    }
     reply.array(count);
     for key in keys {
         // Of a key that is named twice: what was left may have been over, and gone with the first.

@@ -99,6 +99,14 @@ pub(super) fn names_owner(hash: &Hash, name: &[u8]) -> bool {
     hash.contains(name) || (hash.contains(MODE_FIELD) && hash.contains(&write_field(name)))
 }
 
+/// The fields of those who hold a lock: of a string its text.
+pub(super) fn held_fields(value: &Value) -> Vec<Box<[u8]>> {
+    match value {
+        Value::Hash(hash) => owners(hash).map(Box::from).collect(),
+        value => with_first_owner(value, |owner| Box::from(owner)).into_iter().collect(),
+    }
+}
+
 /// Passes the first owner to `look`, if there is one.
 #[inline(always)]
 pub(super) fn with_first_owner<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) -> Option<T> {

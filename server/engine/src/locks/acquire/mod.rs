@@ -140,7 +140,7 @@ impl Attempt for Acquire {
         if let Some(granted) = &granted {
             let (key, owner) = (&args[1], &args[2]);
             let field = self.options.layout.field(owner);
-            told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &field), waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
             if waited_ms.is_some() && self.is_fair() {
                 fair::leave_served(tx, key, owner, self.options.fair_wait_ms());

@@ -166,7 +166,7 @@ impl Attempt for AcquireSeveral {
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
             let field = self.options.layout.field(owner);
-            told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &field), waited_ms, reply.protocol());
             tokens.push(granted.token);
         }
         reply.map(2);

@@ -10,18 +10,20 @@ use lockwheel_resp::Protocol;
 pub(in crate::locks) fn tell(
     tx: &mut Tx<'_>,
     (key, owner, field): (&[u8], &[u8], &[u8]),
-    token: u64,
     waited_ms: Option<u64>,
     protocol: Protocol,
 ) {
+    if waited_ms.is_none() && protocol != Protocol::Resp3 {
+        return;
+    }
+    let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
     if let Some(waited_ms) = waited_ms {
-        events::granted(tx, key, owner, token, waited_ms);
+        events::granted(tx, key, owner, grant, waited_ms);
     }
     if protocol == Protocol::Resp3
         && let Some(session) = tx.client()
-        && let Some(grant) = ledger::grant(tx, key, field)
     {
         let connection = HolderConnection { session, db: tx.db(), key: key.into(), owner: owner.into() };
-        ledger::follow(tx, grant.number, connection);
+        ledger::follow(tx, grant, connection);
     }
 }

@@ -6,7 +6,6 @@ use super::message::{announce, effect};
 use super::news::{HoldNews, push};
 use crate::keyspace::{EventValue, Keyspace, Tx};
 use crate::time::Now;
-use crate::values::Value;
 
 fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
     ("owner", EventValue::Text(owner.into()))
@@ -18,17 +17,17 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     if !ledger::is_followed(tx) {
         return;
     }
-    let fields: Vec<Box<[u8]>> = match tx.peek(key) {
-        Some(Value::Hash(hash)) => redisson::owners(hash).map(Box::from).collect(),
-        _ => Vec::new(),
-    };
-    // A reader that waits until it can write holds the lock itself.
-    for field in fields.into_iter().filter(|field| redisson::owner_of(field) != owner) {
+    for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
+        let holder = redisson::owner_of(&field);
+        // A reader that waits until it can write holds the lock itself.
+        if holder == owner {
+            continue;
+        }
         let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
-        let hold = HoldNews { db: tx.db(), key, owner: &field, grant };
+        let hold = HoldNews { db: tx.db(), key, owner: holder, grant };
         let number = i64::try_from(grant).unwrap_or(i64::MAX);
         let told = vec![
-            owner_field(&field),
+            owner_field(holder),
             ("grant", EventValue::Number(number)),
             ("waiter", EventValue::Text(owner.into())),
         ];
@@ -43,11 +42,11 @@ pub(in crate::locks) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycl
     announce(tx, key, "deadlock", || vec![owner_field(owner), ("cycle", EventValue::Text(cycle.into()))]);
 }
 
-/// An owner that waited has been served.
-pub(in crate::locks) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64, waited_ms: u64) {
+/// An owner that waited has been served, by this grant.
+pub(in crate::locks) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, waited_ms: u64) {
     let number = |number| EventValue::Number(i64::try_from(number).unwrap_or(i64::MAX));
     announce(tx, key, "granted", || {
-        vec![owner_field(owner), ("grant", number(token)), ("waited", number(waited_ms))]
+        vec![owner_field(owner), ("grant", number(grant)), ("waited", number(waited_ms))]
     });
 }
 

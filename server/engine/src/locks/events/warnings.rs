@@ -70,12 +70,7 @@ fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
 }
 
 fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
-    let fields: Vec<Box<[u8]>> = match tx.peek(key) {
-        Some(Value::Hash(hash)) => redisson::owners(hash).map(Box::from).collect(),
-        Some(value) => redisson::with_first_owner(value, |owner| Box::from(owner)).into_iter().collect(),
-        None => Vec::new(),
-    };
-    for field in fields {
+    for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
         // Who has a lease of its own is told of that.
         if own_end(tx, key, &field).is_none() {
             tell_owner_of_jeopardy(tx, key, &field, left_ms);
@@ -95,9 +90,9 @@ fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i6
     }
 }
 
-/// The modes of a hold have been exchanged: it is one of this mode now.
-pub(in crate::locks) fn converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64, mode: &str) {
-    let number = EventValue::Number(i64::try_from(token).unwrap_or(i64::MAX));
+/// The modes of a hold have been exchanged: it is one of this mode now, by this grant.
+pub(in crate::locks) fn converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
+    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
     announce(tx, key, "converted", || {
         vec![text("owner", owner), ("grant", number), text("mode", mode.as_bytes())]
     });

@@ -10,6 +10,7 @@ use crate::keyspace::{
     Cause, Change, Context, EntryId, Flushed, Interests, KeyTimer, Mark, Removal, Subscriber, What,
 };
 use crate::values::Value;
+use std::collections::BTreeSet;
 
 impl Subscriber for LockLedger {
     fn interests(&self) -> Interests {
@@ -205,7 +206,9 @@ impl LockLedger {
     /// those of keys that are waited for. O(these).
     #[inline(never)]
     fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
-        for (key, removal) in flushed.marked().take(MOST).chain(flushed.waited_for()) {
+        let waited_for: BTreeSet<&[u8]> = flushed.waited_for().map(|(key, _)| key).collect();
+        let others = flushed.marked().filter(|(key, _)| !waited_for.contains(key)).take(MOST);
+        for (key, removal) in others.chain(flushed.waited_for()) {
             let noted = self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
             noted.tell(change.db, key, context);
         }
