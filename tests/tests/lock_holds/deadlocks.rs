@@ -29,6 +29,45 @@ fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
     assert_eq!(server.read(a), "");
 }
 
+/// Who wants to share several locks waits for no reader of those that can be read, and keeps none from them.
+#[test]
+fn readers_and_who_wants_to_read_several_locks_do_not_wait_for_each_other() {
+    let (mut server, main, [several, reader, other]) = server();
+    server.ask(main, "CLOCK.FREEZE");
+    server.ask(main, "LOCK.ACQUIRE j c EXCLUSIVE");
+    server.ask(main, "LOCK.ACQUIRE k b SHARED");
+    server.send(several, "LOCK.MACQUIRE 2 k j m SHARED BLOCK 0");
+    assert!(server.ask(other, "LOCK.ACQUIRE k d SHARED").contains("token"));
+    assert_eq!(server.ask(reader, "LOCK.ACQUIRE j b SHARED BLOCK 0"), "");
+    assert!(server.ask(main, "LOCK.GRAPH").ends_with("cycles\r\n*0\r\n"));
+    for owner in ["b", "d"] {
+        server.ask(main, &format!("LOCK.RELEASE k {owner}"));
+    }
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE k w EXCLUSIVE"), "$-1\r\n", "it is kept for who wants both");
+    server.ask(main, "LOCK.RELEASE j c");
+    assert!(server.read(several).contains("tokens"));
+    assert!(server.read(reader).contains("token"));
+}
+
+#[test]
+fn a_reader_behind_who_wants_to_read_several_locks_is_served_when_no_writer_waits_any_more() {
+    let (mut server, main, [writer, several, reader]) = server();
+    for line in ["CLOCK.FREEZE", "LOCK.ACQUIRE j c EXCLUSIVE", "LOCK.ACQUIRE k b SHARED"] {
+        server.ask(main, line);
+    }
+    server.send(writer, "LOCK.ACQUIRE k w EXCLUSIVE BLOCK 100");
+    server.send(several, "LOCK.MACQUIRE 2 k j m SHARED BLOCK 0");
+    server.send(reader, "LOCK.ACQUIRE k r SHARED BLOCK 0");
+    // It waits for the writer, and so for the reader before.
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE j b EXCLUSIVE BLOCK 0"), "-DEADLOCK b -> j -> m -> k -> b\r\n");
+    assert_eq!(server.read(reader), "");
+    server.ask(main, "CLOCK.ADVANCE 100");
+    assert!(server.read(reader).contains("token"));
+    assert_eq!(server.read(several), "");
+    server.ask(main, "LOCK.RELEASE j c");
+    assert!(server.read(several).contains("tokens"));
+}
+
 #[test]
 fn a_longer_cycle_is_named_by_its_shortest_way() {
     let (mut server, _, clients) = server::<4>();

@@ -6,7 +6,7 @@ use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::keyspace::{Place, WaiterId};
 use crate::locks::graph::{ForeignWaits, Waiting, check_foreign, check_waiting};
-use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events};
+use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events, shares};
 use crate::spec::{Args, CommandError, OnKeys};
 use std::collections::BTreeSet;
 
@@ -22,7 +22,8 @@ impl Engine {
         let Retry::OnKeys(on) = &unfinished.wait.retry else { return Ok(()) };
         let Some(label) = on.label.filter(|_| is_for_lock(on)) else { return Ok(()) };
         let (keys, place) = (keys(on, args.all()), Place { rank: on.rank, arrival: u64::MAX });
-        let waiting = Waiting { owner: &args[label], keys: &keys, place, together: wants_together(on) };
+        let (shares, together) = (shares(on.class.name), wants_together(on));
+        let waiting = Waiting { owner: &args[label], keys: &keys, place, shares, together };
         let mut tx = self.keyspace.tx(db, self.time.now);
         let checked = check_foreign(&mut tx, &self.pubsub, waiting, self.config.lock_waits.deadlock_inferred);
         if checked.is_err() {
@@ -71,7 +72,8 @@ impl Engine {
         if keys.iter().any(|key| given.contains(key)) {
             return Ok(());
         }
-        let waiting = Waiting { owner, keys: &keys, place: blocked.place, together: wants_together(on) };
+        let (shares, together) = (shares(on.class.name), wants_together(on));
+        let waiting = Waiting { owner, keys: &keys, place: blocked.place, shares, together };
         let mut tx = self.keyspace.tx(blocked.db, self.time.now);
         check_waiting(&mut tx, waiting, &ForeignWaits::default())
     }

@@ -123,7 +123,7 @@ fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Err(if is_own { TWICE } else { DEADLOCK });
     }
     let (owner, rank) = (&args[2], queue::FIRST);
-    graph::check(tx, graph::Newcomer { owner, keys: &[&args[1]], rank, together: false })?;
+    graph::check(tx, graph::Newcomer { owner, keys: &[&args[1]], rank, shares: false, together: false })?;
     events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], queue::conversion(), convert, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);

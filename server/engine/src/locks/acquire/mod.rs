@@ -90,7 +90,8 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    graph::check(tx, graph::Newcomer { owner: &args[2], keys: &[&args[1]], rank, together: false })?;
+    let shares = queue::shares(class.name);
+    graph::check(tx, graph::Newcomer { owner: &args[2], keys: &[&args[1]], rank, shares, together: false })?;
     let beside = acquire.join(tx, args)?;
     events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);

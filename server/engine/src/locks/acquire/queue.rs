@@ -1,9 +1,9 @@
 //! The line of those who wait for a lock: by priority, then in order of arrival, whatever their mode.
 
-use super::super::layouts::{Layout, fair};
+use super::super::layouts::{Layout, fair, read_write};
 use super::super::ownership::waiting_holders;
 use super::super::snapshot::LockMode;
-use crate::keyspace::{Signal, Tx, WaiterId};
+use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::{Asking, OutOfTurn, WaitClass};
 
 /// The line in which all of them stand.
@@ -35,7 +35,7 @@ const CONVERSION: WaitClass = class("conversion");
 /// Those who wait for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
 /// need not queue there any more.
 const SEVERAL_ALONE: WaitClass = class("locks");
-const SEVERAL_SHARED: WaitClass = class("shared locks");
+const SEVERAL_SHARED: WaitClass = served_besides("shared locks", several_out_of_turn);
 
 /// The waiters on a fair lock that are served out of order: an owner that holds it, and the head of Redisson's queue.
 fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
@@ -44,8 +44,24 @@ fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     waiting
 }
 
+/// The waiters that are served though one who wants to share several locks is not: an owner that holds this one, and
+/// the readers right behind it, which it keeps from nothing while it waits for its other locks.
+fn several_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    let mut waiting = waiting_holders(tx, key, what);
+    if !tx.exists(key) || read_write::is_read(tx, key) {
+        let in_line = tx.waiting(key).filter(|waiter| mode_of(waiter.class).is_some());
+        let sharers = in_line.take_while(|waiter| shares(waiter.class));
+        waiting.extend(sharers.filter(|waiter| waiter.class == SHARED.name).map(|waiter| waiter.id));
+    }
+    waiting
+}
+
 /// The names of their classes: those who want to hold them alone, and those who want to share them.
 pub(crate) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
+
+/// The names of the classes of those who want to share a lock, and of those who want to hold it alone.
+const SHARERS: [&str; 2] = [SHARED.name, SEVERAL_SHARED.name];
+const ALONE: [&str; 5] = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name, SEVERAL_ALONE.name];
 
 /// The rank of conversions, which are served before all others.
 pub(in crate::locks) const FIRST: i64 = i64::MIN;
@@ -72,11 +88,27 @@ pub(in crate::locks) const fn conversion() -> &'static WaitClass {
 
 /// How waiters of this class will hold the lock; `None` when they wait for something else.
 pub(in crate::locks) fn mode_of(class: &str) -> Option<LockMode> {
-    if [SHARED.name, SEVERAL_SHARED.name].contains(&class) {
+    if shares(class) {
         return Some(LockMode::Shared);
     }
-    let alone = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name, SEVERAL_ALONE.name];
-    alone.contains(&class).then_some(LockMode::Exclusive)
+    ALONE.contains(&class).then_some(LockMode::Exclusive)
+}
+
+/// Whether waiters of this class want to share the lock.
+pub(crate) fn shares(class: &str) -> bool {
+    SHARERS.contains(&class)
+}
+
+/// Whether an owner waits for a lock, by whatever requests, only to share it.
+pub(in crate::locks) fn waits_to_share(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    let waits = |class: &&str| tx.waits_as(key, owner, class);
+    SHARERS.iter().any(waits) && !ALONE.iter().any(waits)
+}
+
+/// Whether somebody who wants to hold a lock alone waits before this place.
+pub(in crate::locks) fn alone_waits_before(tx: &Tx<'_>, key: &[u8], place: Option<Place>) -> bool {
+    let is_before = |first: Place| place.is_none_or(|place| first < place);
+    ALONE.iter().any(|class| tx.first_waiting(key, class).is_some_and(is_before))
 }
 
 /// Whether waiters of this class may be held back when the lock is free: a fair lock has an order of its own.
@@ -91,8 +123,7 @@ pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
 
 /// How many stand in the line of a lock before those of this rank who come now. O(n), n those who wait.
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
-    let classes = [PLAIN.name, FAIR.name, SHARED.name, EXCLUSIVE.name, CONVERSION.name];
-    let waiting = classes.into_iter().chain(SEVERAL).flat_map(|class| tx.waiting_of_class(key, class));
+    let waiting = ALONE.into_iter().chain(SHARERS).flat_map(|class| tx.waiting_of_class(key, class));
     waiting.filter(|(place, _)| place.rank <= rank).count()
 }
 

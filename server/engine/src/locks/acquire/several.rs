@@ -68,14 +68,16 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         ])];
 
 /// Whether a request for several locks stands in the queue of one that the owner does not hold, before a newcomer of
-/// this priority: it may wait for its other locks while this one is free.
+/// this priority: it may wait for its other locks while this one is free. Who wants to share it passes others who do.
 pub(super) fn is_ahead(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &[u8],
     options: &Options,
 ) -> Result<bool, CommandError> {
-    let first = SEVERAL.iter().filter_map(|class| tx.first_waiting(key, class)).min();
+    let shares = options.layout == Layout::Shared;
+    let others = SEVERAL.iter().filter(|class| !(shares && queue::shares(class)));
+    let first = others.filter_map(|class| tx.first_waiting(key, class)).min();
     let Some(first) = first else { return Ok(false) };
     let is_first = first.rank > options.priority.saturating_neg();
     Ok(!is_first && options.layout.standing(tx, key, owner)? == Standing::Free)
@@ -107,7 +109,8 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    graph::check(tx, graph::Newcomer { owner: &args[count + 2], keys, rank, together: true })?;
+    let shares = queue::shares(class.name);
+    graph::check(tx, graph::Newcomer { owner: &args[count + 2], keys, rank, shares, together: true })?;
     keys.iter().for_each(|key| events::queued(tx, key, &args[count + 2]));
     let mut wait = Wait::on_keys(2..count + 2, class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(count + 2);

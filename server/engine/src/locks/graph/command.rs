@@ -92,9 +92,15 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
             }
         };
         for waiter in tx.waiting(&key).filter(|waiter| !waiter.label.is_empty()) {
+            let place = edges::last_place(tx, &key, &waiter.label);
+            let is_among_readers =
+                edges::shares(tx, &key, &waiter.label) && !edges::alone_waits_before(tx, &key, place);
+            if is_among_readers && edges::is_read(tx, &key) {
+                continue;
+            }
             let mut before = holders.clone();
-            if !edges::has(tx, &key, &waiter.label) {
-                before.append(&mut edges::ahead(tx, &key, edges::last_place(tx, &key, &waiter.label)));
+            if !is_among_readers && !edges::has(tx, &key, &waiter.label) {
+                before.append(&mut edges::ahead(tx, &key, place));
             }
             add(&waiter.label, &before, NATIVE);
         }

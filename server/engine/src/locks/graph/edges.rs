@@ -1,7 +1,9 @@
 //! Whom a wait for a lock waits for.
 
-use super::super::acquire::queue::{SEVERAL, conversion};
+pub(super) use super::super::acquire::queue::alone_waits_before;
+use super::super::acquire::queue::{SEVERAL, conversion, waits_to_share};
 use super::super::history::Ring;
+pub(super) use super::super::layouts::read_write::is_read;
 use super::super::ledger::LockLedger;
 use super::super::redisson;
 use super::foreign::ForeignWaits;
@@ -62,6 +64,12 @@ pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<
 pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     let holds = matches!(tx.peek(key), Some(Value::Hash(hash)) if redisson::names_owner(hash, owner));
     holds && !tx.waits_as(key, owner, conversion().name)
+}
+
+/// Whether an owner waits for a lock only to share it, with readers or with who wants to share several.
+pub(super) fn shares(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    let is_shared = is_read(tx, key) || tx.first_waiting(key, SEVERAL[1]).is_some();
+    is_shared && waits_to_share(tx, key, owner)
 }
 
 /// The last place of an owner in the queue of a key.

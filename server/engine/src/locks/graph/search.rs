@@ -19,6 +19,8 @@ pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) keys: &'r [&'r [u8]],
     /// Its rank in their queues.
     pub(in crate::locks) rank: i64,
+    /// Whether it wants to share them.
+    pub(in crate::locks) shares: bool,
     /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
     pub(in crate::locks) together: bool,
 }
@@ -31,14 +33,16 @@ pub(crate) struct Waiting<'r> {
     pub(crate) keys: &'r [&'r [u8]],
     /// Its place in their queues.
     pub(crate) place: Place,
+    /// Whether it wants to share them.
+    pub(crate) shares: bool,
     /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
     pub(crate) together: bool,
 }
 
 impl<'r> From<Newcomer<'r>> for Waiting<'r> {
     fn from(newcomer: Newcomer<'r>) -> Self {
-        let Newcomer { owner, keys, rank, together } = newcomer;
-        Waiting { owner, keys, place: Place { rank, arrival: u64::MAX }, together }
+        let Newcomer { owner, keys, rank, shares, together } = newcomer;
+        Waiting { owner, keys, place: Place { rank, arrival: u64::MAX }, shares, together }
     }
 }
 
@@ -105,12 +109,22 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
         let is_first = step.from.is_none();
         let last_place = || edges::last_place(tx, &step.key, &step.owner);
         let before = if is_first { Some(waiting.place) } else { last_place() };
+        let shares = if is_first { waiting.shares } else { edges::shares(tx, &step.key, &step.owner) };
+        let is_among_readers = shares && !edges::alone_waits_before(tx, &step.key, before);
         // One of a higher rank passes those who wait already.
-        if !is_first && waiting.keeps(&step.key, before) {
+        let is_kept = !is_first && !(waiting.shares && is_among_readers);
+        if is_kept && waiting.keeps(&step.key, before) {
             return Some(path(&steps, at, owner));
         }
-        let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
-        others.append(&mut edges::ahead(tx, &step.key, before));
+        let others = match is_among_readers {
+            true if edges::is_read(tx, &step.key) => BTreeSet::new(),
+            true => edges::holders_that_wait(tx, &step.key, owner, foreign),
+            false => {
+                let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
+                others.append(&mut edges::ahead(tx, &step.key, before));
+                others
+            }
+        };
         for other in others {
             if *other == *owner {
                 // What it holds of the first locks itself is none that it waits for.

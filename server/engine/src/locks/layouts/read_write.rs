@@ -42,6 +42,11 @@ pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
     has(tx, key, MODE_FIELD)
 }
 
+/// Whether a key holds a read-write lock that nobody writes.
+pub(in crate::locks) fn is_read(tx: &Tx<'_>, key: &[u8]) -> bool {
+    matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.get(MODE_FIELD) == Some(READ))
+}
+
 /// Whether a lock has this field.
 pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
