@@ -179,9 +179,16 @@ fn messages_and_libraries_reach_replicas() {
         assert_eq!(pair.ask_master(&format!("FUNCTION LOAD \"{code}\"")), "\"lib\"");
         pair.settle();
         assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        let saved = pair.master.cmd(&["FUNCTION", "DUMP"]);
+        let saved = saved.as_bytes().expect("a payload").to_vec();
         pair.ask_master("FUNCTION DELETE lib");
         pair.settle();
         assert_eq!(pair.ask_replica("FUNCTION LIST"), "[]");
+        let restore: [&[u8]; 4] = [b"FUNCTION", b"RESTORE", &saved, b"FLUSH"];
+        assert_eq!(pair.master.cmd(&restore).to_string(), "+OK");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        assert_ne!(pair.ask_replica("FUNCTION LIST"), "[]", "{makes:?}");
     }
 }
 
