@@ -110,6 +110,25 @@ fn a_replica_has_replicas() {
     }
 }
 
+/// A replica that is promoted names its history anew, although its master has drawn the same names.
+#[test]
+fn servers_with_one_seed_do_not_take_one_history_for_another() {
+    let [old, new] = [(); 2].map(|()| ours::builder().seed(7).start().expect("it starts"));
+    let [mut master, mut heir] = [&old, &new].map(|server| Client::connect(server.addr()));
+    heir.line(&format!("REPLICAOF 127.0.0.1 {}", old.port()));
+    until(&mut heir, "replication", "master_link_status", "up");
+    master.line("SET k v");
+    assert_eq!(master.line("WAIT 1 0").to_string(), ":1");
+    heir.line("REPLICAOF NO ONE");
+    // The heir has gone further than the master has on its own.
+    master.line("SET of-the-old 1");
+    (0..100).for_each(|n| _ = heir.line(&format!("SET of-the-new{n} 1")));
+    master.line(&format!("REPLICAOF 127.0.0.1 {}", new.port()));
+    until(&mut master, "replication", "master_link_status", "up");
+    assert_eq!(heir.line("WAIT 1 0").to_string(), ":1");
+    assert_eq!(master.line("DEBUG DIGEST"), heir.line("DEBUG DIGEST"));
+}
+
 #[test]
 fn who_stops_following_may_write_and_keeps_what_it_has() {
     let mut pair: Pair = Makes::Ours.start().expect("ours are always there");

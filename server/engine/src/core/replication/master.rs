@@ -172,7 +172,7 @@ impl Engine {
         self.replication.refused_partial_syncs += u64::from(knew);
         if !self.replication.has_stream() {
             // What has changed without a stream belongs to no history that anybody knows.
-            let (id, offset) = (ReplicationId::random(self.keyspace.rng()), self.replication.offset);
+            let (id, offset) = (self.another_history(), self.replication.offset);
             self.replication.begin_history(id, offset);
             self.replication.begin_stream(self.backlog_size());
             self.stream_changed();
@@ -194,6 +194,16 @@ impl Engine {
         };
         tracing::info!("Full resync of a replica: {} bytes", file.len());
         [head.as_bytes(), format!("${}\r\n", file.len()).as_bytes(), &file].concat()
+    }
+
+    /// A name for a history. A master with the same seed may have given the one that comes first to what is known here.
+    pub(super) fn another_history(&mut self) -> ReplicationId {
+        loop {
+            let id = ReplicationId::random(self.keyspace.rng());
+            if ![self.replication.id, self.replication.id2].contains(&id) {
+                return id;
+            }
+        }
     }
 
     /// What a client has told of itself as a replica.

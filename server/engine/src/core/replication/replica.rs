@@ -62,7 +62,7 @@ impl Engine {
         }
         self.disconnect(slot);
         self.config.replication.master.clear();
-        let id = ReplicationId::random(self.keyspace.rng());
+        let id = self.another_history();
         self.replication.rename(id);
         self.cut_replicas();
         self.replication.selected = None;
