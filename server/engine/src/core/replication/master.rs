@@ -45,9 +45,13 @@ impl Engine {
         if is_several {
             writer.request(&[b"EXEC"]);
         }
+        let has_newer_forms = writer.has_newer_forms();
         let (bytes, selected) = writer.finish();
         self.replication.selected = selected;
         self.send_stream(&bytes);
+        if has_newer_forms {
+            self.replication.note_newer_forms();
+        }
         self.replication.note_written(&unit.by);
     }
 
@@ -119,7 +123,10 @@ impl Engine {
         self.look_at_backlog();
         let id = self.session(slot).id;
         let announced = self.replication.announced.get(&id).cloned().unwrap_or_default();
-        let resync = wanted.from.map_or(Resync::Full, |(history, at)| self.replication.resync(history, at));
+        let reads_newer = announced.reads_newer_forms;
+        let resync = wanted
+            .from
+            .map_or(Resync::Full, |(history, at)| self.replication.resync(history, at, reads_newer));
         let is_full = resync == Resync::Full;
         self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
         let answer = match resync {
