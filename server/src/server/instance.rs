@@ -132,8 +132,7 @@ impl Builder {
         if place == 0 {
             return self;
         }
-        self.config.seed =
-            self.config.seed.map(|seed| seed ^ (place as u64).wrapping_mul(0xd134_2543_de82_ef95));
+        self.config.seed = self.config.seed.map(|seed| seed ^ (place as u64).wrapping_mul(ODD));
         // The first judges the history of all.
         self.verify = None;
         self.config.unixsocket.clear();
@@ -153,6 +152,17 @@ impl Builder {
         self
     }
 
+    /// Servers that follow or watch one another, and nodes of a cluster, choose names by which they tell one another
+    /// apart: with one seed for all of them each chooses by its port.
+    fn with_seed_of_its_own(mut self) -> Self {
+        let config = &self.config;
+        if config.is_sentinel() || config.cluster.enabled || !config.replication.master.is_empty() {
+            let port = u64::from(config.shown_port());
+            self.config.seed = config.seed.map(|seed| seed ^ port.wrapping_mul(ODD));
+        }
+        self
+    }
+
     /// The seed of every random choice.
     pub(super) fn seed_or_random(&self) -> u64 {
         self.config.seed.unwrap_or_else(random_seed)
@@ -167,9 +177,12 @@ impl Builder {
 
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
-        Server::start(self, OsClock::new())
+        Server::start(self.with_seed_of_its_own(), OsClock::new())
     }
 }
+
+/// Spreads small numbers over all bits of a seed.
+const ODD: u64 = 0xd134_2543_de82_ef95;
 
 /// How long dropping a server waits for its threads.
 const PATIENCE: Duration = Duration::from_secs(5);

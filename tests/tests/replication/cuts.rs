@@ -110,6 +110,61 @@ fn a_replica_has_replicas() {
     }
 }
 
+/// A real replica of a replica of ours reads what the first master writes: what both had before, what comes then, and
+/// what comes while it is away.
+#[test]
+fn a_real_replica_follows_a_replica_of_ours() {
+    let Some(mut pair) = Makes::RealReplica.start() else { return };
+    let middle = ours::server();
+    let mut between = Client::connect(middle.addr());
+    let write = |pair: &mut Pair, n: u32| {
+        pair.ask_master(&format!("HSET hash{n} f v g w"));
+        pair.ask_master(&format!("HPEXPIRE hash{n} 100000 FIELDS 1 f"));
+        pair.ask_master(&format!("SADD set{n} 1 2 99999999999999999999"));
+        pair.ask_master(&format!("XADD stream{n} 1-1 f v"));
+        pair.ask_master(&format!("XGROUP CREATE stream{n} group 0"));
+        pair.ask_master(&format!("XREADGROUP GROUP group one STREAMS stream{n} >"));
+        pair.ask_master(&format!("XREADGROUP GROUP group two STREAMS stream{n} >"));
+    };
+    write(&mut pair, 0);
+    assert_eq!(
+        between.line(&format!("REPLICAOF 127.0.0.1 {}", pair.servers.0.addr().port())).to_string(),
+        "+OK"
+    );
+    until(&mut between, "replication", "master_link_status", "up");
+    write(&mut pair, 1);
+    assert_eq!(pair.ask_replica(&format!("REPLICAOF 127.0.0.1 {}", middle.port())), "+OK");
+    until(&mut pair.replica, "replication", "master_link_status", "up");
+    write(&mut pair, 2);
+    assert_eq!(between.line("CLIENT KILL TYPE replica").to_string(), ":1");
+    write(&mut pair, 3);
+    pair.ask_master("SET last 1");
+    while pair.ask_replica("GET last") != "\"1\"" {}
+    let digest = pair.ask_master("DEBUG DIGEST");
+    assert_eq!(between.line("DEBUG DIGEST").to_string(), digest);
+    assert_eq!(pair.ask_replica("DEBUG DIGEST"), digest);
+    assert_eq!(pair.ask_replica("HLEN hash3"), ":2");
+}
+
+/// A replica that is promoted names its history anew, although its master has drawn the same names.
+#[test]
+fn servers_with_one_seed_do_not_take_one_history_for_another() {
+    let [old, new] = [(); 2].map(|()| ours::builder().seed(7).start().expect("it starts"));
+    let [mut master, mut heir] = [&old, &new].map(|server| Client::connect(server.addr()));
+    heir.line(&format!("REPLICAOF 127.0.0.1 {}", old.port()));
+    until(&mut heir, "replication", "master_link_status", "up");
+    master.line("SET k v");
+    assert_eq!(master.line("WAIT 1 0").to_string(), ":1");
+    heir.line("REPLICAOF NO ONE");
+    // The heir has gone further than the master has on its own.
+    master.line("SET of-the-old 1");
+    (0..100).for_each(|n| _ = heir.line(&format!("SET of-the-new{n} 1")));
+    master.line(&format!("REPLICAOF 127.0.0.1 {}", new.port()));
+    until(&mut master, "replication", "master_link_status", "up");
+    assert_eq!(heir.line("WAIT 1 0").to_string(), ":1");
+    assert_eq!(master.line("DEBUG DIGEST"), heir.line("DEBUG DIGEST"));
+}
+
 #[test]
 fn who_stops_following_may_write_and_keeps_what_it_has() {
     let mut pair: Pair = Makes::Ours.start().expect("ours are always there");

@@ -179,10 +179,33 @@ fn messages_and_libraries_reach_replicas() {
         assert_eq!(pair.ask_master(&format!("FUNCTION LOAD \"{code}\"")), "\"lib\"");
         pair.settle();
         assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        let saved = pair.master.cmd(&["FUNCTION", "DUMP"]);
+        let saved = saved.as_bytes().expect("a payload").to_vec();
         pair.ask_master("FUNCTION DELETE lib");
         pair.settle();
         assert_eq!(pair.ask_replica("FUNCTION LIST"), "[]");
+        let restore: [&[u8]; 4] = [b"FUNCTION", b"RESTORE", &saved, b"FLUSH"];
+        assert_eq!(pair.master.cmd(&restore).to_string(), "+OK");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        assert_ne!(pair.ask_replica("FUNCTION LIST"), "[]", "{makes:?}");
     }
+}
+
+/// What a master has done is done: no rule at a replica keeps it from that.
+#[test]
+fn rules_do_not_act_on_what_a_master_sends() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    pair.follow();
+    for (name, command) in [("a", "restore"), ("b", "exec"), ("c", "del"), ("d", "select")] {
+        let added = pair.ask_replica(&format!("FAULT.ADD {name} ON {command} DO ERROR \"ERR no\""));
+        assert_eq!(added, "+OK");
+    }
+    for line in ["SET k v", "MULTI", "SET one 1", "DEL k", "EXEC", "SELECT 3", "SET three 3"] {
+        pair.ask_master(line);
+    }
+    pair.check_same();
+    assert_eq!(pair.ask_replica("RESTORE k 0 x"), "-READONLY You can't write against a read only replica.");
 }
 
 /// What a replica has not read is told, and is not held against `maxmemory`.

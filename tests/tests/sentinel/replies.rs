@@ -166,6 +166,13 @@ fn answers_are_those_of_redis() {
     }
 }
 
+/// With one seed for all of them sentinels are still told apart: each has a name of its own.
+#[test]
+fn sentinels_with_one_seed_have_names_of_their_own() {
+    let [one, other] = [(); 2].map(|()| Sentinel::start(Whose::Ours, "seed 7"));
+    assert_ne!(one.client().line("SENTINEL MYID"), other.client().line("SENTINEL MYID"));
+}
+
 #[test]
 fn what_a_sentinel_knows_survives_its_restart() {
     let lines = "sentinel monitor m 127.0.0.1 1 2\nsentinel auth-pass m \"a b\"";

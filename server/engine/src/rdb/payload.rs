@@ -27,6 +27,12 @@ pub fn is_known(version: u16) -> bool {
     version <= VERSION_7_4 || version == VERSION_VALKEY
 }
 
+/// The version that the footer of a payload names; none: there is no footer.
+pub fn version(payload: &[u8]) -> Option<u16> {
+    let (sealed, _) = payload.split_last_chunk::<8>()?;
+    Some(u16::from_le_bytes(*sealed.last_chunk::<2>()?))
+}
+
 /// The payload without its footer, if that is right. O(payload).
 ///
 /// # Errors

@@ -18,6 +18,8 @@ pub(crate) struct LinkParameters {
     pub(crate) ip: String,
     /// The history that it knows, and the first offset that it lacks.
     pub(crate) knows: Option<(ReplicationId, i64)>,
+    /// What comes is for this replica or its own ones, one of which may be as old as Redis 7.0.
+    pub(crate) for_7_0: bool,
     /// The other one is a replica that is to become the master.
     pub(crate) fails_over: bool,
 }
@@ -117,6 +119,11 @@ impl Link {
     /// How far it is.
     pub(crate) fn state(&self) -> LinkState {
         self.state
+    }
+
+    /// Whether what comes may have forms that Redis 7.0 cannot read.
+    pub(crate) fn has_newer_forms(&self) -> bool {
+        !self.parameters.for_7_0
     }
 
     /// Bytes of the snapshot that have arrived, and how many there will be if that is known.
@@ -244,7 +251,8 @@ impl Link {
             self.ask(Awaited::Address, &[b"REPLCONF", b"ip-address", ip.as_bytes()]);
         }
         let capabilities: [&[u8]; 7] = [b"REPLCONF", b"capa", b"eof", b"capa", b"psync2", b"capa", b"rdb-12"];
-        self.ask(Awaited::Capabilities, &capabilities);
+        let count = if self.parameters.for_7_0 { 5 } else { 7 };
+        self.ask(Awaited::Capabilities, &capabilities[..count]);
     }
 
     fn ask_for_stream(&mut self) {

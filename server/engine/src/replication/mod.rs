@@ -19,4 +19,4 @@ pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};
 pub(crate) use replid::ReplicationId;
 pub(crate) use state::{Replication, Resync};
-pub(crate) use stream::StreamWriter;
+pub(crate) use stream::{StreamWriter, is_newer_request};

@@ -37,6 +37,8 @@ pub(crate) struct Replication {
     pub(crate) selected: Option<usize>,
     /// A replica has come that may be as old as Redis 7.0: the stream is for such ones until it begins anew.
     pub(crate) for_7_0: bool,
+    /// Up to which offset the stream may have forms that Redis 7.0 cannot read.
+    newer_until: i64,
     /// Up to which offset the stream has the writes of a session.
     written: BTreeMap<u64, i64>,
     /// The offset behind which replicas have last been asked how far they are.
@@ -66,6 +68,7 @@ impl Replication {
             replicas: BTreeMap::new(),
             selected: None,
             for_7_0: false,
+            newer_until: 0,
             written: BTreeMap::new(),
             asked_at: -1,
             failover: None,
@@ -125,6 +128,16 @@ impl Replication {
         }
     }
 
+    /// What the stream has now may have forms that Redis 7.0 cannot read.
+    pub(crate) fn note_newer_forms(&mut self) {
+        self.newer_until = self.offset;
+    }
+
+    /// Whether one that may be as old as Redis 7.0 follows the stream.
+    pub(crate) fn has_older(&self) -> bool {
+        self.replicas.values().any(|replica| !replica.announced.reads_newer_forms)
+    }
+
     /// The stream has all that these sessions have written.
     pub(crate) fn note_written(&mut self, by: &[u64]) {
         by.iter().for_each(|session| _ = self.written.insert(*session, self.offset));
@@ -152,6 +165,7 @@ impl Replication {
     /// Another history begins, at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
+        self.newer_until = 0;
         self.end_stream();
     }
 
@@ -165,10 +179,12 @@ impl Replication {
         self.id == id || (self.id2 == id && offset < self.second_offset)
     }
 
-    /// How a replica goes on that knows the history by this name, and wants it from this offset on.
-    pub(crate) fn resync(&self, id: &[u8], offset: i64) -> Resync {
+    /// How a replica goes on that knows the history by this name, and wants it from this offset on. One that may be as
+    /// old as Redis 7.0 gets nothing that it cannot read.
+    pub(crate) fn resync(&self, id: &[u8], offset: i64, reads_newer_forms: bool) -> Resync {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
-        let rest = self.backlog.as_ref().filter(|_| knows).and_then(|backlog| backlog.since(offset));
+        let goes_on = knows && (reads_newer_forms || offset > self.newer_until);
+        let rest = self.backlog.as_ref().filter(|_| goes_on).and_then(|backlog| backlog.since(offset));
         rest.map_or(Resync::Full, |(one, other)| Resync::Partial([one, other].concat()))
     }
 
@@ -252,19 +268,33 @@ mod tests {
     #[test]
     fn who_knows_the_history_by_either_name_goes_on() {
         let mut replication = Replication::new(&mut Rng::new(7));
-        assert_eq!(replication.resync(replication.id.as_bytes(), 1), Resync::Full);
+        assert_eq!(replication.resync(replication.id.as_bytes(), 1, false), Resync::Full);
         assert!(replication.begin_stream(100) && !replication.begin_stream(100));
         replication.append(b"abc");
         let old = replication.id;
-        assert_eq!(replication.resync(old.as_bytes(), 2), Resync::Partial(b"bc".to_vec()));
-        assert_eq!(replication.resync(old.as_bytes(), 5), Resync::Full);
+        assert_eq!(replication.resync(old.as_bytes(), 2, false), Resync::Partial(b"bc".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 5, false), Resync::Full);
         replication.rename(ReplicationId::random(&mut Rng::new(8)));
         replication.append(b"de");
-        assert_eq!(replication.resync(old.as_bytes(), 4), Resync::Partial(b"de".to_vec()));
-        assert_eq!(replication.resync(old.as_bytes(), 5), Resync::Full, "by then it had another name");
-        assert_eq!(replication.resync(replication.id.as_bytes(), 5), Resync::Partial(b"e".to_vec()));
-        assert_eq!(replication.resync(b"?", -1), Resync::Full);
+        assert_eq!(replication.resync(old.as_bytes(), 4, false), Resync::Partial(b"de".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 5, false), Resync::Full, "by then it had another name");
+        assert_eq!(replication.resync(replication.id.as_bytes(), 5, false), Resync::Partial(b"e".to_vec()));
+        assert_eq!(replication.resync(b"?", -1, false), Resync::Full);
         assert_eq!((replication.second_offset, replication.offset), (4, 5));
+    }
+
+    #[test]
+    fn an_older_replica_goes_on_behind_what_it_cannot_read() {
+        let mut replication = Replication::new(&mut Rng::new(7));
+        replication.begin_stream(100);
+        replication.append(b"abc");
+        replication.note_newer_forms();
+        replication.append(b"de");
+        let id = replication.id;
+        let resync = |at, reads_newer| replication.resync(id.as_bytes(), at, reads_newer);
+        assert_eq!(resync(3, false), Resync::Full);
+        assert_eq!(resync(3, true), Resync::Partial(b"cde".to_vec()));
+        assert_eq!(resync(4, false), Resync::Partial(b"de".to_vec()));
     }
 
     #[test]

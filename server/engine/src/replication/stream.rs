@@ -1,7 +1,7 @@
 //! Changes as the requests that a replica runs.
 
 use super::feed::Structure;
-use crate::rdb;
+use crate::rdb::{self, payload};
 use crate::values::Value;
 use lockwheel_resp::{number, write_request};
 
@@ -13,13 +13,15 @@ pub(crate) struct StreamWriter {
     db: Option<usize>,
     /// Whether values are written without what Redis 7.0 does not have.
     for_7_0: bool,
+    /// Whether a value has a form that Redis 7.0 cannot read.
+    has_newer_forms: bool,
 }
 
 impl StreamWriter {
     /// One that goes on where the replica has selected this database, if it is known. `for_7_0`: one that may be
     /// as old as Redis 7.0.
     pub(crate) fn new(db: Option<usize>, for_7_0: bool) -> Self {
-        StreamWriter { bytes: Vec::new(), db, for_7_0 }
+        StreamWriter { bytes: Vec::new(), db, for_7_0, has_newer_forms: false }
     }
 
     /// A request.
@@ -55,6 +57,7 @@ impl StreamWriter {
             true => rdb::dump_for_7_0(value),
             false => rdb::dump_for_any(value),
         };
+        self.has_newer_forms |= is_newer(&payload);
         let mut at = Vec::new();
         // A deadline of 0 would mean that there is none.
         number::write_i64(deadline_ms.map_or(0, |at_ms| at_ms.max(1)), &mut at);
@@ -68,8 +71,23 @@ impl StreamWriter {
         }
     }
 
+    /// Whether something was written that Redis 7.0 cannot read.
+    pub(crate) fn has_newer_forms(&self) -> bool {
+        self.has_newer_forms
+    }
+
     /// What has been written, and the database that the replica will have selected.
     pub(crate) fn finish(self) -> (Vec<u8>, Option<usize>) {
         (self.bytes, self.db)
     }
+}
+
+/// Whether a payload has a form that Redis 7.0 cannot read.
+fn is_newer(payload: &[u8]) -> bool {
+    payload::version(payload).is_some_and(|version| version > payload::VERSION_7_0)
+}
+
+/// Whether a request of a stream has one.
+pub(crate) fn is_newer_request(words: &[Vec<u8>]) -> bool {
+    matches!(words, [name, _, _, payload, ..] if name.eq_ignore_ascii_case(b"restore") && is_newer(payload))
 }

@@ -8,12 +8,25 @@ use std::borrow::Cow;
 
 /// All libraries as a payload. O(texts).
 pub(super) fn write(libraries: &Libraries) -> Vec<u8> {
+    write_texts(libraries.iter().map(|Library { code, .. }| code.as_ref()), payload::VERSION_7_2)
+}
+
+/// The same libraries as a payload that Redis 7.0 reads too. O(payload).
+///
+/// # Errors
+/// The payload is none, or has what is no library.
+pub(super) fn for_7_0(payload: &[u8]) -> Result<Vec<u8>, CommandError> {
+    let texts = read(payload)?.collect::<Result<Vec<_>, _>>()?;
+    Ok(write_texts(texts.iter().map(Cow::as_ref), payload::VERSION_7_0))
+}
+
+fn write_texts<'t>(texts: impl Iterator<Item = &'t [u8]>, version: u16) -> Vec<u8> {
     let mut writer = Writer::new();
-    for Library { code, .. } in libraries.iter() {
+    for text in texts {
         writer.byte(marks::LIBRARY);
-        writer.string(code);
+        writer.string(text);
     }
-    writer.finish(payload::VERSION_7_2)
+    writer.finish(version)
 }
 
 /// The texts in a payload, one after the other, each of which may be wrong.

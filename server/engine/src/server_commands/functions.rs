@@ -225,7 +225,13 @@ fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
     };
     let codes = function_payload::read(&args[2])?;
     engine.scripts.restore(codes, policy, &mut Loader::new(engine))?;
-    engine.replicate_request(args.all(), call.session);
+    if engine.feeds_replicas() {
+        // A replica may be as old as Redis 7.0.
+        let mut words = args.all().to_vec();
+        let payload = function_payload::for_7_0(&args[2])?;
+        words[2] = &payload;
+        engine.replicate_request(&words, call.session);
+    }
     reply.ok();
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use super::super::engine::Engine;
 use crate::clients::Closing;
-use crate::replication::{LinkState, ReplicaState, ReplicationId};
+use crate::replication::{LinkState, ReplicaState};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::write_request;
 
@@ -91,7 +91,7 @@ impl Engine {
         let ttl_ms = self.config.replication.backlog_ttl.saturating_mul(1000);
         let Some(since_ms) = self.replication.alone_since_ms else { return };
         if ttl_ms > 0 && now_ms - since_ms > ttl_ms && self.replication.replicas.is_empty() {
-            let (id, offset) = (ReplicationId::random(self.keyspace.rng()), self.replication.offset);
+            let (id, offset) = (self.another_history(), self.replication.offset);
             self.replication.begin_history(id, offset);
             self.replication.alone_since_ms = None;
             self.stream_changed();

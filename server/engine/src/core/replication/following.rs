@@ -18,6 +18,8 @@ pub(crate) struct Following {
     pub(super) expected: Option<(ReplicationId, i64)>,
     /// What has come of a transaction that has not ended.
     pub(super) unapplied: Vec<u8>,
+    /// Whether Redis 7.0 could not read that.
+    pub(super) has_newer_forms: bool,
     /// The master is told how far this replica is.
     pub(super) owes_answer: bool,
     /// When the link was last used.
@@ -36,6 +38,7 @@ impl Following {
             slot,
             expected: None,
             unapplied: Vec::new(),
+            has_newer_forms: false,
             owes_answer: false,
             heard,
             down_since_ms: None,

@@ -45,9 +45,13 @@ impl Engine {
         if is_several {
             writer.request(&[b"EXEC"]);
         }
+        let has_newer_forms = writer.has_newer_forms();
         let (bytes, selected) = writer.finish();
         self.replication.selected = selected;
         self.send_stream(&bytes);
+        if has_newer_forms {
+            self.replication.note_newer_forms();
+        }
         self.replication.note_written(&unit.by);
     }
 
@@ -119,7 +123,10 @@ impl Engine {
         self.look_at_backlog();
         let id = self.session(slot).id;
         let announced = self.replication.announced.get(&id).cloned().unwrap_or_default();
-        let resync = wanted.from.map_or(Resync::Full, |(history, at)| self.replication.resync(history, at));
+        let reads_newer = announced.reads_newer_forms;
+        let resync = wanted
+            .from
+            .map_or(Resync::Full, |(history, at)| self.replication.resync(history, at, reads_newer));
         let is_full = resync == Resync::Full;
         self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
         let answer = match resync {
@@ -172,7 +179,7 @@ impl Engine {
         self.replication.refused_partial_syncs += u64::from(knew);
         if !self.replication.has_stream() {
             // What has changed without a stream belongs to no history that anybody knows.
-            let (id, offset) = (ReplicationId::random(self.keyspace.rng()), self.replication.offset);
+            let (id, offset) = (self.another_history(), self.replication.offset);
             self.replication.begin_history(id, offset);
             self.replication.begin_stream(self.backlog_size());
             self.stream_changed();
@@ -194,6 +201,16 @@ impl Engine {
         };
         tracing::info!("Full resync of a replica: {} bytes", file.len());
         [head.as_bytes(), format!("${}\r\n", file.len()).as_bytes(), &file].concat()
+    }
+
+    /// A name for a history. A master with the same seed may have given the one that comes first to what is known here.
+    pub(super) fn another_history(&mut self) -> ReplicationId {
+        loop {
+            let id = ReplicationId::random(self.keyspace.rng());
+            if ![self.replication.id, self.replication.id2].contains(&id) {
+                return id;
+            }
+        }
     }
 
     /// What a client has told of itself as a replica.

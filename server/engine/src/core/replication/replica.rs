@@ -7,7 +7,7 @@ use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::locks::HistoryCause;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
-use crate::replication::{LastHeard, Link, LinkEvent, LinkParameters, ReplicationId};
+use crate::replication::{LastHeard, Link, LinkEvent, LinkParameters, ReplicationId, is_newer_request};
 use crate::spec::{Args, CommandError, Flags};
 
 /// Who waited as a client of a master is not served by a replica.
@@ -47,6 +47,7 @@ impl Engine {
         self.unblock_for_replica();
         self.drop_leases();
         self.replication.begin_stream(self.backlog_size());
+        self.replication.for_7_0 = self.replication.has_older();
         self.stream_changed();
         self.replication_rules_changed();
         self.connect_to_master();
@@ -62,7 +63,7 @@ impl Engine {
         }
         self.disconnect(slot);
         self.config.replication.master.clear();
-        let id = ReplicationId::random(self.keyspace.rng());
+        let id = self.another_history();
         self.replication.rename(id);
         self.cut_replicas();
         self.replication.selected = None;
@@ -94,6 +95,21 @@ impl Engine {
             self.connect_to_master();
         }
         is_down
+    }
+
+    /// Whether the master sends what a replica of this one cannot read that may be as old as Redis 7.0. Then it is
+    /// followed anew, as one by whom such ones are served, and the replica comes back when that is so.
+    pub(crate) fn master_is_too_new_for(&mut self, reads_newer_forms: bool) -> bool {
+        let link = self.following.as_ref().and_then(|following| following.link.as_ref());
+        let is_too_new = !reads_newer_forms && link.is_some_and(|(_, link)| link.has_newer_forms());
+        if is_too_new {
+            self.replication.for_7_0 = true;
+            self.link_down(
+                "a replica has come that may be as old as Redis 7.0: the master is to write for it",
+            );
+            self.connect_to_master();
+        }
+        is_too_new
     }
 
     /// A session that runs what the master sends.
@@ -137,6 +153,7 @@ impl Engine {
         self.sessions.get_mut(slot).multi = None;
         if let Some(following) = &mut self.following {
             following.unapplied.clear();
+            following.has_newer_forms = false;
             following.expected = None;
         }
     }
@@ -157,6 +174,7 @@ impl Engine {
             port,
             ip: parameters.announce_ip.clone(),
             knows: Some((self.replication.id, self.replication.offset + 1)),
+            for_7_0: self.replication.for_7_0,
             fails_over: self.replication.failover.is_some(),
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
@@ -298,6 +316,7 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let slot = following.slot;
         following.unapplied.extend_from_slice(raw);
+        following.has_newer_forms |= is_newer_request(words);
         match words {
             [] => {}
             [name, what, ..] if name.eq_ignore_ascii_case(b"replconf") => {
@@ -319,6 +338,10 @@ impl Engine {
         // Between processes that is said once a second.
         following.owes_answer |= following.heard.is_in_process();
         let applied = std::mem::take(&mut following.unapplied);
+        let has_newer_forms = std::mem::take(&mut following.has_newer_forms);
         self.send_stream(&applied);
+        if has_newer_forms {
+            self.replication.note_newer_forms();
+        }
     }
 }

@@ -28,6 +28,7 @@ fn a_replica_introduces_itself_and_asks_for_what_it_lacks() {
         port: 7,
         ip: "1.2.3.4".into(),
         knows: Some((id, 12)),
+        for_7_0: false,
         fails_over: false,
     });
     assert_eq!(
@@ -44,6 +45,12 @@ fn a_replica_introduces_itself_and_asks_for_what_it_lacks() {
     assert_eq!(events(&mut link), [LinkEvent::Continue(None), ping]);
     link.acknowledge(26);
     assert_eq!(sent(&mut link), "*3 $8 REPLCONF $3 ACK $2 26");
+}
+
+#[test]
+fn for_older_replicas_of_its_own_it_asks_for_what_these_read() {
+    let mut link = introduced(LinkParameters { for_7_0: true, ..LinkParameters::default() });
+    assert!(sent(&mut link).ends_with("*5 $8 REPLCONF $4 capa $3 eof $4 capa $6 psync2"));
 }
 
 #[test]

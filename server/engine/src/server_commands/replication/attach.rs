@@ -134,6 +134,11 @@ fn attach(engine: &mut Engine, call: Call<'_>, wanted: Wanted<'_>) -> Outcome {
     if engine.following.as_ref().is_some_and(|following| !following.is_connected()) {
         return Err(CommandError::text(NO_MASTER_LINK));
     }
+    let reads_newer_forms = engine.announced(call).reads_newer_forms;
+    // Who asks by SYNC looks at the stream, and does not ask again.
+    if wanted.from.is_some() && engine.master_is_too_new_for(reads_newer_forms) {
+        return Err(CommandError::text(NO_MASTER_LINK));
+    }
     engine.attach_replica(call.slot, wanted);
     Ok(())
 }
