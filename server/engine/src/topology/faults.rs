@@ -8,7 +8,6 @@ use crate::core::{
 };
 use crate::faults::Link;
 use crate::spec::CommandError;
-use crate::time::Mode;
 
 const NO_REPLICA: CommandError =
     CommandError::text("ERR that server is no replica of a server in this topology");
@@ -77,7 +76,7 @@ impl Network {
 
     /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
     fn may_be_killed(&self, nodes: &[&mut Engine], node: usize, ms: Option<u64>) -> bool {
-        let runs = nodes[node].time.clock.mode() == Mode::Real;
+        let runs = nodes[node].clock_runs();
         let can_be_asked = |place: usize| {
             let other = &nodes[place];
             let is_up = !other.was_killed() || (runs && other.comes_up_at().is_some());

@@ -9,6 +9,7 @@ use crate::locks::{self, Happening, HistoryEvent, MergedHistory};
 use crate::replication::Replication;
 use crate::sentinel::SentinelLine;
 use crate::spec::{Args, CommandError};
+use crate::time::Mode;
 use crate::values::Value;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 
@@ -104,6 +105,11 @@ impl Engine {
     /// When it comes back, by the monotonic clock, if it does so by itself.
     pub(crate) fn comes_up_at(&self) -> Option<i64> {
         self.faults.down_until_ms.filter(|until_ms| *until_ms != i64::MAX)
+    }
+
+    /// Whether its clock runs by itself.
+    pub(crate) fn clock_runs(&self) -> bool {
+        self.time.clock.mode() == Mode::Real
     }
 
     /// Whether it may come back now.

@@ -154,6 +154,11 @@ impl Locks {
     }
 }
 
+/// Whether an entry is of a request for several locks at once.
+fn wants_several(ring: &Ring, entry: &Entry) -> bool {
+    ring.text(entry.by) == b"lock.macquire"
+}
+
 impl Lock {
     fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let owner = entry.owner;
@@ -181,6 +186,7 @@ impl Lock {
             Event::Renewed => self.lease(entry, ring.place_number(seq)),
             Event::Released if entry.holds > 0 => self.lease(entry, ring.place_number(seq)),
             Event::Converted => {
+                self.served(ring, entry);
                 // The same grant, in another field.
                 let before = self.holds.iter().find(|(_, hold)| hold.grant == entry.grant);
                 if let Some((&field, &hold)) = before {
@@ -205,7 +211,7 @@ impl Lock {
                 let (client, since_ms, is_fair) =
                     (entry.client, entry.monotonic_ms, entry.mode == Mode::Fair);
                 let is_native = entry.native == Some(true);
-                let wants_several = ring.text(entry.by) == b"lock.macquire";
+                let wants_several = wants_several(ring, entry);
                 self.waiting.push(Waiting {
                     seq,
                     owner,
@@ -229,7 +235,10 @@ impl Lock {
                 && waiting.owner == owner
                 && (is_fair || waiting.client == entry.client)
         };
-        if let Some(at) = self.waiting.iter().position(is)
+        // Of a connection that waits by two requests the one for this lock alone is taken to leave first.
+        let place =
+            |wants_several| self.waiting.iter().position(|one| is(one) && one.wants_several == wants_several);
+        if let Some(at) = place(false).or_else(|| place(true))
             && self.waiting.remove(at).wants_several
         {
             self.several_left_ms = Some(entry.monotonic_ms);
@@ -247,7 +256,8 @@ impl Lock {
     fn served(&mut self, ring: &Ring, entry: &Entry) {
         // Who waits to write has another field then.
         let is_same = |waiting: Name| is_same_owner(ring, waiting, entry.owner);
-        let is_served = |one: &Waiting| !one.is_fair && one.client == entry.client && is_same(one.owner);
+        let is_that = |one: &Waiting| one.wants_several == wants_several(ring, entry) && is_same(one.owner);
+        let is_served = |one: &Waiting| !one.is_fair && one.client == entry.client && is_that(one);
         self.waiting.retain(|waiting| !is_served(waiting));
     }
 
