@@ -45,7 +45,7 @@ fn the_place_of_a_request_is_counted_by_its_priority_and_told_after_a_wait_in_va
     server.send(one, "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0");
     server.send(two, "LOCK.MACQUIRE 2 l m x SHARED BLOCK 0 PRIORITY 5");
     let asked = |server: &mut Simulation, options: &str| {
-        let told = server.ask(main, &format!("LOCK.ACQUIRE l b SHARED GETHOLDER {options}"));
+        let told = server.ask(main, &format!("LOCK.ACQUIRE l b EXCLUSIVE GETHOLDER {options}"));
         assert!(told.contains("$6\r\nholder\r\n$1\r\na\r\n"), "{told}");
         told.rsplit("position\r\n:").next().expect("it is there").trim().to_owned()
     };
