@@ -60,8 +60,8 @@ pub(super) fn check(args: Args<'_>) -> Outcome {
     }
 }
 
-/// Nothing is saved unless that is asked for, and replicas that lag behind are not waited for: every form but ABORT ends
-/// the server at once.
+/// Nothing is saved unless that is asked for, and replicas that lag behind are not waited for: every form but ABORT
+/// ends the server at once.
 fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
