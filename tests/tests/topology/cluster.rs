@@ -46,6 +46,31 @@ fn all_know_all_when_they_have_started() {
     assert_eq!(text(&mut clients[0], "PUBLISH c m"), ":0");
 }
 
+/// Messages are told by kind, as Redis names them, and in all.
+#[test]
+fn messages_between_nodes_are_counted_by_kind() {
+    let (_topology, mut clients) = cluster(Duration::ZERO);
+    text(&mut clients[0], "CLOCK.ADVANCE 60000");
+    text(&mut clients[1], "PUBLISH c m");
+    text(&mut clients[1], "SPUBLISH foo m");
+    text(&mut clients[3], "CLUSTER FAILOVER");
+    let told = |client: &mut Client, what: &str| -> Vec<(String, u64)> {
+        let info = text(client, "CLUSTER INFO");
+        let lines = info.split("\\r\\n").filter_map(|line| line.strip_prefix("cluster_stats_messages_"));
+        let of = lines.filter_map(|line| line.split_once(':')).filter(|(name, _)| name.ends_with(what));
+        of.map(|(name, count)| (name.to_owned(), count.parse().expect("a number"))).collect()
+    };
+    let sent = told(&mut clients[3], "sent");
+    let names: Vec<&str> = sent.iter().map(|(name, _)| name.as_str()).collect();
+    let [ref kinds @ .., (_, ref all)] = sent[..] else { panic!("{names:?}") };
+    assert_eq!(names, ["ping_sent", "pong_sent", "auth-req_sent", "mfstart_sent", "sent"]);
+    assert_eq!(kinds.iter().map(|(_, count)| count).sum::<u64>(), *all);
+    let received = told(&mut clients[4], "received");
+    let has = |name: &&str| received.iter().any(|(kind, count)| kind == name && *count > 0);
+    let kinds = ["ping_received", "pong_received", "publish_received", "received"];
+    assert!(kinds.iter().all(has), "{received:?}");
+}
+
 #[test]
 fn a_failover_is_done_when_it_is_answered() {
     let (topology, mut clients) = cluster(Duration::ZERO);

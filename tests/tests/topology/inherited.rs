@@ -136,3 +136,44 @@ fn a_lock_that_migrates_goes_on_by_its_grant() {
     let verdict = topology.servers()[1].verify(Level::Lint, None).expect("it is on");
     assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
 }
+
+/// One who waits for the fair lock `r` at a server, where so many do then.
+fn waits_fairly(topology: &Topology, server: usize, owner: &str, waiting: usize) -> Client {
+    let addr = topology.servers()[server].addr();
+    let mut client = Client::connect(addr);
+    client.send_line(&format!("LOCK.ACQUIRE r {owner} FAIR PX 1000 BLOCK 0"));
+    assert_eq!(text(&mut Client::connect(addr), &format!("AWAIT.WAITERS r {waiting}")), ":1");
+    client
+}
+
+/// The queue has come with the keys; those who stand in it ask anew, in any order.
+#[test]
+fn a_fair_lock_is_granted_by_its_queue_whoever_asks_the_new_master_first() {
+    let (topology, mut clients) = recorded();
+    text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
+    let _old = [waits_fairly(&topology, 0, "one", 1), waits_fairly(&topology, 0, "two", 2)];
+    assert_eq!(text(&mut clients[1], "FAULT.FAILOVER 1"), "+OK");
+    let mut two = waits_fairly(&topology, 1, "two", 1);
+    let mut one = waits_fairly(&topology, 1, "one", 2);
+    text(&mut clients[1], "LOCK.RELEASE r me");
+    assert!(one.read_reply().to_string().contains("released"));
+    text(&mut clients[1], "CLOCK.ADVANCE 1000");
+    assert!(two.read_reply().to_string().contains("expired"));
+    assert_sound(&topology);
+}
+
+#[test]
+fn a_fair_lock_is_granted_by_its_queue_when_one_ahead_gives_up() {
+    let (topology, mut clients) = recorded();
+    text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
+    let old = ["one", "two", "three"].into_iter().zip(1..);
+    let _old: Vec<_> = old.map(|(owner, waiting)| waits_fairly(&topology, 0, owner, waiting)).collect();
+    assert_eq!(text(&mut clients[1], "FAULT.FAILOVER 1"), "+OK");
+    let _three = waits_fairly(&topology, 1, "three", 1);
+    let mut two = waits_fairly(&topology, 1, "two", 2);
+    let one = waits_fairly(&topology, 1, "one", 3);
+    one.close();
+    assert_eq!(text(&mut clients[1], "AWAIT.WAITERS r 2 ATMOST"), ":1");
+    text(&mut clients[1], "LOCK.RELEASE r me");
+    assert!(two.read_reply().to_string().contains("released"));
+}

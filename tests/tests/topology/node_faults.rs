@@ -300,7 +300,7 @@ fn a_server_by_itself_refuses_them() {
 #[test]
 fn servers_that_there_are_not_are_refused() {
     let (_topology, mut clients) = manual();
-    for name in ["3", "-1", "127.0.0.1:1", "x", "10.0.0.1:6379"] {
+    for name in ["3", "-1", "+1", "01", "127.0.0.1:1", "127.0.0.1:+1", "x", "10.0.0.1:6379"] {
         let refused = "-ERR there is no such server in this topology";
         assert_eq!(text(&mut clients[0], &format!("FAULT.DOWN {name}")), refused, "{name}");
         assert_eq!(text(&mut clients[0], &format!("FAULT.PARTITION NODES 0,{name}")), refused, "{name}");

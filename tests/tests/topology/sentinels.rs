@@ -118,3 +118,20 @@ fn servers_with_a_password_watch_and_follow_each_other() {
     old.line("AUTH secret");
     assert!(text(&mut old, "INFO replication").contains("master_link_status:up"));
 }
+
+/// A sentinel kills the clients of a server that it promotes, also the one whose turn of the clock lets it do so.
+#[test]
+fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
+    for asks in [0, 1] {
+        let builder = ours::builder().time(Time::Manual).seed(3);
+        let topology = builder.sentinels(3).replicas(1).start().expect("they start");
+        let mut clients: Vec<Client> =
+            topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+        let fault = ["SENTINEL FAILOVER mymaster", "FAULT.DOWN 0"][asks];
+        assert_eq!(text(&mut clients[if asks == 0 { 2 } else { 1 }], fault), "+OK");
+        let turned = text(&mut clients[asks], "CLOCK.ADVANCE 60000");
+        assert!(turned.contains("fired"), "{turned}");
+        assert!(clients[asks].read_to_close().is_empty());
+        assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
+    }
+}

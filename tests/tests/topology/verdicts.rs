@@ -143,3 +143,23 @@ fn the_history_says_what_an_heir_was_never_sent() {
     assert_eq!(text(&mut clients[2], "EXISTS k old"), ":1");
     assert_eq!(faults(&topology), ["FAULT.LAG", "FAULT.FAILOVER 2", "LOST 2 k"]);
 }
+
+/// One key of two servers is no key of two layouts.
+#[test]
+fn two_masters_that_grant_a_lock_in_two_layouts_break_it() {
+    let plain = ["LOCK.ACQUIRE k me PX 60000", "LOCK.ACQUIRE k me FAIR PX 60000", "SET k me NX PX 60000"];
+    let shared = "LOCK.ACQUIRE k you SHARED PX 60000";
+    for takes in plain.iter().flat_map(|plain| [[*plain, shared], [shared, *plain]]) {
+        let (topology, mut clients) = recorded(1);
+        text(&mut clients[1], "REPLICAOF NO ONE");
+        text(&mut clients[0], takes[0]);
+        text(&mut clients[1], takes[1]);
+        assert_eq!([found(&topology, "mutual-exclusion"), lint(&topology)], [1, 0], "{takes:?}");
+    }
+}
+
+/// How many findings there are of locks in two layouts.
+fn lint(topology: &Topology) -> usize {
+    let verdict = topology.servers()[0].verify(Level::Lint, None).expect("it is on");
+    verdict.findings.iter().filter(|found| found.invariant == "layout-mix").count()
+}

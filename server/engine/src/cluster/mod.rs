@@ -17,7 +17,9 @@ mod slot_set;
 mod view;
 
 pub(crate) use describe::{Reader, ranges};
-pub(crate) use gossip::{Effect, Facts, Gossip, LinkInfo, Login, Message, NODES_MAX, Speaker, TICK_MS};
+pub(crate) use gossip::{
+    Effect, Facts, Gossip, LinkInfo, Login, Message, NODES_MAX, Speaker, TICK_MS, Tally, by_kind,
+};
 pub(crate) use node::{Node, NodeId, NodeNumber};
 pub(crate) use node_flags::NodeFlags;
 pub(crate) use nodes_conf::{Broken, read, write};

@@ -34,7 +34,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Held(_) | Retry::Paused | Retry::Together => {}
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused | Retry::Together => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -81,7 +81,7 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused => self.forget_paused(blocked.place.arrival),
-            Retry::Turn(_) | Retry::Together => {}
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Together => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -168,7 +168,8 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) | Retry::Paused | Retry::Together => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
+            Retry::Held(_) | Retry::Paused | Retry::Together => None,
         }
     }
 
@@ -269,7 +270,7 @@ impl Engine {
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
             Retry::Together => self.write_together((blocked.command, blocked.db), args, reply),
-            Retry::Turn(_) | Retry::Held(_) | Retry::Paused => Ok(false),
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused => Ok(false),
         }
     }
 
@@ -416,7 +417,7 @@ fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(state) => state.is_counted(),
-        Retry::Turn(_) | Retry::Held(_) | Retry::Together => false,
+        Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Together => false,
         Retry::Paused => true,
     }
 }

@@ -10,7 +10,7 @@ use crate::finally::finally;
 use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, number};
 
 /// The commands that read the history of locks of all servers.
 const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
@@ -48,13 +48,14 @@ impl Engine {
         let ports = &self.time.shared.ports;
         let unknown = || CommandError::text(NO_SUCH_SERVER);
         let text = std::str::from_utf8(word).map_err(|_| unknown())?;
+        let number = |digits: &str| number::parse_i64(digits.as_bytes());
         let found = match text.rsplit_once(':') {
             Some((host, port)) => {
                 let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]");
-                let port = port.parse::<u16>().ok().filter(|port| is_here && *port != 0);
-                port.and_then(|port| ports.iter().position(|its| *its == port))
+                let port = number(port).filter(|_| is_here);
+                port.and_then(|port| ports.iter().position(|its| i64::from(*its) == port && port != 0))
             }
-            None => text.parse::<usize>().ok().filter(|place| *place < ports.len()),
+            None => number(text).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < ports.len()),
         };
         found.ok_or_else(unknown)
     }

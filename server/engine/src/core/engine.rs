@@ -87,6 +87,8 @@ pub(crate) enum Retry {
     Always(Box<dyn EngineAttempt>),
     /// Never: the client waits while others react to a turn of the clock, and its timeout continues the turn.
     Turn(Box<ClockTurn>),
+    /// Never: its turn of the clock goes on. A client that is killed on the way is disconnected when it has its answer.
+    Turning { killed: bool },
     /// Never: a rule holds the request, or its reply.
     Held(Held),
     /// Never: it runs when clients are no longer paused.

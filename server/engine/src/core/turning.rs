@@ -6,7 +6,7 @@ use super::engine::{Engine, Retry};
 use super::planned_turns::PlannedTurn;
 use super::shared_clock::ClockRequest;
 use super::turning_together::turn_together;
-use crate::clients::Slot;
+use crate::clients::{Closing, Slot};
 use crate::keyspace::{KeyTimer, Order};
 use crate::spec::CommandError;
 use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
@@ -78,7 +78,11 @@ impl Engine {
         let id = self.sessions.get(slot).id;
         let order = self.keyspace.next_order();
         let Some(blocked) = self.parked.get_mut(id) else { return };
+        let was_killed = matches!(blocked.retry, Retry::Turning { killed: true });
         if let TurnProgress::WaitUs(us) = progress {
+            if was_killed {
+                return self.cut_off(slot);
+            }
             let timer = Timer { kind: TimerKind::RealWait, client: id, order };
             let wait_ms = us.div_ceil(1000);
             let at_ms = self.time.system.monotonic_ms().saturating_add_unsigned(wait_ms);
@@ -87,6 +91,22 @@ impl Engine {
         } else if self.unblock(slot).is_some() {
             let now = self.time.now;
             self.answer(slot, |reply| turn.write(now, reply));
+            if was_killed {
+                self.sessions.get_mut(slot).close(Closing::AfterOutput);
+            }
+        }
+    }
+
+    /// Whether a client is killed by what its own turn of the clock has brought about, as by a sentinel that promotes
+    /// its server: it is told of the turn before it is disconnected.
+    pub(crate) fn killed_while_turning(&mut self, slot: Slot) -> bool {
+        let id = self.sessions.get(slot).id;
+        match self.parked.get_mut(id).map(|blocked| &mut blocked.retry) {
+            Some(Retry::Turning { killed }) => {
+                *killed = true;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -109,9 +129,13 @@ impl Engine {
     /// The turn of the clock that a client waits for, which continues without it meanwhile.
     pub(super) fn take_turn(&mut self, slot: Slot) -> Option<Box<ClockTurn>> {
         let id = self.sessions.get(slot).id;
-        match &mut self.parked.get_mut(id)?.retry {
-            Retry::Turn(turn) => Some(std::mem::take(turn)),
-            Retry::OnKeys(_) | Retry::Always(_) | Retry::Held(_) | Retry::Paused | Retry::Together => None,
+        let retry = &mut self.parked.get_mut(id)?.retry;
+        match std::mem::replace(retry, Retry::Turning { killed: false }) {
+            Retry::Turn(turn) => Some(turn),
+            other => {
+                *retry = other;
+                None
+            }
         }
     }
 

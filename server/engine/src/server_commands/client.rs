@@ -313,12 +313,14 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 }
 
 impl Engine {
-    /// Disconnects a client: at once or, when it is the caller, after its reply.
+    /// Disconnects a client: at once or, when it is the caller or turns the clock meanwhile, after its reply.
     fn kill_client(&mut self, slot: Slot, asked_by: Slot) {
         if slot == asked_by {
             return self.sessions.get_mut(slot).close(Closing::AfterOutput);
         }
-        self.cut_off(slot);
+        if !self.killed_while_turning(slot) {
+            self.cut_off(slot);
+        }
     }
 
     /// The client of this number, unless it is being disconnected.

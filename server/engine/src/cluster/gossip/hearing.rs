@@ -24,8 +24,8 @@ impl Gossip {
         message: Message,
         speaker: Speaker<'_>,
     ) -> Option<Message> {
-        self.counts.received += 1;
         let Message { header, body } = message;
+        self.counts.note_received(&body);
         if header.sender == view.me().id {
             let answers = matches!(body, Body::Ping(_) | Body::Meet(_));
             return answers.then(|| self.message(view, speaker.ip, Body::Pong(Vec::new())));
@@ -72,7 +72,7 @@ impl Gossip {
             }
             _ => return None,
         };
-        self.counts.sent += 1;
+        self.counts.note_sent(&body);
         Some(self.message(view, speaker.ip, body))
     }
 
@@ -138,8 +138,8 @@ impl Gossip {
 
     /// A node answers over the connection to it.
     pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: Message) {
-        self.counts.received += 1;
         let Message { header, body } = message;
+        self.counts.note_received(&body);
         if !self.is_whom_it_should_be(view, number, &header) {
             return;
         }

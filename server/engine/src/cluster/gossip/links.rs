@@ -108,7 +108,8 @@ impl Gossip {
     /// Sends a message, unless there is no connection; whether it was sent.
     pub(super) fn send(&mut self, view: &mut ClusterView, number: NodeNumber, body: Body) -> bool {
         let Some(node) = view.node(number) else { return false };
-        let bytes = self.message(view, &node.ip, body).write();
+        let message = self.message(view, &node.ip, body);
+        let bytes = message.write();
         let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else {
             return false;
         };
@@ -117,7 +118,7 @@ impl Gossip {
         let (id, unanswered) = (link.id, link.unanswered);
         let mut request = Vec::new();
         write_request(&[b"CLUSTER", b"GOSSIP", &bytes], &mut request);
-        self.counts.sent += 1;
+        self.counts.note_sent(&message.body);
         self.effect(Effect::Send { link: id, bytes: request });
         if unanswered > UNANSWERED_MAX {
             self.close(view, number);

@@ -10,6 +10,7 @@
 mod answer;
 mod bytes;
 mod claims;
+mod counts;
 mod effect;
 mod election;
 mod failures;
@@ -24,6 +25,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use counts::{Tally, by_kind};
 pub(crate) use effect::Effect;
 pub(crate) use hearing::Speaker;
 pub(crate) use message::Message;

@@ -3,6 +3,7 @@
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
+use super::counts::Counts;
 use super::effect::{Effect, LinkId};
 use super::message::{Address, Body, Header, Message};
 use super::peer::{LinkInfo, Peer};
@@ -74,13 +75,6 @@ pub(super) struct Manual {
     pub(super) master_offset: Option<u64>,
     /// At the replica: it has all that the master had, or does not care.
     pub(super) can_start: bool,
-}
-
-/// How many messages were sent and received.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) sent: u64,
-    pub(crate) received: u64,
 }
 
 /// One node's part of it.

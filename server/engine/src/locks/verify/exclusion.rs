@@ -3,15 +3,24 @@
 use super::super::history::{Entry, Event, Mode, Ring};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
-use super::locks::View;
+use super::locks::{Hold, View};
 
 pub(super) const NAME: &str = "mutual-exclusion";
 
 #[derive(Debug)]
 pub(super) struct Exclusion;
 
-/// Whether two modes of one layout exclude each other. A read-write lock in the key of a plain one is `layout-mix`.
-fn excludes(one: Mode, other: Mode) -> bool {
+/// Whether it is the mode of a lock that is no read-write lock.
+pub(super) fn is_plain(mode: Mode) -> bool {
+    mode == Mode::Exclusive
+}
+
+/// Whether two modes of one layout exclude each other. A read-write lock in the key of a plain one is `layout-mix`, as
+/// long as it is one key: two servers have two.
+fn excludes(one: Mode, other: Mode, is_one_key: bool) -> bool {
+    if !is_one_key && is_plain(one) != is_plain(other) {
+        return true;
+    }
     matches!(
         (one, other),
         (Mode::Exclusive, Mode::Exclusive)
@@ -38,7 +47,10 @@ impl Invariant for Exclusion {
             Event::Acquired | Event::Converted => {
                 let holds = view.lock(key).into_iter().flat_map(|lock| &lock.holds);
                 let others = holds.filter(|(other, _)| !view.is_same_owner(**other, entry.owner));
-                for (&other, hold) in others.filter(|(_, hold)| excludes(entry.mode, hold.mode)) {
+                let is_in_the_way = |hold: &Hold| {
+                    excludes(entry.mode, hold.mode, view.ring.place(seq) == view.ring.place(hold.seq))
+                };
+                for (&other, hold) in others.filter(|(_, hold)| is_in_the_way(hold)) {
                     // A lease that a server was killed with, or that it lost, ends nowhere.
                     let is_over = hold.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= entry.wall_ms);
                     if view.ring.is_of_several() && is_over {

@@ -1,7 +1,7 @@
 //! What a node tells of the cluster: INFO, NODES, SLOTS, SHARDS and their relatives.
 
 use super::nodes::known;
-use crate::cluster::{ClusterState, LinkInfo, Node, NodeNumber, Reader, ranges, slot_of};
+use crate::cluster::{ClusterState, LinkInfo, Node, NodeNumber, Reader, Tally, by_kind, ranges, slot_of};
 use crate::config::EndpointType;
 use crate::core::{Call, Engine};
 use crate::spec::{Args, CommandError, Outcome, help};
@@ -35,14 +35,22 @@ pub(super) fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dy
         ("cluster_size", health.size as u64),
         ("cluster_current_epoch", view.current_epoch),
         ("cluster_my_epoch", epoch),
-        ("cluster_stats_messages_sent", counts.sent),
-        ("cluster_stats_messages_received", counts.received),
-        ("total_cluster_links_buffer_limit_exceeded", 0),
     ] {
         let _ = write!(text, "{name}:{value}\r\n");
     }
+    write_messages(&mut text, "sent", &counts.sent);
+    write_messages(&mut text, "received", &counts.received);
+    text.push_str("total_cluster_links_buffer_limit_exceeded:0\r\n");
     reply.verbatim(*b"txt", text.as_bytes());
     Ok(())
+}
+
+/// How many messages of each kind, and in all.
+fn write_messages(text: &mut String, what: &str, tally: &Tally) {
+    for (kind, count) in by_kind(tally) {
+        let _ = write!(text, "cluster_stats_messages_{kind}_{what}:{count}\r\n");
+    }
+    let _ = write!(text, "cluster_stats_messages_{what}:{}\r\n", tally.iter().sum::<u64>());
 }
 
 pub(super) fn nodes(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {

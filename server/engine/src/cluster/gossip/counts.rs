@@ -1,0 +1,48 @@
+//! How many messages of each kind a node has sent and received: what CLUSTER INFO tells.
+
+use super::message::Body;
+
+/// The kinds of messages, as Redis names and orders them.
+const KINDS: [&str; 10] =
+    ["ping", "pong", "meet", "fail", "publish", "auth-req", "auth-ack", "update", "mfstart", "publishshard"];
+
+/// How many messages of each kind.
+pub(crate) type Tally = [u64; KINDS.len()];
+
+/// How many messages were sent and received.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) sent: Tally,
+    pub(crate) received: Tally,
+}
+
+/// The kinds of which there were any, and how many.
+pub(crate) fn by_kind(tally: &Tally) -> impl Iterator<Item = (&'static str, u64)> {
+    KINDS.into_iter().zip(*tally).filter(|(_, count)| *count > 0)
+}
+
+impl Counts {
+    pub(super) fn note_sent(&mut self, body: &Body) {
+        self.sent[kind(body)] += 1;
+    }
+
+    pub(super) fn note_received(&mut self, body: &Body) {
+        self.received[kind(body)] += 1;
+    }
+}
+
+/// The place of a message's kind in [`KINDS`].
+fn kind(body: &Body) -> usize {
+    match body {
+        Body::Ping(_) => 0,
+        Body::Pong(_) => 1,
+        Body::Meet(_) => 2,
+        Body::Fail(_) => 3,
+        Body::Publish { is_shard: false, .. } => 4,
+        Body::AskVote => 5,
+        Body::Vote => 6,
+        Body::Update { .. } => 7,
+        Body::StartFailover => 8,
+        Body::Publish { is_shard: true, .. } => 9,
+    }
+}
