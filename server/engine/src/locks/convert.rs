@@ -172,8 +172,8 @@ impl Attempt for Convert {
 }
 
 impl Convert {
-    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own, of a fenced lock the
-    /// counter's next number.
+    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own, of a fenced lock
+    /// the counter's next number.
     fn upgrade(
         &self,
         tx: &mut Tx<'_>,
