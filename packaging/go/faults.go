@@ -1,6 +1,8 @@
 package lockwheel
 
 import (
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -169,6 +171,51 @@ func (f *Faults) Restart(down time.Duration, options ...string) {
 	}
 	f.server.prepare()
 	f.cut(words, options)
+}
+
+// Down kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
+// cut, its data is gone, and nobody is let in for so long; 0: until [Faults.Up].
+func (f *Faults) Down(server int, backAfter time.Duration) {
+	words := []any{"FAULT.DOWN", server}
+	if backAfter > 0 {
+		words = append(words, backAfter.Milliseconds())
+	}
+	f.server.must(words...)
+}
+
+// Up lets a server that was killed come back. Whether it was down.
+func (f *Faults) Up(server int) bool { return integer(f.server.must("FAULT.UP", server)) == 1 }
+
+// Part cuts servers off from others, or from all if none are named, until [Faults.Heal]. How many connections between
+// them that holds.
+func (f *Faults) Part(servers []int, others ...int) int64 {
+	words := []any{"FAULT.PARTITION", "NODES", places(servers)}
+	if len(others) > 0 {
+		words = append(words, "FROM", places(others))
+	}
+	return integer(f.server.must(words...))
+}
+
+// PartFromClients cuts servers off from their clients, new ones included, until [Faults.Heal]. How many there are now.
+func (f *Faults) PartFromClients(servers []int, direction Direction) int64 {
+	f.server.prepare()
+	return integer(f.server.must("FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS", string(direction)))
+}
+
+func places(servers []int) string {
+	words := make([]string, len(servers))
+	for n, server := range servers {
+		words[n] = strconv.Itoa(server)
+	}
+	return strings.Join(words, ",")
+}
+
+// LagBy lets replicas be told everything so much later from now on, on the clock that all share.
+func (f *Faults) LagBy(lag time.Duration) { f.server.must("FAULT.LAG", lag.Milliseconds()) }
+
+// FailoverTo lets a replica take over with what it has; clients of its master are cut, and that follows it.
+func (f *Faults) FailoverTo(replica int, options ...string) {
+	f.cut([]any{"FAULT.FAILOVER", replica}, options)
 }
 
 func (f *Faults) cut(words []any, options []string) {

@@ -164,6 +164,43 @@ func TestAFindingFailsATest(t *testing.T) {
 	}
 }
 
+// givesBackLate lets a fault refuse a renewal, so that the lease ends; the owner gives back what another has had since.
+func givesBackLate(t *testing.T, server *Server) {
+	t.Helper()
+	server.Faults.Add("renewals", Match{On: "LOCK.RENEW"}, ReplyError("ERR as asked"))
+	refused := func(words ...any) {
+		t.Helper()
+		if _, err := client(server).do(words...); err == nil {
+			t.Fatalf("%v is not refused", words)
+		}
+	}
+	server.Command("LOCK.ACQUIRE", "order:42", "first", "PX", 1000)
+	refused("LOCK.RENEW", 1, "order:42", "first", "PX", 1000)
+	server.Clock.Advance(time.Second)
+	server.Command("LOCK.ACQUIRE", "order:42", "second")
+	server.Command("LOCK.RELEASE", "order:42", "second")
+	refused("LOCK.RELEASE", "order:42", "first")
+}
+
+func TestWhatIsOnlySuspectFailsATestThatMindsIt(t *testing.T) {
+	for _, level := range []Level{Violation, Suspect} {
+		test := &passing{}
+		server := RunWith(test, Options{Verify: level, Time: "manual"})
+		givesBackLate(t, server)
+		for _, cleanup := range test.cleanups {
+			cleanup()
+		}
+		if test.failed != (level == Suspect) {
+			t.Errorf("%q: %v", level, test.failed)
+		}
+		for _, wanted := range []string{"suspect ", "renewals (ON LOCK.RENEW DO ERROR ERR as asked): hits=1"} {
+			if test.failed && !strings.Contains(test.logged, wanted) {
+				t.Errorf("%q is not in\n%s", wanted, test.logged)
+			}
+		}
+	}
+}
+
 func TestAReportHasHistoryFindingsAndFaults(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
 	server.Faults.Add("refuse", Match{On: "GET"}, ReplyError("ERR as asked"))

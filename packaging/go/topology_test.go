@@ -63,6 +63,44 @@ func TestALockThatHadNotArrivedIsLostByAFailover(t *testing.T) {
 	}
 }
 
+func TestServersFailByMethod(t *testing.T) {
+	server := RunWith(t, Options{Topology: "replicas 2", Time: "manual"})
+	both := func(want ...any) {
+		t.Helper()
+		for n, want := range want {
+			if got := asked(t, server.Servers()[n+1], "GET", "k"); got != want {
+				t.Fatalf("replica %d has %v, not %v", n+1, got, want)
+			}
+		}
+	}
+	server.Faults.LagBy(100 * time.Millisecond)
+	mustReply(t, server, "OK", "SET", "k", "v")
+	both(nil, nil)
+	server.Clock.Advance(100 * time.Millisecond)
+	both("v", "v")
+	if held := server.Faults.Part([]int{2}, 0); held == 0 {
+		t.Fatal("nothing is held")
+	}
+	mustReply(t, server, "OK", "SET", "k", "w")
+	server.Clock.Advance(100 * time.Millisecond)
+	both("w", "v")
+	server.Faults.PartFromClients([]int{2}, In)
+	server.Faults.Heal()
+	server.Faults.FailoverTo(1, ForgetTokens)
+	if got := asked(t, server.Servers()[1], "SET", "k", "x"); got != "OK" {
+		t.Fatal(got)
+	}
+	server.Faults.Down(2, 0)
+	if !server.Faults.Up(2) || server.Faults.Up(2) {
+		t.Fatal("it was down once")
+	}
+	server.Faults.Down(2, 5*time.Second)
+	server.Clock.Advance(5 * time.Second)
+	if server.Faults.Up(2) {
+		t.Fatal("it is still down")
+	}
+}
+
 func TestTheNodesOfAClusterAndSentinelsAreTold(t *testing.T) {
 	cluster := RunWith(t, Options{Topology: "cluster 3x1", Args: []string{"--requirepass", "secret"}})
 	if got := roles(cluster); got != "master master master replica replica replica" {

@@ -23,7 +23,8 @@ pub use lockwheel_engine::spec::Version;
 pub use lockwheel_engine::time::ClockError;
 pub use net::{BindError, TlsError};
 pub use server::{
-    Action, Allocator, AllocatorUsage, Builder, Clients, Direction, Entries, Entry, Faults, Filter, Finding,
-    GrantNumbers, Handle, History, Level, Match, NotInTime, OtherClients, Refused, Reply, Rule, Server,
-    Settle, Stage, StartError, Time, Topology, TopologyBuilder, Turned, Until, Verdict,
+    Action, Allocator, AllocatorUsage, Builder, Clients, Clock, ClockInfo, Deadline, Direction, Entries,
+    Entry, Faults, Filter, Finding, GrantNumbers, Handle, History, Level, Match, NotInTime, OtherClients,
+    Refused, Reply, Rule, Server, Settle, Stage, StartError, Time, Topology, TopologyBuilder, Turn, Turned,
+    TurnedTo, Until, Verdict,
 };

@@ -69,7 +69,9 @@ mod steering {
     //! What a test steers by methods: states, faults, the history of locks.
 
     use super::*;
-    use lockwheel::{Action, Clients, Direction, Filter, GrantNumbers, Level, Match, NotInTime, Reply};
+    use lockwheel::{
+        Action, Clients, Direction, Filter, GrantNumbers, Level, Match, NotInTime, Reply, Settle, Turn,
+    };
     use std::error::Error;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread;
@@ -129,6 +131,51 @@ mod steering {
         server.faults().seed(7)?;
         assert_eq!(server.faults().clear()?, 3);
         assert!(server.faults().add("no", &Match::any().on("NOSUCH"), &Action::hold()).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn the_clock_is_set_and_tells_what_has_fired() -> Tried {
+        let server = ours::manual_server();
+        let clock = server.clock();
+        assert_eq!(clock.set(5_000)?, 5_000);
+        assert!(clock.set(i64::MAX).is_err());
+        for (key, lease) in [("a", "100"), ("b", "200"), ("c", "300")] {
+            server.command(&["SET", key, "v", "PX", lease])?;
+        }
+        let info = clock.info()?;
+        assert_eq!((info.mode.as_str(), info.wall_ms, info.timers), ("manual", 5_000, 3));
+        assert_eq!((info.monotonic, info.next), (Duration::ZERO, Some(Duration::from_millis(100))));
+        assert!(info.offset_ms < 0, "{info:?}");
+        let turned = clock.next(2, &Turn::new())?.expect("two keys expire");
+        assert_eq!((turned.wall_ms, turned.fired, turned.settled), (5_200, 2, true));
+        let what: Vec<_> = turned.what.iter().map(|due| (due.kind.as_str(), due.of.as_str())).collect();
+        assert_eq!(what, [("expiry", "a"), ("expiry", "b")]);
+        let settled = Turn::new().settle(Duration::from_millis(10), Settle::DEFAULT_LIMIT);
+        let turned = clock.advance(Duration::from_millis(100), &settled)?;
+        assert_eq!((turned.fired, turned.settled, turned.what.len()), (1, true, 0));
+        assert_eq!(clock.next(1, &Turn::new())?, None);
+        assert!(clock.next(0, &Turn::new()).is_err());
+        assert!(clock.reset()? > 5_300);
+        assert_eq!((clock.info()?.mode, clock.info()?.offset_ms), ("real".to_owned(), 0));
+        Ok(())
+    }
+
+    /// Who listens to a lock's channel hears of the end of its lease, unless the turn wakes nobody.
+    #[test]
+    fn a_turn_wakes_redisson_s_waiters_unless_it_is_told_not_to() -> Tried {
+        let heard = |turn: &Turn| -> Result<bool, Box<dyn Error>> {
+            let server = ours::manual_server();
+            let mut waiter = Client::connect(server.addr());
+            waiter.line("SUBSCRIBE redisson_lock__channel:{l}");
+            let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+            server.command(&["LOCK.ACQUIRE", "l", owner, "PX", "100"])?;
+            server.clock().advance(Duration::from_millis(100), turn)?;
+            server.command(&["PUBLISH", "redisson_lock__channel:{l}", "end"])?;
+            Ok(!waiter.read_frame().to_string().contains("end"))
+        };
+        assert!(heard(&Turn::new())?);
+        assert!(!heard(&Turn::new().no_wake())?);
         Ok(())
     }
 
@@ -235,6 +282,39 @@ mod steering {
         history.observe("my:*")?;
         history.unobserve("my:*")?;
         Ok(())
+    }
+
+    /// An owner gives back what another has had since its lease ended: that is suspect, and no violation.
+    #[test]
+    fn what_is_only_suspect_fails_a_test_that_minds_it() {
+        let ends = |level: Level| {
+            catch_unwind(AssertUnwindSafe(|| {
+                let server = Server::builder().port(0).time(Time::Manual).verify(level).start();
+                let server = server.expect("it starts");
+                let slow = Match::any().on("LOCK.RELEASE").times(1);
+                server
+                    .faults()
+                    .add("slow", &slow, &Action::delay(Duration::from_secs(2)))
+                    .expect("it is a rule");
+                let mut client = Client::connect(server.addr());
+                client.line("LOCK.ACQUIRE order:42 me PX 1000");
+                client.send_line("LOCK.RELEASE order:42 me");
+                server.until().fault("slow", 1).expect("it has acted");
+                server.advance(Duration::from_secs(1)).expect("the hands can move");
+                for verb in ["LOCK.ACQUIRE", "LOCK.RELEASE"] {
+                    server.command(&[verb, "order:42", "other"]).expect("it is free");
+                }
+                server.advance(Duration::from_secs(1)).expect("the hands can move");
+                assert!(client.read_reply().is_error());
+            }))
+        };
+        let panicked = ends(Level::Suspect).expect_err("it is given back late");
+        let told = panicked.downcast_ref::<String>().expect("a text");
+        assert!(told.starts_with("suspect "), "{told}");
+        for wanted in ["slow", "ON LOCK.RELEASE TIMES 1 DO DELAY 2000"] {
+            assert!(told.contains(wanted), "the report has the fault that acted:\n{told}");
+        }
+        assert!(ends(Level::Violation).is_ok());
     }
 
     #[test]

@@ -147,4 +147,22 @@ export interface Faults {
    * milliseconds. With `tokens` the numbers of grants begin anew.
    */
   restart(options?: { down?: number; tokens?: boolean }): Promise<void>;
+  /**
+   * Of members of a topology, each named by its place, from 0: kills a server as if its process had ended. Its clients
+   * and links are cut, its data is gone, and nobody is let in for so many milliseconds, or until `up`.
+   */
+  down(server: number, backAfter?: number): Promise<void>;
+  /** Lets a server that was killed come back; resolves to whether it was down. */
+  up(server: number): Promise<boolean>;
+  /**
+   * Cuts servers off from these others, or from all, until `heal`; resolves to how many connections between them that
+   * holds.
+   */
+  part(servers: number[], others?: number[]): Promise<number>;
+  /** Cuts servers off from their clients, new ones included, until `heal`; resolves to how many there are now. */
+  partFromClients(servers: number[], direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
+  /** From now on replicas are told everything so many milliseconds later, on the clock that all share. */
+  lagBy(lag: number): Promise<void>;
+  /** A replica takes over with what it has; clients of its master are cut, and that follows it. */
+  failoverTo(replica: number, options?: { tokens?: boolean }): Promise<void>;
 }

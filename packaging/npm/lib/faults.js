@@ -88,6 +88,32 @@ class Faults {
     const lasts = options({ down: down === undefined ? undefined : milliseconds(down) });
     await this.#command('FAULT.RESTART', ...lasts, ...(tokens ? ['TOKENS'] : []));
   }
+
+  async down(server, backAfter) {
+    await this.#command('FAULT.DOWN', server, ...(backAfter === undefined ? [] : [milliseconds(backAfter)]));
+  }
+
+  async up(server) {
+    return (await this.#command('FAULT.UP', server)) === 1;
+  }
+
+  part(servers, others) {
+    const beside = others === undefined ? [] : ['FROM', others.join(',')];
+    return this.#command('FAULT.PARTITION', 'NODES', servers.join(','), ...beside);
+  }
+
+  async partFromClients(servers, direction = 'BOTH') {
+    await this.#prepare();
+    return this.#command('FAULT.PARTITION', 'NODES', servers.join(','), 'FROM', 'CLIENTS', direction);
+  }
+
+  async lagBy(lag) {
+    await this.#command('FAULT.LAG', milliseconds(lag));
+  }
+
+  async failoverTo(replica, { tokens = false } = {}) {
+    await this.#command('FAULT.FAILOVER', replica, ...(tokens ? ['TOKENS'] : []));
+  }
 }
 
 module.exports = { Faults };

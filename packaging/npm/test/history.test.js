@@ -3,7 +3,7 @@
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { AwaitError, FindingsError, startServer } = require('../index.js');
+const { Action, AwaitError, FindingsError, startServer } = require('../index.js');
 const { START, withServer } = require('./client.js');
 
 async function heldAndExpired(server) {
@@ -108,6 +108,31 @@ test('a server that verifies tells at its end', async () => {
     return true;
   });
   await assert.rejects(startServer({ verify: 'all' }), RangeError);
+});
+
+// A fault refuses a renewal, so that the lease ends; the owner gives back what another has had since.
+async function givesBackLate(server) {
+  await server.faults.add('renewals', Action.error('ERR as asked'), { on: 'LOCK.RENEW' });
+  await server.faults.exempt(false);
+  await server.command('LOCK.ACQUIRE', 'order:42', 'first', 'PX', 1000);
+  await assert.rejects(server.command('LOCK.RENEW', 1, 'order:42', 'first', 'PX', 1000), /as asked/);
+  await server.clock.advance(1000);
+  await server.command('LOCK.ACQUIRE', 'order:42', 'second');
+  await server.command('LOCK.RELEASE', 'order:42', 'second');
+  await assert.rejects(server.command('LOCK.RELEASE', 'order:42', 'first'), /LOCKLOST/);
+}
+
+test('what is only suspect fails a test that minds it', async () => {
+  const minding = await startServer({ verify: 'suspect', time: 'manual' });
+  await givesBackLate(minding);
+  await assert.rejects(minding[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')](), (error) => {
+    assert.match(error.message, /^suspect /);
+    assert.ok(error.message.includes('renewals (ON LOCK.RENEW DO ERROR ERR as asked): hits=1'), error.message);
+    return true;
+  });
+  const other = await startServer({ verify: 'violation', time: 'manual' });
+  await givesBackLate(other);
+  await other[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
 });
 
 withServer('a report has history and findings', {}, async (server) => {

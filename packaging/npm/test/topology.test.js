@@ -44,6 +44,28 @@ test('a lock that had not arrived is lost by a failover', async (t) => {
   );
 });
 
+test('servers fail by method', async (t) => {
+  const { server, clients } = await started(t, { topology: 'replicas 2' });
+  const both = () => Promise.all([clients[1].ask('GET k'), clients[2].ask('GET k')]);
+  await server.faults.lagBy(100);
+  await server.command('SET', 'k', 'v');
+  assert.deepEqual(await both(), ['$-1\r\n', '$-1\r\n']);
+  await server.clock.advance(100);
+  assert.ok((await server.faults.part([2], [0])) > 0);
+  await server.command('SET', 'k', 'w');
+  await server.clock.advance(100);
+  assert.deepEqual(await both(), ['$1\r\nw\r\n', '$1\r\nv\r\n']);
+  assert.ok((await server.faults.partFromClients([2], 'IN')) > 0);
+  await server.faults.heal();
+  await server.faults.failoverTo(1, { tokens: true });
+  assert.equal(await clients[1].ask('SET k x'), '+OK\r\n');
+  await server.faults.down(2);
+  assert.equal(await server.faults.up(2), true);
+  await server.faults.down(2, 5000);
+  await server.clock.advance(5000);
+  assert.equal(await server.faults.up(2), false);
+});
+
 test('the nodes of a cluster and sentinels are told', async (t) => {
   const cluster = await started(t, { topology: 'cluster 3x1', args: ['--requirepass', 'secret'] });
   assert.equal(cluster.server.servers.length, 6);

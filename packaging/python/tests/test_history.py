@@ -107,6 +107,31 @@ def test_a_server_that_verifies_fails_at_its_end():
         package.Server(verify="all")
 
 
+def gives_back_late(server):
+    """A fault refuses a renewal, so that the lease ends; the owner gives back what another has had since."""
+    server.faults.add("renewals", package.Action.error("ERR as asked"), on="LOCK.RENEW")
+    server.faults.exempt(False)
+    server.command("LOCK.ACQUIRE", "order:42", "first", "PX", 1000)
+    with pytest.raises(package.ServerError, match="as asked"):
+        server.command("LOCK.RENEW", 1, "order:42", "first", "PX", 1000)
+    server.clock.advance(1)
+    server.command("LOCK.ACQUIRE", "order:42", "second")
+    server.command("LOCK.RELEASE", "order:42", "second")
+    with pytest.raises(package.ServerError, match="LOCKLOST"):
+        server.command("LOCK.RELEASE", "order:42", "first")
+
+
+def test_what_is_only_suspect_fails_a_test_that_minds_it():
+    with pytest.raises(package.FindingsError) as failure:
+        with package.Server(verify="suspect", time="manual") as server:
+            gives_back_late(server)
+    told = str(failure.value)
+    assert told.startswith("suspect ")
+    assert "renewals (ON LOCK.RENEW DO ERROR ERR as asked): hits=1" in told
+    with package.Server(verify="violation", time="manual") as server:
+        gives_back_late(server)
+
+
 def test_what_the_block_raises_comes_first():
     with pytest.raises(ZeroDivisionError):
         with package.Server(verify="violation") as server:

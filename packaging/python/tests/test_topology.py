@@ -35,6 +35,32 @@ def test_a_lock_that_had_not_arrived_is_lost_by_a_failover():
         assert [finding.invariant for finding in findings] == ["mutual-exclusion"]
 
 
+def test_servers_fail_by_method():
+    with Server(topology="replicas 2", time="manual") as server:
+        master, one, two = [redis.Redis.from_url(one.url, decode_responses=True) for one in server.servers]
+        server.faults.lag_by(0.1)
+        master.set("k", "v")
+        assert one.get("k") is None
+        server.clock.advance(0.1)
+        assert [one.get("k"), two.get("k")] == ["v", "v"]
+        assert server.faults.part([2], [0]) > 0
+        master.set("k", "w")
+        server.clock.advance(0.1)
+        assert [one.get("k"), two.get("k")] == ["w", "v"]
+        assert server.faults.part_from_clients([2], "IN") > 0
+        server.faults.heal()
+        server.faults.failover_to(1, tokens=True)
+        assert one.set("k", "x")
+        server.faults.down(2)
+        with pytest.raises(redis.ConnectionError):
+            two.get("k")
+        assert server.faults.up(2)
+        assert not server.faults.up(2)
+        server.faults.down(2, 5)
+        server.clock.advance(5)
+        assert two.ping()
+
+
 def test_a_client_of_clusters_finds_all_nodes():
     with Server(topology="cluster 3x1", args=["--requirepass", "secret word"]) as server:
         first = server.servers[0]
@@ -78,6 +104,8 @@ def test_the_same_for_asyncio():
 
     async def roles():
         async with aio.Server(topology="replicas 1") as server:
+            await server.faults.down(1)
+            assert await server.faults.up(1)
             return [one.role for one in server.servers]
 
     assert asyncio.run(roles()) == ["master", "replica"]

@@ -2,7 +2,7 @@
 
 use super::error::StartError;
 use super::handle::{Handle, Turned};
-use super::steering::{Faults, History, Level, Refused, Reply, Until, Verdict};
+use super::steering::{Clock, Faults, History, Level, Refused, Reply, Until, Verdict};
 use crate::net::{self, AcceptRuntime, Acceptors, Listeners, OsClock, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{ChannelDefault, Config, TimeMode, TlsParameters};
@@ -364,6 +364,11 @@ impl Server {
     /// As [`Handle::until`].
     pub fn until(&self) -> Until {
         self.handle.until()
+    }
+
+    /// As [`Handle::clock`].
+    pub fn clock(&self) -> Clock {
+        self.handle.clock()
     }
 
     /// As [`Handle::faults`].

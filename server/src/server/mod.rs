@@ -15,7 +15,7 @@ pub use lockwheel_engine::core::{OtherClients, Settle};
 pub use lockwheel_engine::statistics::{Allocator, AllocatorUsage};
 pub use serve::Stage;
 pub use steering::{
-    Action, Clients, Direction, Entries, Entry, Faults, Filter, Finding, GrantNumbers, History, Level, Match,
-    NotInTime, Refused, Reply, Rule, Until, Verdict,
+    Action, Clients, Clock, ClockInfo, Deadline, Direction, Entries, Entry, Faults, Filter, Finding,
+    GrantNumbers, History, Level, Match, NotInTime, Refused, Reply, Rule, Turn, TurnedTo, Until, Verdict,
 };
 pub use topology::{Topology, TopologyBuilder};

@@ -1,6 +1,8 @@
 //! Frozen clients and partitions.
 
 use super::Scene;
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
 
 #[test]
 fn a_frozen_client_is_read_nothing_from_and_written_nothing_to() {
@@ -99,6 +101,21 @@ fn clients_are_cut_off_by_name_and_by_library() {
     scene.check(other, "PING", "+PONG");
     scene.steer("FAULT.HEAL", ":2");
     assert_eq!((scene.read(named), scene.read(library)), ("+OK +PONG".into(), "+PONG".into()));
+}
+
+/// Only real connections have addresses.
+#[test]
+fn clients_are_cut_off_by_address() {
+    let server = Server::builder().port(0).start().expect("loopback has a free port");
+    let [mut steer, mut cut, mut other] = std::array::from_fn(|_| Client::connect(server.addr()));
+    assert_eq!(cut.line("PING").to_string(), "+PONG");
+    assert_eq!(steer.line("FAULT.PARTITION ADDR 192.0.2.1:1").to_string(), ":0");
+    assert_eq!(steer.line(&format!("FAULT.PARTITION ADDR {} OUT", cut.local())).to_string(), ":1");
+    cut.send_line("SET k v");
+    assert_eq!(steer.line("AWAIT.KEY k EXISTS").to_string(), ":1");
+    assert_eq!(other.line("GET k").to_string(), "\"v\"");
+    assert_eq!(steer.line("FAULT.HEAL").to_string(), ":2");
+    assert_eq!(cut.read_reply().to_string(), "+OK");
 }
 
 #[test]

@@ -290,23 +290,44 @@ fn an_event_can_be_waited_for() {
     }
 }
 
-#[test]
-fn an_entry_takes_no_more_than_120_bytes() {
+/// Bytes that a history of 65,536 entries takes when locks are taken and given back with these names, the nth time.
+fn taken_by(names: impl Fn(usize) -> (String, String)) -> usize {
     let mut server = Server::new();
     let one = server.client();
     server.ask("CONFIG SET lock-history no");
     let before = server.simulation.engine().memory_usage().total();
     server.ask("CONFIG SET lock-history yes");
-    // Two hundred locks of fifty owners, in turn.
     for n in 0..32_768 {
-        let (key, owner) = (format!("orders:lock:{}", n % 200), format!("worker-{}:{}", n % 50, n % 7));
+        let (key, owner) = names(n);
         server.send(one, &format!("LOCK.ACQUIRE {key} {owner} PX 30000"));
         server.send(one, &format!("LOCK.RELEASE {key} {owner}"));
     }
     let taken = server.simulation.engine().memory_usage().total() - before;
-    let history = server.history("SINCE 65535");
-    assert_eq!(history["last"], 65_536);
+    assert_eq!(server.history("SINCE 65535")["last"], 65_536);
+    taken
+}
+
+/// Two hundred locks of fifty owners, in turn.
+fn names_that_come_again(n: usize) -> (String, String) {
+    (format!("orders:lock:{}", n % 200), format!("worker-{}:{}", n % 50, n % 7))
+}
+
+#[test]
+fn an_entry_takes_no_more_than_120_bytes() {
+    let taken = taken_by(names_that_come_again);
     assert!(taken <= 120 * 65_536, "{} bytes an entry", taken / 65_536);
+}
+
+/// What a name takes that only the two entries of one hold have: its length, as an allocator rounds it, and no more
+/// than this.
+#[test]
+fn a_new_name_takes_its_length_and_no_more_than_60_bytes() {
+    let with_names_that_come_again = taken_by(names_that_come_again);
+    for length in [32, 48] {
+        let of_each_hold = |n| (names_that_come_again(n).0, format!("{n:0length$}"));
+        let more = (taken_by(of_each_hold) - with_names_that_come_again) / 32_768;
+        assert!(more <= length + 60, "{more} bytes for a name of {length}");
+    }
 }
 
 #[test]

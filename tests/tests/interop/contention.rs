@@ -170,6 +170,7 @@ fn judge(version: Version, object: &Object, summary: &Summary) {
         summary.faults.len(),
         summary.faults.join("\n")
     );
+    assert_eq!(summary.overslept_natively, 0, "{what}: who waits natively misses no wake-up");
     let (turns, rounds) = match object.rule {
         Rule::Rate(..) => (sections() / 2, 0),
         Rule::Latch(_) => (2 * sections(), sections()),

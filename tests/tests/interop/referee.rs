@@ -103,6 +103,8 @@ pub(crate) struct Summary {
     pub(crate) longest: Duration,
     /// How many waits ended only with somebody's lease.
     pub(crate) overslept: u64,
+    /// How many of these were native.
+    pub(crate) overslept_natively: u64,
     pub(crate) faults: Vec<String>,
 }
 
@@ -234,6 +236,8 @@ impl Referee {
         let state = self.state();
         let entered =
             |side| state.seats.iter().filter(|seat| seat.side == side).map(|seat| seat.entered).sum();
+        let overslept =
+            |side| state.seats.iter().filter(|seat| seat.side == side).map(|seat| seat.overslept).sum();
         let mut faults = state.faults.clone();
         if let Rule::Rate(permits, interval) = self.rule {
             faults.extend(state.windows.excess(permits, interval, state.seats.len()));
@@ -243,6 +247,7 @@ impl Referee {
             redisson: entered(Side::Redisson),
             changes: state.changes,
             overslept: state.seats.iter().map(|seat| seat.overslept).sum(),
+            overslept_natively: overslept(Side::Native),
             longest: state.seats.iter().map(|seat| seat.longest).max().unwrap_or_default(),
             faults,
         }

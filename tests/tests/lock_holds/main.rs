@@ -1,5 +1,6 @@
 //! What a hold of a native lock is beyond its key: fences, sessions, transfer, eviction, cancelled waits.
 
+mod blows_attack;
 mod deadlocks;
 mod delays;
 mod events;

@@ -169,6 +169,32 @@ impl World {
     fn holds(&mut self, owner: &str, suffix: &str) -> bool {
         self.ask(&format!("HEXISTS l {owner}{suffix}")) == ":1\r\n"
     }
+
+    /// How many holds a field of the lock has.
+    fn count(&mut self, owner: &str, suffix: &str) -> i64 {
+        let reply = self.ask(&format!("HGET l {owner}{suffix}"));
+        reply.split("\r\n").nth(1).and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
+
+    /// What has come of what an owner did last.
+    fn outcome(&mut self, act: Act, owner: &str) -> Outcome {
+        let suffix = if matches!(act, Act::Write | Act::EndWrite) { ":write" } else { "" };
+        let holds = self.count(owner, suffix);
+        let is_fenced = act == Act::Fence;
+        match act {
+            Act::Unlock | Act::EndWrite => Outcome::Left { holds, ends: holds == 0 },
+            Act::EndRead => Outcome::Left { holds, ends: self.ask("EXISTS l") == ":0\r\n" },
+            _ if holds > 0 => {
+                let token = self.ask("GET redisson_lock_token:{l}");
+                let token = token.split("\r\n").nth(1).filter(|_| is_fenced).map(str::to_owned);
+                Outcome::Got { holds, token }
+            }
+            _ => {
+                let reads = act == Act::Write && self.holds(owner, "");
+                Outcome::Refused { lease_ms: lease(self), reads, is_fenced }
+            }
+        }
+    }
 }
 
 /// What an owner may do now whose answer both sides agree on: no write lock is re-entered, since Redisson adds up its
@@ -197,15 +223,70 @@ fn compare(acts: &[Act], versions: &[&'static str]) {
                 let lines = [scripts.request(act, owner), native(act, owner)];
                 let chance = usize::from(rng.chance(50));
                 let told = [0, 1, chance].map(|by| lines[by].clone());
-                for (world, line) in worlds.iter_mut().zip(&told) {
-                    world.ask(line);
-                }
                 let what = format!("{version}, seed {seed}, step {step}: {act:?} {owner}");
+                let told: Vec<(String, String)> = worlds
+                    .iter_mut()
+                    .zip(told)
+                    .map(|(world, line)| {
+                        let reply = world.ask(&line);
+                        (line, reply)
+                    })
+                    .collect();
+                check_replies(&mut worlds, act, owner, &told, &what);
                 let [script, natively, mixed] = worlds.each_mut().map(World::state);
                 assert_eq!(natively, script, "{what}, natively");
                 assert_eq!(mixed, script, "{what}, mixed");
                 check_messages(&mut worlds, act, version, &what);
             }
+        }
+    }
+}
+
+/// Each answer says what has come of it, a script's in Redisson's words and a native one in its own: who has got the
+/// lock, by which token; how long it is another's; how many holds are left. The states are equal, so that these are.
+fn check_replies(worlds: &mut [World; 3], act: Act, owner: &str, told: &[(String, String)], what: &str) {
+    for (world, (line, reply)) in worlds.iter_mut().zip(told) {
+        let (is_script, outcome) = (line.starts_with("EVAL"), world.outcome(act, owner));
+        let [begin, part] = if is_script { [outcome.by_script(), String::new()] } else { outcome.natively() };
+        let form = if is_script { "by script" } else { "natively" };
+        let is_right = reply.starts_with(&begin) && reply.contains(&part);
+        assert!(is_right, "{what}, {form}: {reply:?} is not {begin:?}…{part:?}…");
+    }
+}
+
+/// What has come of an act, as the state after it shows.
+enum Outcome {
+    /// So many holds; and the token, of a fenced lock.
+    Got { holds: i64, token: Option<String> },
+    /// Another has it, so long; whether the owner reads what it would write; whether the lock is fenced.
+    Refused { lease_ms: i64, reads: bool, is_fenced: bool },
+    /// How many holds are left of the owner, and whether the lock is free.
+    Left { holds: i64, ends: bool },
+}
+
+impl Outcome {
+    fn by_script(&self) -> String {
+        match self {
+            Outcome::Got { token: Some(token), .. } => format!("*2\r\n:-1\r\n:{token}\r\n"),
+            Outcome::Got { token: None, .. } => "$-1\r\n".to_owned(),
+            Outcome::Refused { lease_ms, is_fenced: true, .. } => format!("*2\r\n:{lease_ms}\r\n"),
+            Outcome::Refused { lease_ms, .. } => format!(":{lease_ms}\r\n"),
+            Outcome::Left { ends, .. } => format!(":{}\r\n", u8::from(*ends)),
+        }
+    }
+
+    /// How the answer begins, and what else it has.
+    fn natively(&self) -> [String; 2] {
+        match self {
+            Outcome::Got { holds, token } => [
+                token
+                    .as_ref()
+                    .map_or("*10\r\n".to_owned(), |token| format!("*10\r\n$5\r\ntoken\r\n:{token}\r\n")),
+                format!("$5\r\nholds\r\n:{holds}\r\n$3\r\nttl\r\n:30000\r\n"),
+            ],
+            Outcome::Refused { reads: true, .. } => ["-DEADLOCK use LOCK.CONVERT".to_owned(), String::new()],
+            Outcome::Refused { .. } => ["$-1\r\n".to_owned(), String::new()],
+            Outcome::Left { holds, .. } => [format!(":{holds}\r\n"), String::new()],
         }
     }
 }

@@ -12,6 +12,7 @@ mod fair_turns;
 mod interop;
 mod model;
 mod others;
+mod several;
 mod shared;
 
 use lockwheel::Server;

@@ -1,6 +1,7 @@
 //! What a test steers beside the clock and the locks: states that it waits for, faults, the history of locks.
 
 mod action;
+mod clock;
 mod faults;
 mod history;
 mod node_faults;
@@ -11,6 +12,7 @@ mod verify;
 mod words;
 
 pub use action::{Action, Clients, Match};
+pub use clock::{Clock, ClockInfo, Deadline, Turn, TurnedTo};
 pub use faults::{Direction, Faults, GrantNumbers, Rule};
 pub use history::{Entries, Entry, Filter, History};
 pub use reply::{Refused, Reply};

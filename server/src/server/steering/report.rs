@@ -1,5 +1,6 @@
 //! What a server knows of a test that has failed; and the ways from a handle to what it steers.
 
+use super::clock::Clock;
 use super::faults::Faults;
 use super::history::{Filter, History};
 use super::reply::{Refused, Reply};
@@ -46,6 +47,24 @@ impl Handle {
     /// ```
     pub fn until(&self) -> Until {
         Until { handle: self.clone(), limit: None, comparison: Words::default() }
+    }
+
+    /// The clock with every option of its commands, and what only they tell.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use lockwheel::Turn;
+    ///
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// server.handle().command(&["SET", "k", "v", "PX", "100"])?;
+    /// let clock = server.handle().clock();
+    /// assert_eq!(clock.info()?.next, Some(Duration::from_millis(100)));
+    /// let turned = clock.next(1, &Turn::new())?.expect("a key expires");
+    /// assert_eq!((turned.what[0].kind.as_str(), turned.what[0].of.as_str()), ("expiry", "k"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clock(&self) -> Clock {
+        Clock(self.clone())
     }
 
     /// Makes faults.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from .._resp import Argument, Reply, pairs
 from . import Duration, Request, done, items, maybe, milliseconds, named, number, text
@@ -284,3 +284,40 @@ def restart(down: Optional[Duration], tokens: bool) -> Request[None]:
     """FAULT.RESTART."""
     words = named({"DOWN": None if down is None else milliseconds(down)})
     return Request(("FAULT.RESTART", *words, *(["TOKENS"] if tokens else [])), done)
+
+
+def down(server: int, back_after: Optional[Duration]) -> Request[None]:
+    """FAULT.DOWN."""
+    lasts = [] if back_after is None else [milliseconds(back_after)]
+    return Request(("FAULT.DOWN", server, *lasts), done)
+
+
+def up(server: int) -> Request[bool]:
+    """FAULT.UP."""
+    return Request(("FAULT.UP", server), lambda reply: reply == 1)
+
+
+def part(servers: Sequence[int], others: Optional[Sequence[int]]) -> Request[int]:
+    """FAULT.PARTITION NODES."""
+    beside = [] if others is None else ["FROM", places(others)]
+    return Request(("FAULT.PARTITION", "NODES", places(servers), *beside), number)
+
+
+def part_from_clients(servers: Sequence[int], direction: str) -> Request[int]:
+    """FAULT.PARTITION NODES, from clients."""
+    return Request(("FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS", direction), number)
+
+
+def places(servers: Sequence[int]) -> str:
+    """Places of servers, as a request lists them."""
+    return ",".join(str(server) for server in servers)
+
+
+def lag_by(lag: Duration) -> Request[None]:
+    """FAULT.LAG, of a topology."""
+    return Request(("FAULT.LAG", milliseconds(lag)), done)
+
+
+def failover_to(replica: int, tokens: bool) -> Request[None]:
+    """FAULT.FAILOVER, of a topology."""
+    return Request(("FAULT.FAILOVER", replica, *(["TOKENS"] if tokens else [])), done)

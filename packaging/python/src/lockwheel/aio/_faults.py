@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Awaitable, Callable, List, Optional, Tuple
+from typing import Awaitable, Callable, List, Optional, Sequence, Tuple
 
 from .._asked import AskAsync, Duration, faults
 from .._asked.faults import Action, Clients, Rule
@@ -105,3 +105,32 @@ class Faults:
         With `tokens` the numbers of grants begin anew."""
         await self._prepare()
         await self._ask(faults.restart(down, tokens))
+
+    # Of members of a topology, each named by its place, from 0.
+
+    async def down(self, server: int, back_after: Optional[Duration] = None) -> None:
+        """Kills a server as if its process had ended: its clients and links are cut, its data is gone, and nobody is
+        let in for so long, or until `up`."""
+        await self._ask(faults.down(server, back_after))
+
+    async def up(self, server: int) -> bool:
+        """Lets a server that was killed come back. Whether it was down."""
+        return await self._ask(faults.up(server))
+
+    async def part(self, servers: Sequence[int], others: Optional[Sequence[int]] = None) -> int:
+        """Cuts servers off from these others, or from all, until `heal`. How many connections between them that
+        holds."""
+        return await self._ask(faults.part(servers, others))
+
+    async def part_from_clients(self, servers: Sequence[int], direction: str = "BOTH") -> int:
+        """Cuts servers off from their clients, new ones included, until `heal`. How many there are now."""
+        await self._prepare()
+        return await self._ask(faults.part_from_clients(servers, direction))
+
+    async def lag_by(self, lag: Duration) -> None:
+        """From now on replicas are told everything so much later, on the clock that all share."""
+        await self._ask(faults.lag_by(lag))
+
+    async def failover_to(self, replica: int, *, tokens: bool = False) -> None:
+        """A replica takes over with what it has; clients of its master are cut, and that follows it."""
+        await self._ask(faults.failover_to(replica, tokens))

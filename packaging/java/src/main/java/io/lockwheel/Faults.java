@@ -2,6 +2,7 @@ package io.lockwheel;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.Map;
 
 /**
@@ -139,5 +140,59 @@ public final class Faults {
     public void restartWithTokens(Duration down) {
         prepare.run();
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "TOKENS");
+    }
+
+    /**
+     * Kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
+     * cut, its data is gone, and nobody is let in until {@link #up}.
+     */
+    public void down(int server) {
+        connection.send("FAULT.DOWN", server);
+    }
+
+    /** The same for so long, or until {@link #up}. */
+    public void down(int server, Duration backAfter) {
+        connection.send("FAULT.DOWN", server, Milliseconds.of(backAfter));
+    }
+
+    /** Lets a server that was killed come back. Whether it was down. */
+    public boolean up(int server) {
+        return connection.send("FAULT.UP", server).equals(1L);
+    }
+
+    /** Cuts servers off from all others, until {@link #heal}. How many connections between them that holds. */
+    public long part(List<Integer> servers) {
+        return (Long) connection.send("FAULT.PARTITION", "NODES", places(servers));
+    }
+
+    /** The same from these others alone. */
+    public long part(List<Integer> servers, List<Integer> others) {
+        return (Long) connection.send("FAULT.PARTITION", "NODES", places(servers), "FROM", places(others));
+    }
+
+    /** Cuts servers off from their clients, new ones included, until {@link #heal}. How many there are now. */
+    public long partFromClients(List<Integer> servers, Direction direction) {
+        prepare.run();
+        return (Long) connection.send(
+                "FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS", direction.name());
+    }
+
+    /** From now on replicas are told everything so much later, on the clock that all share. */
+    public void lagBy(Duration lag) {
+        connection.send("FAULT.LAG", Milliseconds.of(lag));
+    }
+
+    /** A replica takes over with what it has; clients of its master are cut, and that follows it. */
+    public void failoverTo(int replica) {
+        connection.send("FAULT.FAILOVER", replica);
+    }
+
+    /** The same, and the numbers of grants go back too. */
+    public void failoverWithTokensTo(int replica) {
+        connection.send("FAULT.FAILOVER", replica, "TOKENS");
+    }
+
+    private static String places(List<Integer> servers) {
+        return servers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
 }

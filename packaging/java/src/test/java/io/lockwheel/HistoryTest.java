@@ -132,6 +132,30 @@ class HistoryTest {
         assertTrue(told.startsWith("violation mutual-exclusion of order:42: ") && told.contains("\nhistory:\n"), told);
     }
 
+    /** A fault refuses a renewal, so that the lease ends; the owner gives back what another has had since. */
+    private static void givesBackLate(Level level) {
+        try (LockwheelServer late = LockwheelServer.start(new ServerOptions().verify(level).time("manual"))) {
+            late.faults().add("renewals", new Match().on("LOCK.RENEW"), Action.error("ERR as asked"));
+            late.faults().exempt(false);
+            late.command("LOCK.ACQUIRE", "order:42", "first", "PX", 1000);
+            assertThrows(
+                    ReplyException.class, () -> late.command("LOCK.RENEW", 1, "order:42", "first", "PX", 1000));
+            late.clock().advance(Duration.ofSeconds(1));
+            late.command("LOCK.ACQUIRE", "order:42", "second");
+            late.command("LOCK.RELEASE", "order:42", "second");
+            assertThrows(ReplyException.class, () -> late.command("LOCK.RELEASE", "order:42", "first"));
+        }
+    }
+
+    @Test
+    void whatIsOnlySuspectFailsATestThatMindsIt() {
+        String told =
+                assertThrows(FindingsError.class, () -> givesBackLate(Level.SUSPECT)).getMessage();
+        assertTrue(told.startsWith("suspect "), told);
+        assertTrue(told.contains("renewals (ON LOCK.RENEW DO ERROR ERR as asked): hits=1"), told);
+        givesBackLate(Level.VIOLATION);
+    }
+
     @Test
     void aReportHasHistoryAndFindings() {
         heldAndExpired();

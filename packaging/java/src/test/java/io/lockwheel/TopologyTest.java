@@ -1,6 +1,7 @@
 package io.lockwheel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -58,6 +59,30 @@ class TopologyTest {
         assertEquals("OK", ask(server.servers().get(1), "SET", "order", "second", "NX", "PX", 10_000));
         List<Finding> findings = server.verify(Level.VIOLATION).findings();
         assertEquals(List.of("mutual-exclusion"), findings.stream().map(Finding::invariant).toList());
+    }
+
+    @Test
+    @Lockwheel(topology = "replicas 2", time = "manual")
+    void serversFailByMethod(LockwheelServer server) {
+        Duration lag = Duration.ofMillis(100);
+        List<Member> members = server.servers();
+        server.faults().lagBy(lag);
+        server.command("SET", "k", "v");
+        assertNull(ask(members.get(1), "GET", "k"));
+        server.clock().advance(lag);
+        assertTrue(server.faults().part(List.of(2), List.of(0)) > 0);
+        server.command("SET", "k", "w");
+        server.clock().advance(lag);
+        assertEquals(List.of("w", "v"), List.of(ask(members.get(1), "GET", "k"), ask(members.get(2), "GET", "k")));
+        server.faults().partFromClients(List.of(2), Direction.IN);
+        server.faults().heal();
+        server.faults().failoverTo(1);
+        assertEquals("OK", ask(members.get(1), "SET", "k", "x"));
+        server.faults().down(2);
+        assertTrue(server.faults().up(2));
+        server.faults().down(2, Duration.ofSeconds(5));
+        server.clock().advance(Duration.ofSeconds(5));
+        assertFalse(server.faults().up(2));
     }
 
     @Test
