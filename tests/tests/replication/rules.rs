@@ -252,3 +252,22 @@ fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
     let line = info(&mut client, "replication", "slave0");
     assert!(line.contains(&format!("port={},", replica.port())), "{line}");
 }
+
+/// A real master says how far it has trimmed, and leaves the limit beside it that a client would not be allowed.
+#[test]
+fn trimming_with_a_limit_reaches_a_replica_of_a_real_master() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        for line in [
+            "XADD k MAXLEN ~ 2 LIMIT 1 1-1 f v",
+            "XADD k NOMKSTREAM MINID ~ 1 LIMIT 5 2-1 f v",
+            "XADD k MAXLEN ~ 0 LIMIT 0 3-1 f v",
+            "XADD k 4-1 limit 1",
+            "XTRIM k MINID ~ 3 LIMIT 10",
+        ] {
+            assert!(!pair.ask_master(line).starts_with('-'), "{line}");
+            pair.check_same();
+        }
+    }
+}

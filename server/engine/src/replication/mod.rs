@@ -10,6 +10,7 @@ mod replica;
 mod replid;
 mod state;
 mod stream;
+mod streamed;
 mod transfer;
 
 pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
@@ -20,3 +21,4 @@ pub(crate) use replica::{Announced, Replica, ReplicaState};
 pub(crate) use replid::ReplicationId;
 pub(crate) use state::{Replication, Resync};
 pub(crate) use stream::{StreamWriter, is_newer_request};
+pub(crate) use streamed::to_be_run;

@@ -7,7 +7,9 @@ use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::locks::HistoryCause;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
-use crate::replication::{LastHeard, Link, LinkEvent, LinkParameters, ReplicationId, is_newer_request};
+use crate::replication::{
+    LastHeard, Link, LinkEvent, LinkParameters, ReplicationId, is_newer_request, to_be_run,
+};
 use crate::spec::{Args, CommandError, Flags};
 
 /// Who waited as a client of a master is not served by a replica.
@@ -323,7 +325,7 @@ impl Engine {
                 following.owes_answer |= what.eq_ignore_ascii_case(b"getack");
             }
             words => {
-                let argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+                let argv = to_be_run(words);
                 if self.is_streamed(Args::new(&argv)) {
                     self.run_as_master(slot, &argv);
                 } else {

@@ -1,0 +1,62 @@
+//! Requests of a master's stream that say what clients may not.
+
+/// A request as it is run here. A real master has made of XADD's and XTRIM's `~` a `=` with what it has come to, and
+/// left the `LIMIT` beside it, which is refused to clients: it has no meaning any more.
+pub(crate) fn to_be_run(words: &[Vec<u8>]) -> Vec<&[u8]> {
+    let mut argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+    let is =
+        |at: usize, name: &str| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()));
+    if !is(0, "xadd") && !is(0, "xtrim") {
+        return argv;
+    }
+    let (mut at, mut is_exact) = (2, false);
+    loop {
+        if is(at, "nomkstream") {
+            at += 1;
+        } else if is(at, "maxlen") || is(at, "minid") {
+            is_exact = is(at + 1, "=");
+            at += if is_exact || is(at + 1, "~") { 3 } else { 2 };
+        } else if is(at, "limit") && is_exact && at + 1 < argv.len() {
+            argv.drain(at..at + 2);
+            return argv;
+        } else {
+            return argv;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> String {
+        let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        let argv: Vec<&str> =
+            to_be_run(&words).into_iter().map(|word| std::str::from_utf8(word).expect("text")).collect();
+        argv.join(" ")
+    }
+
+    #[test]
+    fn a_limit_of_exact_trimming_is_left_out() {
+        assert_eq!(run("XADD k MINID = 2-0 LIMIT 1 3-0 f v"), "XADD k MINID = 2-0 3-0 f v");
+        assert_eq!(
+            run("xadd k nomkstream maxlen = 5 limit 0 3-0 f v"),
+            "xadd k nomkstream maxlen = 5 3-0 f v"
+        );
+        assert_eq!(run("XTRIM k MAXLEN = 5 LIMIT 10"), "XTRIM k MAXLEN = 5");
+    }
+
+    #[test]
+    fn all_else_is_as_it_came() {
+        for line in [
+            "XADD k 3-0 limit 1",
+            "XADD k MAXLEN = 5 3-0 limit 1",
+            "XADD k MAXLEN ~ 5 LIMIT 1 3-0 f v",
+            "XTRIM k MAXLEN = 5 LIMIT",
+            "XTRIM k",
+            "SET limit 1",
+        ] {
+            assert_eq!(run(line), line);
+        }
+    }
+}
