@@ -89,3 +89,40 @@ fn a_real_replica_comes_to_the_state_of_our_master() {
 fn a_replica_of_ours_comes_to_the_state_of_a_real_master() {
     follows(Makes::RealMaster, 3, count());
 }
+
+/// The connection between them is cut in the midst of random commands, again and again: at each side in turn.
+fn follows_through_cuts(makes: Makes, seed: u64, count: usize) {
+    let Some(mut pair) = makes.start() else { return };
+    // What is missed until it is there again has its place in the backlog.
+    pair.ask_master("CONFIG SET repl-backlog-size 268435456");
+    let mut generator = Generator::new(seed);
+    pair.follow();
+    let cuts = count / (4 * BATCH);
+    for cut in 0..cuts {
+        send_random(&mut pair, &mut generator, BATCH);
+        let ended = match cut % 2 {
+            0 => pair.ask_master("CLIENT KILL TYPE replica"),
+            _ => pair.ask_replica("CLIENT KILL TYPE master"),
+        };
+        assert_eq!(ended, ":1", "{makes:?}");
+        send_random(&mut pair, &mut generator, 3 * BATCH);
+        pair.check_same();
+    }
+    assert_eq!(info(&mut pair.master, "stats", "sync_full"), "1", "{makes:?}");
+    assert_eq!(info(&mut pair.master, "stats", "sync_partial_ok"), cuts.to_string(), "{makes:?}");
+}
+
+#[test]
+fn a_replica_of_ours_goes_on_after_cuts_in_the_midst() {
+    follows_through_cuts(Makes::Ours, 4, count());
+}
+
+#[test]
+fn a_real_replica_goes_on_after_cuts_in_the_midst() {
+    follows_through_cuts(Makes::RealReplica, 5, count());
+}
+
+#[test]
+fn a_replica_of_ours_goes_on_after_cuts_from_a_real_master() {
+    follows_through_cuts(Makes::RealMaster, 6, count());
+}
