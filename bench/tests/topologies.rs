@@ -1,0 +1,39 @@
+//! What the servers of a process take when they are idle, with the program of the release beside this test.
+//!
+//! `cargo build --release -p lockwheel; cargo test --release -p lockwheel-bench --test topologies`.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// What a cluster of three may have in memory when nobody has asked anything, in MiB.
+const THREE_NODES_MAX: f64 = 12.0;
+
+/// How often each shape is started.
+const STARTS: &str = "5";
+
+/// The median of the figures in a line of the table, `12.7 [9.4–18.8]`.
+fn median(cell: &str) -> f64 {
+    let first = cell.trim().split(' ').next().unwrap_or_default();
+    first.parse().unwrap_or_else(|_| panic!("no figure: {cell}"))
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
+fn three_nodes_idle_in_few_mebibytes() {
+    let measure = Path::new(env!("CARGO_BIN_EXE_topologies"));
+    let program = measure.with_file_name(format!("lockwheel{}", env::consts::EXE_SUFFIX));
+    if !program.is_file() {
+        assert!(env::var_os("CI").is_none(), "{} is not built", program.display());
+        return eprintln!("skipped: {} is not built", program.display());
+    }
+    let output = Command::new(measure).arg(&program).arg(STARTS).output().expect("it starts");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
+    // How fast they are ready stands beside: that is told, as the machine may be slow.
+    eprintln!("{table}");
+    let line = table.lines().find(|line| line.contains("cluster 3x0")).expect("there is such a shape");
+    let cells: Vec<&str> = line.split('|').collect();
+    let idle = median(cells[4]);
+    assert!(idle <= THREE_NODES_MAX, "{idle} MiB for three nodes");
+}
