@@ -3,3 +3,4 @@
 mod failover;
 mod process;
 mod replies;
+mod told;
