@@ -6,6 +6,7 @@ mod demoted;
 mod differences;
 mod history;
 mod inherited;
+mod keyspace_events;
 mod lag;
 mod node_faults;
 mod parts;
