@@ -120,8 +120,9 @@ fn follows_a_slot(program: &mut Program, cluster: &Cluster) {
 }
 
 fn follow_slots(make: Make) {
-    let Some(cluster) = Cluster::start(make, 0) else { return };
-    for program in &mut programs("cluster", &cluster.ports()) {
+    let Some(cluster) = Cluster::start(make, 1) else { return };
+    let mut programs = programs("cluster", &cluster.ports());
+    for program in &mut programs {
         for n in 0..KEYS {
             program.does(&format!("set key:{n} {n}"), "OK");
         }
@@ -132,10 +133,27 @@ fn follow_slots(make: Make) {
     }
     let sizes = (0..3).map(|node| cluster.client(node).line("DBSIZE").as_int().expect("a number"));
     assert!(sizes.clone().all(|size| size > 0), "each node has keys: {:?}", sizes.collect::<Vec<_>>());
+    follow_heirs(&cluster, &mut programs);
+}
+
+/// Every master gives its slots to its replica: each client finds what it has written there, and writes on.
+fn follow_heirs(cluster: &Cluster, programs: &mut [Program]) {
+    for heir in &cluster.nodes()[3..] {
+        let is_master = || heir.says("ROLE").contains("\"master\"");
+        until("it takes over", || heir.says("CLUSTER FAILOVER") == "OK" || is_master());
+        until("it is the master", is_master);
+    }
+    for program in programs {
+        for n in 0..KEYS {
+            program.does_at_last(&format!("get key:{n}"), &n.to_string());
+            let own = format!("set {}:{n} {n}", program.name);
+            program.does_at_last(&own, "OK");
+        }
+    }
 }
 
 #[test]
-fn clients_of_clusters_follow_a_slot() {
+fn clients_of_clusters_follow_a_slot_and_a_failover() {
     follow_slots(Make::Ours);
 }
 
