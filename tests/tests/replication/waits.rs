@@ -4,6 +4,7 @@ use crate::servers::Makes;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
 
 #[test]
 fn wait_counts_those_that_have_a_clients_writes() {
@@ -70,4 +71,34 @@ fn no_replica_waits() {
     assert!(
         pair.ask_replica("WAITAOF 0 0 0").starts_with("-ERR WAITAOF cannot be used with replica instances.")
     );
+}
+
+/// What masters answer of a replica that writes to a file, or to none.
+fn on_disk(master: &dyn Endpoint, has_file: &str) -> Option<Vec<String>> {
+    let port = master.addr().port().to_string();
+    let follow = ["--replicaof", "127.0.0.1", &port, "--appendonly", has_file, "--appendfsync", "always"];
+    let _replica = RealServer::start(Kind::Valkey, &follow)?;
+    let mut client = Client::connect(master.addr());
+    // With its first word Valkey counts the snapshot as on disk, file or not: a later write counts.
+    for value in ["early", "late"] {
+        client.line(&format!("SET k {value}"));
+        assert_eq!(client.line("WAIT 1 0").to_string(), ":1");
+    }
+    // Of a replica with a file it waits for the file, of another in vain.
+    let timeout = if has_file == "yes" { 0 } else { 50 };
+    let waits = [format!("WAITAOF 0 1 {timeout}"), "WAITAOF 0 0 0".to_owned(), "WAITAOF 0 2 50".to_owned()];
+    Some(waits.iter().map(|line| client.line(line).to_string()).collect())
+}
+
+/// As 7.2 does, and Valkey after it.
+#[test]
+fn waitaof_counts_replicas_that_have_it_on_disk() {
+    for (has_file, count) in [("yes", 1), ("no", 0)] {
+        let Some(valkey) = RealServer::start(Kind::Valkey, &["--repl-diskless-sync-delay", "0"]) else {
+            return;
+        };
+        let expected = vec![format!("[:0, :{count}]"); 3];
+        assert_eq!(on_disk(&valkey, has_file), Some(expected.clone()));
+        assert_eq!(on_disk(&ours::server(), has_file), Some(expected));
+    }
 }
