@@ -82,8 +82,7 @@ impl Jvm {
     /// When it cannot connect.
     #[track_caller]
     pub fn client_of(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
-        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-        self.connected(name, &ports.join(","), setup)
+        self.connected(name, &listed(ports), setup)
     }
 
     /// A client of this name, connected to the master that a sentinel on this machine, and those that it knows, call
@@ -94,6 +93,24 @@ impl Jvm {
     #[track_caller]
     pub fn client_by_sentinel(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
         self.connected(name, &format!("sentinel:{sentinel}"), setup)
+    }
+
+    /// A client of this name, connected to a cluster of these nodes on this machine.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client_of_cluster(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
+        self.connected(name, &format!("cluster:{}", listed(ports)), setup)
+    }
+
+    /// A client of this name, connected to a master and replicas on this machine, which tell it who is who.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client_of_replicated(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
+        self.connected(name, &format!("replicated:{}", listed(ports)), setup)
     }
 
     #[track_caller]
@@ -120,6 +137,10 @@ impl Jvm {
         let _ = writeln!(input.pipe, "{id} {line}").and_then(|()| input.pipe.flush());
         Call { line: line.to_owned(), receiver }
     }
+}
+
+fn listed(ports: &[u16]) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
 }
 
 impl Drop for Jvm {

@@ -4,6 +4,7 @@
 mod cluster;
 mod failover;
 mod sentinel;
+mod turned;
 
 use lockwheel::Server;
 use lockwheel_tests::broken::{BrokenServer, Fault};

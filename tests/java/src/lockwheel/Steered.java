@@ -32,6 +32,8 @@ import org.redisson.config.ReadMode;
  * <pre>
  * connect NAME PORT[,REPLICA...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
  * connect NAME sentinel:PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    to the master that it calls mymaster
+ * connect NAME cluster:PORT[,PORT...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
+ * connect NAME replicated:PORT[,PORT...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    whose roles INFO tells
  * shutdown
  * interrupt THREAD                            another one of this client
  * owner                                       what the thread is called in a lock's hash
@@ -53,6 +55,12 @@ public final class Steered {
 
     /** Before the port of a sentinel. */
     private static final String SENTINEL = "sentinel:";
+
+    /** Before the ports of the nodes of a cluster. */
+    private static final String CLUSTER = "cluster:";
+
+    /** Before the ports of a master and its replicas, in whichever order. */
+    private static final String REPLICATED = "replicated:";
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
@@ -192,6 +200,14 @@ public final class Steered {
             useSentinel(config, arguments[1].substring(SENTINEL.length()), arguments);
             return Redisson.create(config);
         }
+        if (arguments[1].startsWith(CLUSTER)) {
+            useCluster(config, arguments[1].substring(CLUSTER.length()).split(","), arguments);
+            return Redisson.create(config);
+        }
+        if (arguments[1].startsWith(REPLICATED)) {
+            useReplicated(config, arguments[1].substring(REPLICATED.length()).split(","), arguments);
+            return Redisson.create(config);
+        }
         String[] ports = arguments[1].split(",");
         if (ports.length > 1) {
             useReplicas(config, ports, arguments);
@@ -222,6 +238,21 @@ public final class Steered {
         var servers = config.useSentinelServers().setMasterName("mymaster").setScanInterval(500);
         servers.addSentinelAddress("redis://127.0.0.1:" + port).setReadMode(ReadMode.MASTER);
         few(servers, arguments);
+    }
+
+    private static void useCluster(Config config, String[] ports, String[] arguments) {
+        Shapes.bearsFailover(config);
+        var servers = config.useClusterServers().setScanInterval(500);
+        Arrays.stream(ports).forEach(port -> servers.addNodeAddress("redis://127.0.0.1:" + port));
+        few(servers.setReadMode(ReadMode.MASTER), arguments);
+    }
+
+    /** As often as it does by default it asks which of them is the master. */
+    private static void useReplicated(Config config, String[] ports, String[] arguments) {
+        Shapes.bearsFailover(config);
+        var servers = config.useReplicatedServers();
+        Arrays.stream(ports).forEach(port -> servers.addNodeAddress("redis://127.0.0.1:" + port));
+        few(servers.setReadMode(ReadMode.MASTER), arguments);
     }
 
     private static <T extends BaseMasterSlaveServersConfig<T>> void few(T servers, String[] arguments) {
