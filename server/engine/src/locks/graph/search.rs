@@ -112,8 +112,8 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
         let shares = if is_first { waiting.shares } else { edges::shares(tx, &step.key, &step.owner) };
         let is_among_readers = shares && !edges::alone_waits_before(tx, &step.key, before);
         // One of a higher rank passes those who wait already.
-        let is_kept = !is_first && !(waiting.shares && is_among_readers);
-        if is_kept && waiting.keeps(&step.key, before) {
+        let passes = is_first || (waiting.shares && is_among_readers);
+        if !passes && waiting.keeps(&step.key, before) {
             return Some(path(&steps, at, owner));
         }
         let others = match is_among_readers {
