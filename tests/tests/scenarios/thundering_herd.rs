@@ -132,7 +132,7 @@ fn is_not_there_in_a_fair_lock_with(jvm: Option<&Jvm>) {
         .collect();
     assert_eq!(calls.len(), 20);
     // Each stands in the queue, and listens to a channel of its own.
-    let line = format!("AWAIT.EVENT queued KEY {LOCK} COUNT {} LIMIT 15000", 2 * calls.len());
+    let line = format!("AWAIT.EVENT queued KEY {LOCK} COUNT {} LIMIT 120000", 2 * calls.len());
     let queued = stage.director.line(&line);
     assert!(queued.as_int().is_some(), "{queued}");
     holder.does(&format!("fair-unlock {LOCK}"), "");

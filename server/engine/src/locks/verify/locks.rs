@@ -246,7 +246,8 @@ impl Lock {
         // One whose place in the queue was there before it waited has left both at once.
         if is_fair && entry.native == Some(true) {
             let is_wait = |one: &Waiting| {
-                one.is_native && !one.is_fair && (one.owner, one.client) == (owner, entry.client)
+                let is_its = (one.owner, one.client) == (owner, entry.client);
+                is_its && one.is_native && !one.is_fair && !one.wants_several
             };
             self.waiting.retain(|waiting| !is_wait(waiting));
         }
