@@ -15,6 +15,9 @@ final class Groups {
     /** Compiled only where the version has what they test; the name tells what that is. */
     private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock", "Geo", "Stream", "Function", "LocalCache", "NativeMap", "ClientSideCaching"};
 
+    /** The same of what is tested beside native requests. */
+    private static final String[] OPTIONAL_NATIVE = {"NativeFenced", "NativeRate"};
+
     private Groups() {}
 
     /**
@@ -40,8 +43,18 @@ final class Groups {
                 new ScriptGroup()));
         if (nativeLocks) {
             groups.add(new NativeGroup());
+            groups.add(new NativeModesGroup());
+            addOptional(groups, OPTIONAL_NATIVE, ignored -> {});
         }
-        for (String name : OPTIONAL) {
+        addOptional(groups, OPTIONAL, absent);
+        for (Group group : groups) {
+            group.addTo(scenarios);
+        }
+        return scenarios;
+    }
+
+    private static void addOptional(List<Group> groups, String[] names, Consumer<String> absent) {
+        for (String name : names) {
             Group group = optional(name);
             if (group == null) {
                 absent.accept(name);
@@ -49,10 +62,6 @@ final class Groups {
                 groups.add(group);
             }
         }
-        for (Group group : groups) {
-            group.addTo(scenarios);
-        }
-        return scenarios;
     }
 
     /** The scenarios that turn the server's clock. */

@@ -89,11 +89,16 @@ final class Scene implements AutoCloseable {
     }
 
     Raw raw(int server) throws IOException {
-        return server == 0 && inCluster() ? rawInCluster() : rawAt(options().ports().get(server));
+        return server == 0 && inCluster() ? rawInCluster(name) : rawAt(options().ports().get(server));
     }
 
-    private Raw rawInCluster() throws IOException {
-        int port = nodeOf(name);
+    /** The same to the node that has this key. */
+    Raw rawOf(String key) throws IOException {
+        return inCluster() ? rawInCluster(key) : raw();
+    }
+
+    private Raw rawInCluster(String key) throws IOException {
+        int port = nodeOf(key);
         List<Raw> others = new ArrayList<>();
         for (int node : options().nodes()) {
             if (node != port) {
