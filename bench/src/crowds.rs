@@ -1,7 +1,11 @@
 //! A lock with many who wait for it or hold it.
 
 /// What can happen to it: the events of the program `crowd`.
-pub const KINDS: [&str; 9] = [
+pub const KINDS: [&str; 13] = [
+    "handed",
+    "handed-to-writer",
+    "handed-together",
+    "permits",
     "unblocked",
     "killed",
     "timed-out",

@@ -41,6 +41,13 @@ impl Crowd {
             "unblocked" | "killed" | "timed-out" => {
                 crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?
             }
+            "handed" => crowd.ask("LOCK.ACQUIRE l w0 PX 1000000000", "*10")?,
+            "handed-to-writer" => crowd.ask("LOCK.ACQUIRE l w0 EXCLUSIVE PX 1000000000", "*10")?,
+            "handed-together" => crowd.ask("LOCK.MACQUIRE 2 l m w0 PX 1000000000", "*")?,
+            "permits" => {
+                crowd.ask("SEM.INIT l 1", ":1")?;
+                crowd.ask("SEM.ACQUIRE l w0", "*10")?;
+            }
             "fair" | "fair-unblocked" | "fair-killed" => {
                 crowd.ask("LOCK.ACQUIRE l w0 FAIR PX 1000000000", "*10")?
             }
@@ -58,13 +65,19 @@ impl Crowd {
             _ => return Err(format!("no kind {kind}")),
         }
         for n in 1..=if ["reader", "beside-listeners"].contains(&kind) { 0 } else { clients } {
+            let what = match kind {
+                "handed-together" => format!("LOCK.MACQUIRE 2 l m w{n}"),
+                "permits" => format!("SEM.ACQUIRE l w{n}"),
+                _ => format!("LOCK.ACQUIRE l w{n}"),
+            };
             let how = match kind {
+                "handed-to-writer" => "EXCLUSIVE BLOCK 0".to_owned(),
                 "fair" | "fair-unblocked" | "fair-killed" => "FAIR BLOCK 0".to_owned(),
                 "reader-before-readers" => "SHARED BLOCK 0".to_owned(),
                 "timed-out" => format!("BLOCK {}", 1000 + n),
                 _ => "BLOCK 0".to_owned(),
             };
-            crowd.wait(&format!("LOCK.ACQUIRE l w{n} {how} PX 1000000000"));
+            crowd.wait(&format!("{what} {how} PX 1000000000"));
         }
         Ok(crowd)
     }
@@ -85,6 +98,8 @@ impl Crowd {
             }
             // The one with the longest lease leaves.
             "reader" | "reader-before-readers" => self.leave(),
+            "handed-together" => self.ask(&format!("LOCK.MRELEASE 2 l m w{event}"), ""),
+            "permits" => self.ask(&format!("SEM.RELEASE l w{event}"), ":"),
             _ => self.ask(&format!("LOCK.RELEASE l w{event}"), ":0"),
         }
     }

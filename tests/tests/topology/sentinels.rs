@@ -72,6 +72,30 @@ fn time_that_is_turned_leaves_a_healthy_master_alone() {
 }
 
 #[test]
+fn a_failover_at_a_wished_instant_is_named_by_sentinels_at_once() {
+    let (topology, mut clients) = watched(4);
+    let ports: Vec<u16> = topology.servers().iter().map(|server| server.port()).collect();
+    clients[3].line("PSUBSCRIBE +switch-master");
+    clients[1].line("FAULT.PARTITION NODES 5");
+    assert_eq!(text(&mut clients[1], "FAULT.FAILOVER 2"), "+OK");
+    let told: Vec<u16> = (4..6).map(|sentinel| told_port(&mut clients[sentinel])).collect();
+    assert_eq!(told, [ports[2], ports[0]], "one is cut off from the new master");
+    let switch = clients[3].read_frame().to_string();
+    let expected = format!("mymaster 127.0.0.1 {} 127.0.0.1 {}", ports[0], ports[2]);
+    assert!(switch.contains(&expected), "{switch}");
+    clients[1].line("FAULT.HEAL");
+    clients[1].line("CLOCK.ADVANCE 120000");
+    for sentinel in 4..6 {
+        assert_eq!(told_port(&mut clients[sentinel]), ports[2]);
+    }
+    let roles: Vec<String> = (0..3).map(|server| text(&mut clients[server], "ROLE")).collect();
+    assert!(
+        roles[2].contains("master") && roles[0].contains("slave") && roles[1].contains("slave"),
+        "{roles:?}"
+    );
+}
+
+#[test]
 fn a_forced_failover_promotes_a_replica_and_the_others_follow() {
     let (topology, mut clients) = watched(3);
     clients[0].line("SET k v");

@@ -135,6 +135,21 @@ impl Sentinel {
         self.move_master(master, new);
     }
 
+    /// A replica has been made the master by somebody whom all are to follow: both are named by their ports here.
+    pub(crate) fn follow_failover(&mut self, old_port: u16, new_port: u16) {
+        let is_it = |id: &u64| self.master(*id).is_some_and(|of| of.at.address.port == old_port);
+        let masters: Vec<u64> = self.master_ids().into_iter().filter(is_it).collect();
+        for master in masters {
+            self.adopt_epoch(self.current_epoch.saturating_add(1));
+            let (epoch, new) = (self.current_epoch, self.address("127.0.0.1", new_port));
+            let (Some(of), Some(new)) = (self.master_mut(master), new) else { continue };
+            of.config_epoch = epoch;
+            let old = of.at.address.clone();
+            self.announce_switch(master, &old, &new);
+            self.move_master(master, new);
+        }
+    }
+
     /// Tells clients that a master is elsewhere.
     pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
         let Some(of) = self.master(master) else { return };

@@ -211,6 +211,17 @@ impl Network {
                 nodes[node].follow_master("127.0.0.1".to_owned(), port);
             }
         }
+        self.tell_sentinels(nodes, self.port(master), replica);
+    }
+
+    /// Sentinels that are there name the new master at once; those that are cut off hear of it from the others.
+    fn tell_sentinels(&self, nodes: &mut [&mut Engine], old_port: u16, replica: usize) {
+        let new_port = self.port(replica);
+        for (place, node) in nodes.iter_mut().enumerate() {
+            if !node.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
+                node.with_sentinel(|state| state.follow_failover(old_port, new_port));
+            }
+        }
     }
 
     /// The same of all replicas that are masters now.

@@ -346,7 +346,7 @@ impl Network {
     }
 
     /// Whether nothing goes between two servers.
-    fn is_cut(&self, one: usize, other: usize) -> bool {
+    pub(super) fn is_cut(&self, one: usize, other: usize) -> bool {
         let parts = |side: &[usize], far: &[usize]| side.contains(&one) && far.contains(&other);
         self.partitions.iter().any(|(side, far)| parts(side, far) || parts(far, side))
     }
