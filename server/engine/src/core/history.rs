@@ -129,6 +129,7 @@ impl Engine {
         if is_error {
             self.note_left_queue(slot, HistoryCause::Error);
         } else if let Some(Retry::OnKeys(on)) = blocked.map(|blocked| &blocked.retry)
+            // A conversion to the mode that its owner has come to hold anyway tells of nothing either.
             && (UNTOLD_LINES.contains(&on.class.line) || locks::recorded(&mut self.keyspace) == 0)
         {
             self.note_left_queue(slot, HistoryCause::Served);

@@ -8,7 +8,6 @@ use crate::keyspace::Actor;
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
-use crate::time::Mode;
 use crate::values::Value;
 
 impl Engine {
@@ -72,11 +71,7 @@ impl Engine {
     /// A client comes. Whether nobody is let in at present: on frozen hands only while somebody is connected who can
     /// turn them, or the server would never be reached again.
     pub(in crate::core) fn refuses_connections(&mut self) -> bool {
-        if self.is_down()
-            && self.time.clock.mode() == Mode::Manual
-            && !self.is_member()
-            && !self.is_anybody_here()
-        {
+        if self.is_down() && !self.clock_runs() && !self.is_member() && !self.is_anybody_here() {
             self.faults.down_until_ms = None;
         }
         self.is_down()
