@@ -42,12 +42,35 @@ pub struct Setup {
     pub timeout_ms: u64,
     /// How often it is sent again.
     pub retries: u64,
+    /// What replicas are to it.
+    pub replicas: Replicas,
+}
+
+/// What replicas are to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicas {
+    /// Not even read from. Newer versions ask them all the same whether they have a lock.
+    Unused,
+    /// Asked whether they have a lock, by `WAIT`, which is given whatever they say: `checkLockSyncedSlaves` is off.
+    Asked,
+    /// Heeded, as by default since 3.16: a lock that none of them has acknowledged is an exception.
+    Heeded,
+}
+
+impl Replicas {
+    fn word(self) -> &'static str {
+        match self {
+            Replicas::Unused => "unused",
+            Replicas::Asked => "asked",
+            Replicas::Heeded => "heeded",
+        }
+    }
 }
 
 impl Default for Setup {
     /// As an application would that is on a slow machine: no fault is taken for another.
     fn default() -> Setup {
-        Setup { watchdog_ms: 30_000, timeout_ms: 20_000, retries: 0 }
+        Setup { watchdog_ms: 30_000, timeout_ms: 20_000, retries: 0, replicas: Replicas::Unused }
     }
 }
 
@@ -76,7 +99,7 @@ impl Jvm {
         self.client_of(name, &[port], setup)
     }
 
-    /// A client of this name, connected to a master on this machine and to its replicas, from which it reads.
+    /// A client of this name, connected to a master on this machine and to its replicas.
     ///
     /// # Panics
     /// When it cannot connect.
@@ -92,7 +115,16 @@ impl Jvm {
     /// When it cannot connect.
     #[track_caller]
     pub fn client_by_sentinel(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
-        self.connected(name, &format!("sentinel:{sentinel}"), setup)
+        self.connected(name, &format!("sentinel:{sentinel},mymaster"), setup)
+    }
+
+    /// The same, where sentinels call the master `m`, as those of [`Watched`](crate::shapes::Watched) do.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client_of_watched(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
+        self.connected(name, &format!("sentinel:{sentinel},m"), setup)
     }
 
     /// A client of this name, connected to a cluster of these nodes on this machine.
@@ -121,8 +153,9 @@ impl Jvm {
             input.clients
         };
         let client = Client { jvm: self, number };
-        let Setup { watchdog_ms, timeout_ms, retries } = setup;
-        client.thread("-").does(&format!("connect {name} {place} {watchdog_ms} {timeout_ms} {retries}"), "");
+        let Setup { watchdog_ms, timeout_ms, retries, replicas } = setup;
+        let how = format!("{watchdog_ms} {timeout_ms} {retries} {}", replicas.word());
+        client.thread("-").does(&format!("connect {name} {place} {how}"), "");
         client
     }
 

@@ -1,13 +1,10 @@
 //! Lost-on-failover: the master has given the lock, and fails before its replica has been told.
 
+use crate::heirs::{By, LEASE_MS, Realm, TWICE, enters, is_found, is_told, works};
 use crate::pair::{LAG, Pair};
-use crate::stage::{LOCK, check, field, redisson_3_6, redisson_3_17, redisson_4_7};
-use lockwheel::{Time, Topology, TopologyBuilder};
-use lockwheel_tests::client::Client;
+use crate::stage::{LOCK, check, field, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::reply::Reply;
-use lockwheel_tests::steered::{Jvm, Setup};
-use lockwheel_tests::{ours, verdict};
-use std::time::Duration;
+use lockwheel_tests::steered::{Jvm, Replicas, Setup};
 
 /// Alice has taken the lock at the master; the replica takes over a moment too early.
 fn alice_is_forgotten() -> Pair {
@@ -90,104 +87,71 @@ fn lost_on_failover_is_found_with_redisson_4_7() {
     is_found_with(redisson_4_7());
 }
 
-/// Longer than a failover takes by the clock that is turned, in milliseconds; a lease is longer still.
-const LONG_LAG: Duration = Duration::from_secs(600);
-const LONG_LEASE_MS: u64 = 3_600_000;
-
-/// Two hold it by what their servers say, and both have begun to work.
-const TWICE: [&str; 2] = ["violation mutual-exclusion"; 2];
-
-/// A topology whose replicas lag far behind, with a history, and a connection to each of its servers.
-fn far_behind(shape: impl FnOnce(lockwheel::Builder) -> TopologyBuilder) -> (Topology, Vec<Client>) {
-    let builder = ours::builder().time(Time::Manual).lock_history(true);
-    let topology = shape(builder).lag(LONG_LAG).start().expect("they start");
-    let clients = connected(&topology);
-    (topology, clients)
-}
-
-fn connected(topology: &Topology) -> Vec<Client> {
-    topology.servers().iter().map(|server| Client::connect_resp3(server.addr())).collect()
-}
-
-/// Somebody takes the lock and begins to work.
-#[track_caller]
-fn works(client: &mut Client, owner: &str) {
-    let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX {LONG_LEASE_MS}");
-    let reply = client.line(&line);
-    assert!(reply.member("token").is_some(), "{line}: {reply}");
-    check(client, &format!("LOCK.ENTER {LOCK} {owner}"), ":1");
-}
-
-/// Alice's master is killed, by way of another server.
-#[track_caller]
-fn master_is_killed(clients: &mut [Client], master: usize, other: usize) {
-    works(&mut clients[master], "alice");
-    check(&mut clients[other], &format!("FAULT.DOWN {master}"), "+OK");
-}
-
-/// Those who watch find out by the clock.
-#[track_caller]
-fn time_passes(client: &mut Client, ms: u64) {
-    let turned = client.line(&format!("CLOCK.ADVANCE {ms}"));
-    assert!(!turned.is_error(), "{turned}");
-}
-
-/// The heir gives it to bob, too.
-#[track_caller]
-fn is_given_twice(topology: &Topology, heir: usize) {
-    let mut heir = Client::connect_resp3(topology.servers()[heir].addr());
+/// Those who watch find an heir, which gives the lock again.
+fn is_found_when_replaced(by: By) {
+    let mut realm = Realm::new(by);
+    works(&mut realm.master, "alice");
+    let mut heir = realm.inherited();
     works(&mut heir, "bob");
-    assert_eq!(verdict::findings(&mut heir), TWICE, "{}", heir.line("LOCK.VERIFY"));
+    is_found(&mut heir, &TWICE);
 }
 
 #[test]
 fn lost_on_failover_is_found_when_sentinels_replace_the_master() {
-    let (topology, mut clients) = far_behind(|builder| builder.sentinels(3).replicas(1));
-    master_is_killed(&mut clients, 0, 1);
-    let mut sentinel = Client::connect(topology.sentinels()[0].addr());
-    time_passes(&mut sentinel, 120_000);
-    let named = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
-    assert!(named.contains(&topology.servers()[1].port().to_string()), "{named}");
-    is_given_twice(&topology, 1);
+    is_found_when_replaced(By::Sentinels);
 }
 
 #[test]
 fn lost_on_failover_is_found_when_a_cluster_replaces_the_master() {
-    let (topology, mut clients) = far_behind(|builder| builder.cluster(3, 1));
-    let slot = clients[0].line(&format!("CLUSTER KEYSLOT {LOCK}")).as_int().expect("a number");
-    let master = usize::try_from(slot * 3 / 16_384).expect("there are three");
-    let (other, heir) = ((master + 1) % 3, master + 3);
-    master_is_killed(&mut clients, master, other);
-    time_passes(&mut clients[other], 120_000);
-    let moved = clients[other].line(&format!("GET {LOCK}")).to_string();
-    assert_eq!(moved, format!("-MOVED {slot} {}", topology.servers()[heir].addr()));
-    is_given_twice(&topology, heir);
+    is_found_when_replaced(By::Cluster);
 }
 
-/// Redisson's clients find the new master by their sentinels: alice is told that she holds nothing, if she asks.
+/// Alice's client finds the new master, and tells her nothing: she is_told that she holds nothing if she asks. Newer
+/// versions wait for replicas when they take a lock, and here take it whatever these say.
+fn is_found_when_redisson_follows(jvm: Option<&Jvm>, by: By, waits: usize) {
+    let Some(jvm) = jvm else { return };
+    let mut realm = Realm::new(by);
+    let client = realm.redisson(jvm, "alice", Replicas::Unused);
+    let alice = client.thread("worker");
+    let call = alice.begins(&format!("lock {LOCK} {LEASE_MS}"));
+    assert_eq!(realm.in_vain(call, waits).as_deref(), Ok(""));
+    enters(&mut realm.master, &alice.owner());
+    let mut heir = realm.inherited();
+    let client = realm.redisson(jvm, "bob", Replicas::Unused);
+    let bob = client.thread("worker");
+    bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
+    enters(&mut heir, &bob.owner());
+    is_told(&alice, "false");
+    bob.does(&format!("held {LOCK}"), "true");
+    is_found(&mut heir, &TWICE);
+}
+
 #[test]
 fn lost_on_failover_is_found_with_sentinels_and_redisson_3_6() {
-    let Some(jvm) = redisson_3_6() else { return };
-    let (topology, mut clients) = far_behind(|builder| builder.sentinels(3).replicas(1));
-    let port = topology.sentinels()[0].port();
-    let both = ["alice", "bob"].map(|name| jvm.client_by_sentinel(name, port, Setup::default()));
-    let [alice, bob] = [&both[0], &both[1]].map(|client| client.thread("worker"));
-    alice.does(&format!("lock {LOCK} {LONG_LEASE_MS}"), "");
-    let names = [&alice, &bob].map(|thread| thread.owner());
-    check(&mut clients[0], &format!("LOCK.ENTER {LOCK} {}", names[0]), ":1");
-    let mut sentinel = Client::connect(topology.sentinels()[0].addr());
-    check(&mut sentinel, "SENTINEL FAILOVER mymaster", "+OK");
-    time_passes(&mut sentinel, 20_000);
-    let mut heir = Client::connect_resp3(topology.servers()[1].addr());
-    assert!(heir.line("ROLE").to_string().contains("\"master\""));
-    // It writes there once it has heard of it.
-    for thread in [&alice, &bob] {
-        while thread.calls(&format!("try-lock {} 0 {LONG_LEASE_MS}", thread.owner())).as_deref() != Ok("true")
-        {
-        }
-    }
-    alice.does(&format!("held {LOCK}"), "false");
-    bob.does(&format!("try-lock {LOCK} 0 {LONG_LEASE_MS}"), "true");
-    check(&mut heir, &format!("LOCK.ENTER {LOCK} {}", names[1]), ":1");
-    assert_eq!(verdict::findings(&mut heir), TWICE, "{}", heir.line("LOCK.VERIFY"));
+    is_found_when_redisson_follows(redisson_3_6(), By::Sentinels, 0);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_sentinels_and_redisson_3_17() {
+    is_found_when_redisson_follows(redisson_3_17(), By::Sentinels, 0);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_sentinels_and_redisson_3_24() {
+    is_found_when_redisson_follows(redisson_3_24(), By::Sentinels, 1);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_sentinels_and_redisson_4_7() {
+    is_found_when_redisson_follows(redisson_4_7(), By::Sentinels, 1);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_a_cluster_and_redisson_3_17() {
+    is_found_when_redisson_follows(redisson_3_17(), By::Cluster, 0);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_a_cluster_and_redisson_4_7() {
+    is_found_when_redisson_follows(redisson_4_7(), By::Cluster, 1);
 }

@@ -4,6 +4,7 @@
 mod abba_deadlock;
 mod acquire_reply_lost;
 mod delete_anothers_lock;
+mod heirs;
 mod interrupted;
 mod lease_outlived;
 mod lost_on_failover;
@@ -16,4 +17,5 @@ mod stage;
 mod thundering_herd;
 mod token_regress;
 mod unlock_reply_lost;
+mod votes;
 mod watchdog_starved;

@@ -2,8 +2,9 @@
 //! have a majority.
 
 use crate::stage::{LOCK, Stage, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
+use crate::votes::Votes;
 use lockwheel_tests::client::Client;
-use lockwheel_tests::steered::{self, Jvm, Setup};
+use lockwheel_tests::steered::{Jvm, Setup};
 
 /// Those that both clients reach at first: the last of them is the one whose clock jumps.
 const REACHED: usize = 3;
@@ -44,35 +45,28 @@ fn redlock_split_vote_is_found() {
     }
 }
 
-/// A client of each server's by one name.
-fn clients<'a>(stages: &[Stage], jvm: &'a Jvm, name: &str) -> Vec<steered::Client<'a>> {
-    let setup = Setup { timeout_ms: 500, ..Setup::default() };
-    stages.iter().map(|stage| stage.redisson(jvm, name, setup)).collect()
-}
-
 fn is_found_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stages = five();
-    let both = ["alice", "bob"].map(|name| clients(&stages, jvm, name));
-    let [alice, bob] = both.each_ref().map(|clients| clients[REACHED - 1].thread("worker"));
+    let setup = Setup { timeout_ms: 500, ..Setup::default() };
+    let both = ["alice", "bob"].map(|name| {
+        let clients = stages.iter().map(|stage| stage.redisson(jvm, name, setup));
+        Votes::new(clients, REACHED - 1, LEASE_MS)
+    });
+    let [alice, bob] = &both;
     for stage in &mut stages[REACHED..] {
         let reply = stage.director.line("FAULT.PARTITION NAME alice BOTH");
         assert!(!reply.is_error(), "{reply}");
     }
-    let [of_alice, of_bob] = both.each_ref().map(|clients| {
-        let names: Vec<String> = clients.iter().map(steered::Client::name).collect();
-        names.join(" ")
-    });
-    let names = [&alice, &bob].map(|thread| thread.owner());
-    alice.does(&format!("red-try-lock {LOCK} 20000 {LEASE_MS} {of_alice}"), "true");
+    alice.are_a_majority(true);
     let jumped = &mut stages[REACHED - 1];
-    jumped.enters(&names[0]);
+    jumped.enters(&alice.thread().owner());
     jumped.advance(LEASE_MS);
-    bob.does(&format!("red-try-lock {LOCK} 20000 {LEASE_MS} {of_bob}"), "true");
-    jumped.enters(&names[1]);
+    bob.are_a_majority(true);
+    jumped.enters(&bob.thread().owner());
     // Alice could ask: of her three one has gone, and the rest is no majority.
-    alice.does(&format!("held {LOCK}"), "false");
-    bob.does(&format!("held {LOCK}"), "true");
+    alice.thread().does(&format!("held {LOCK}"), "false");
+    bob.thread().does(&format!("held {LOCK}"), "true");
     jumped.is_found(&["violation mutual-exclusion"]);
 }
 

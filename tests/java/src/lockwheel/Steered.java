@@ -26,14 +26,11 @@ import org.redisson.config.ReadMode;
  * ID CLIENT THREAD VERB [ARGUMENT...]
  * </pre>
  *
- * and its answer {@code ID ok RESULT} or {@code ID failed EXCEPTION: MESSAGE}. Clients and threads have names; what
- * one thread is told it does in that order, and threads do not wait for each other. The verbs:
+ * and its answer {@code ID ok RESULT} or {@code ID failed EXCEPTION: MESSAGE}, with its causes behind it. Clients and
+ * threads have names; what one thread is told it does in that order, and threads do not wait for each other. The verbs:
  *
  * <pre>
- * connect NAME PORT[,REPLICA...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
- * connect NAME sentinel:PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    to the master that it calls mymaster
- * connect NAME cluster:PORT[,PORT...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
- * connect NAME replicated:PORT[,PORT...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES    whose roles INFO tells
+ * connect NAME PLACE WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES REPLICAS
  * shutdown
  * interrupt THREAD                            another one of this client
  * owner                                       what the thread is called in a lock's hash
@@ -49,6 +46,10 @@ import org.redisson.config.ReadMode;
  * red-try-lock LOCK WAIT-MILLIS LEASE-MILLIS CLIENT...   a lock of the same name by each client: whether a majority has it
  * red-unlock LOCK CLIENT...
  * </pre>
+ *
+ * A place is a {@code PORT}, or {@code PORT,REPLICA...}, {@code sentinel:PORT,MASTER} with what that sentinel calls the
+ * master, {@code cluster:PORT...}, or {@code replicated:PORT...} of servers whose roles INFO tells. Replicas are
+ * {@code unused}; {@code asked} whether they have a lock, which is given whatever they say; or {@code heeded}.
  */
 public final class Steered {
     private static final String FAIR = "fair-";
@@ -61,6 +62,12 @@ public final class Steered {
 
     /** Before the ports of a master and its replicas, in whichever order. */
     private static final String REPLICATED = "replicated:";
+
+    /** What replicas are to a client that has nothing to do with them. */
+    private static final String UNUSED = "unused";
+
+    /** What they are to one whose locks are not given when none of them has acknowledged that. */
+    private static final String HEEDED = "heeded";
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
@@ -100,8 +107,13 @@ public final class Steered {
         try {
             return "ok " + act(client, verb, arguments);
         } catch (Throwable thrown) {
-            return "failed " + String.valueOf(thrown).replaceAll("\\s+", " ");
+            return "failed " + causes(thrown).replaceAll("\\s+", " ");
         }
+    }
+
+    /** An exception, and what it was thrown for. */
+    private static String causes(Throwable thrown) {
+        return thrown.getCause() == null ? thrown.toString() : thrown + " < " + causes(thrown.getCause());
     }
 
     private Object act(String name, String verb, String[] arguments) throws Exception {
@@ -193,11 +205,14 @@ public final class Steered {
     /** As few threads and connections as do, because CI has few cores. */
     private static RedissonClient connect(String[] arguments) {
         Config config = new Config();
+        if (!arguments[5].equals(HEEDED)) {
+            Shapes.bearsFailover(config);
+        }
         config.setThreads(2);
         config.setNettyThreads(1);
         config.setLockWatchdogTimeout(number(arguments[2]));
         if (arguments[1].startsWith(SENTINEL)) {
-            useSentinel(config, arguments[1].substring(SENTINEL.length()), arguments);
+            useSentinel(config, arguments[1].substring(SENTINEL.length()).split(","), arguments);
             return Redisson.create(config);
         }
         if (arguments[1].startsWith(CLUSTER)) {
@@ -232,30 +247,30 @@ public final class Steered {
         few(servers, arguments);
     }
 
-    /** It names the others; reads go to the master, as a replica may lag. */
-    private static void useSentinel(Config config, String port, String[] arguments) {
-        Shapes.bearsFailover(config);
-        var servers = config.useSentinelServers().setMasterName("mymaster").setScanInterval(500);
-        servers.addSentinelAddress("redis://127.0.0.1:" + port).setReadMode(ReadMode.MASTER);
-        few(servers, arguments);
+    /** It names the others. */
+    private static void useSentinel(Config config, String[] place, String[] arguments) {
+        var servers = config.useSentinelServers().setMasterName(place[1]).setScanInterval(500);
+        few(servers.addSentinelAddress("redis://127.0.0.1:" + place[0]), arguments);
     }
 
     private static void useCluster(Config config, String[] ports, String[] arguments) {
-        Shapes.bearsFailover(config);
         var servers = config.useClusterServers().setScanInterval(500);
         Arrays.stream(ports).forEach(port -> servers.addNodeAddress("redis://127.0.0.1:" + port));
-        few(servers.setReadMode(ReadMode.MASTER), arguments);
+        few(servers, arguments);
     }
 
     /** As often as it does by default it asks which of them is the master. */
     private static void useReplicated(Config config, String[] ports, String[] arguments) {
-        Shapes.bearsFailover(config);
         var servers = config.useReplicatedServers();
         Arrays.stream(ports).forEach(port -> servers.addNodeAddress("redis://127.0.0.1:" + port));
-        few(servers.setReadMode(ReadMode.MASTER), arguments);
+        few(servers, arguments);
     }
 
+    /** Where replicas are not used, reads go to the master; older versions do not wait for replicas then. */
     private static <T extends BaseMasterSlaveServersConfig<T>> void few(T servers, String[] arguments) {
+        if (arguments[5].equals(UNUSED)) {
+            servers.setReadMode(ReadMode.MASTER);
+        }
         servers.setClientName(arguments[0])
                 .setMasterConnectionMinimumIdleSize(1)
                 .setMasterConnectionPoolSize(8)
