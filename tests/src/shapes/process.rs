@@ -70,6 +70,15 @@ pub(super) fn attempts<T>(start: impl FnMut() -> Option<T>) -> T {
     attempts.find_map(|started| started).expect("the machine has free ports")
 }
 
+/// So many servers that know nothing of each other; `None` without the program.
+pub fn strangers(make: Make, count: usize) -> Option<Vec<Process>> {
+    let program = make.program()?;
+    Some(attempts(|| {
+        let start = |port: &u16| Process::start(&program, *port, Process::arguments(*port, &[]), None);
+        free_ports(count).iter().map(start).collect()
+    }))
+}
+
 /// A server in a directory of its own; killed when dropped.
 #[derive(Debug)]
 pub struct Process {
@@ -144,6 +153,21 @@ impl Process {
     pub fn kill(&mut self) {
         let _it_has_ended = self.child.kill();
         let _it_has_ended = self.child.wait();
+    }
+
+    /// It stands still, as under a debugger: it accepts connections and requests, and answers nothing.
+    pub fn stand_still(&self) {
+        self.signal("-STOP");
+    }
+
+    /// It goes on, with what has come meanwhile.
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let told = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(told.expect("there is a kill").success(), "{name}");
     }
 
     /// Starts it again, with its port and its directory.

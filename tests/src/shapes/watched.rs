@@ -7,6 +7,9 @@ use std::path::Path;
 /// Of whom two agree.
 const SENTINELS: usize = 3;
 
+/// Writes 48 megabytes, which the buffers of the kernel's two sockets do not hold.
+const MUCH: &str = "for _ = 1, 48 do redis.call('set', '{bar}much', string.rep('x', 1048576)) end";
+
 /// They call the master `m`.
 #[derive(Debug)]
 pub struct Watched {
@@ -79,6 +82,37 @@ impl Watched {
     /// The ports of the sentinels.
     pub fn sentinel_ports(&self) -> Vec<u16> {
         self.sentinels.iter().map(Process::port).collect()
+    }
+
+    /// What has been written has reached all replicas.
+    pub fn settle(&self) {
+        let mut client = self.client();
+        client.line("SET settled 1");
+        let replicas = self.servers.len() - 1;
+        assert_eq!(client.line(&format!("WAIT {replicas} 0")).to_string(), format!(":{replicas}"));
+    }
+
+    /// The replicas stand still, and the master has more to tell them than fits on the way: what is written from now on
+    /// reaches none of them. Meanwhile they are not found to be down.
+    pub fn fall_behind(&self) {
+        self.down_after("60000");
+        self.servers[1..].iter().for_each(Process::stand_still);
+        let told = self.servers[0].client().cmd(&["EVAL", MUCH, "0"]);
+        assert!(!told.is_error(), "{told}");
+    }
+
+    /// The master is killed; replicas that stood still go on. Waits for another master; which.
+    pub fn replace_master(&mut self) -> usize {
+        self.servers[0].kill();
+        self.servers[1..].iter().for_each(Process::go_on);
+        self.down_after("1500");
+        self.successor(0)
+    }
+
+    fn down_after(&self, ms: &str) {
+        for sentinel in &self.sentinels {
+            assert_eq!(sentinel.says(&format!("SENTINEL SET m down-after-milliseconds {ms}")), "OK");
+        }
     }
 
     /// Which of the servers the sentinels name, once all name the same.

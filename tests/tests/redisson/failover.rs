@@ -16,15 +16,8 @@ enum How {
     Killed,
 }
 
-/// What all scenarios have written has reached the replicas, before the failover.
-fn settle(watched: &Watched) {
-    let mut client = watched.client();
-    client.line("SET settled 1");
-    assert_eq!(client.line(&format!("WAIT {REPLICAS} 0")).to_string(), format!(":{REPLICAS}"));
-}
-
 fn fail_over(watched: &mut Watched, how: How) {
-    settle(watched);
+    watched.settle();
     match how {
         How::Asked => {
             let sentinel = &watched.sentinels()[0];

@@ -10,6 +10,8 @@ mod lease_outlived;
 mod lost_on_failover;
 mod missed_wakeup;
 mod pair;
+mod real_shapes;
+mod real_shapes_of_redlock;
 mod redlock_split_vote;
 mod redlock_through_failover;
 mod replica_never_acks;

@@ -1,0 +1,140 @@
+//! Failovers of real servers that lose a lock, where `LOCKWHEEL_SHAPES=redis` asks for them. Nobody turns a clock
+//! there: each step waits for a state. What is known is what the clients are told.
+
+use crate::heirs::is_told;
+use crate::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
+use lockwheel_tests::shapes::{Make, Watched, is_full};
+use lockwheel_tests::steered::{self, Jvm, Replicas, Setup, Thread};
+
+/// A lease that outlives all, in milliseconds.
+const LEASE_MS: u64 = 600_000;
+
+/// A master, its two replicas, and three sentinels.
+struct Real(Watched);
+
+impl Real {
+    /// `None` where they are not wanted, or not there.
+    fn start() -> Option<Real> {
+        is_full().then(|| Watched::start(Make::Redis, 2)).flatten().map(Real)
+    }
+
+    #[track_caller]
+    fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, replicas: Replicas) -> steered::Client<'a> {
+        jvm.client_of_watched(name, self.0.sentinel_ports()[0], Setup { replicas, ..Setup::default() })
+    }
+
+    /// Whether the master has the lock.
+    fn has_lock(&self) -> bool {
+        self.0.client().line(&format!("EXISTS {LOCK}")).as_int() == Some(1)
+    }
+
+    /// A replica has become the master, without the lock.
+    #[track_caller]
+    fn is_inherited(&mut self) {
+        assert!(self.has_lock());
+        self.0.replace_master();
+        assert!(!self.has_lock());
+    }
+}
+
+/// Bob, who comes later, is given the lock; alice, whose lease has not ended, is told so if she asks.
+#[track_caller]
+fn is_given_twice(real: &Real, jvm: &Jvm, alice: &Thread<'_>) {
+    let client = real.redisson(jvm, "bob", Replicas::Unused);
+    let bob = client.thread("worker");
+    bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
+    is_told(alice, "false");
+    bob.does(&format!("held {LOCK}"), "true");
+}
+
+fn lost_on_failover(jvm: Option<&Jvm>) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start()) else { return };
+    let client = real.redisson(jvm, "alice", Replicas::Unused);
+    let alice = client.thread("worker");
+    real.0.fall_behind();
+    alice.does(&format!("lock {LOCK} {LEASE_MS}"), "");
+    real.is_inherited();
+    is_given_twice(&real, jvm, &alice);
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_6() {
+    lost_on_failover(redisson_3_6());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_17() {
+    lost_on_failover(redisson_3_17());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_24() {
+    lost_on_failover(redisson_3_24());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_4_7() {
+    lost_on_failover(redisson_4_7());
+}
+
+/// By default alice is told; newer versions give the lock back, after an older one she does. Then she asks as one who
+/// does not look at the answer.
+fn replica_never_acks(jvm: Option<&Jvm>, gives_back: bool) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start()) else { return };
+    let clients = [Replicas::Heeded, Replicas::Asked].map(|replicas| real.redisson(jvm, "alice", replicas));
+    let [heeds, ignores] = clients.each_ref().map(|client| client.thread("worker"));
+    real.0.fall_behind();
+    heeds.fails(&format!("lock {LOCK} {LEASE_MS}"), "slaves were synced");
+    assert_eq!(real.has_lock(), !gives_back);
+    if !gives_back {
+        heeds.fails(&format!("unlock {LOCK}"), "slaves were synced");
+        assert!(!real.has_lock());
+    }
+    ignores.does(&format!("lock {LOCK} {LEASE_MS}"), "");
+    real.is_inherited();
+    is_given_twice(&real, jvm, &ignores);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_3_17() {
+    replica_never_acks(redisson_3_17(), false);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_3_24() {
+    replica_never_acks(redisson_3_24(), true);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_4_7() {
+    replica_never_acks(redisson_4_7(), true);
+}
+
+/// Alice has had the second token and been given the third; who comes after her gets the second.
+fn token_regress(jvm: Option<&Jvm>) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start()) else { return };
+    let client = real.redisson(jvm, "alice", Replicas::Unused);
+    let alice = client.thread("worker");
+    let call = format!("fenced-lock {LOCK} 60000 {LEASE_MS}");
+    let gives_back = |thread: &Thread<'_>| thread.does(&format!("fenced-unlock {LOCK}"), "");
+    alice.does(&call, "1");
+    gives_back(&alice);
+    real.0.settle();
+    real.0.fall_behind();
+    alice.does(&call, "2");
+    gives_back(&alice);
+    alice.does(&call, "3");
+    real.is_inherited();
+    let client = real.redisson(jvm, "bob", Replicas::Unused);
+    client.thread("worker").does(&call, "2");
+}
+
+#[test]
+fn token_regress_with_redisson_3_24() {
+    token_regress(redisson_3_24());
+}
+
+#[test]
+fn token_regress_with_redisson_4_7() {
+    token_regress(redisson_4_7());
+}
