@@ -66,6 +66,21 @@ impl Shape {
         }
     }
 
+    /// Why the options and the shape do not go together, if so; a sentence.
+    fn contradiction(self, options: &[OsString], config: &Config) -> Option<&'static str> {
+        let is_given = |name: &str| options.iter().any(|option| option == name);
+        if !matches!(self, Shape::Cluster(..)) {
+            const NO_NODES: &str =
+                "The servers of a topology are nodes of a cluster when its shape is 'cluster'";
+            return config.cluster.enabled.then_some(NO_NODES);
+        }
+        if config.cluster.enabled || is_given("--cluster-enabled") {
+            return Some("The servers of this topology are nodes of a cluster, without cluster-enabled");
+        }
+        let follows = !config.replication.master.is_empty();
+        follows.then_some("Nodes of a cluster are whose replicas the shape says, without replicaof")
+    }
+
     fn of(self, config: Config, lag: Duration) -> TopologyBuilder {
         let first = Server::builder().config(config).allocator(allocator::jemalloc()).signals(true);
         match self {
@@ -105,14 +120,15 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     }
     let (shape, mut options) = Shape::parse(arguments)?;
     let lag = take_lag(&mut options)?;
-    let options = options.into_iter().map(OsString::into_encoded_bytes).collect::<Vec<_>>();
-    let mut config = match Invocation::from_arguments(options, &mut SystemFiles::default(), COMMAND_NAMES) {
+    let words = options.iter().cloned().map(OsString::into_encoded_bytes).collect::<Vec<_>>();
+    let mut config = match Invocation::from_arguments(words, &mut SystemFiles::default(), COMMAND_NAMES) {
         Invocation::Run(config) => *config,
         Invocation::Help => return say(command_line::help_of_topology().as_bytes()),
         Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
         Invocation::Fail(message) => return Err(message),
     };
     refuse(&config)?;
+    shape.contradiction(&options, &config).map_or(Ok(()), |sentence| Err(sentence.to_owned()))?;
     serve::prepare(&mut config, &started_in)?;
     log::start(&config, log::Stream::Error);
     let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
@@ -131,7 +147,6 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
 /// What a server by itself can do and several of one process cannot; a sentence.
 fn refuse(config: &Config) -> Result<(), String> {
     let refused = [
-        (config.cluster.enabled, "The servers of a topology are no nodes of a cluster"),
         (config.is_sentinel(), "A topology has sentinels when its shape is 'sentinel'"),
         (config.daemonize, "A topology cannot go into the background"),
         (config.ready_fd != -1, "A topology is ready when its --port-file is there, and has no ready-fd"),

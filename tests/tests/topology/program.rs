@@ -3,7 +3,7 @@
 use crate::sentinels::{text, told_port};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 /// Killed when dropped.
@@ -46,4 +46,24 @@ fn it_tells_where_the_servers_are_and_what() {
         std::fs::read_dir(&directory).expect("it is one").map(|entry| entry.expect("one").path()).collect();
     assert_eq!(kept, [file], "nothing else is written");
     let _removed = std::fs::remove_dir_all(&directory);
+}
+
+#[test]
+fn options_that_say_something_else_than_the_shape_are_refused() {
+    for (line, told) in [
+        ("cluster 3x0 --cluster-enabled no", "are nodes of a cluster, without cluster-enabled"),
+        ("cluster 3x0 --cluster-enabled yes", "are nodes of a cluster, without cluster-enabled"),
+        ("cluster 3x1 --replicaof 127.0.0.1 1", "without replicaof"),
+        ("replicas 1 --cluster-enabled yes", "when its shape is 'cluster'"),
+        ("sentinel 3 --cluster-enabled yes", "when its shape is 'cluster'"),
+    ] {
+        let mut command = Command::new(program::path());
+        command.arg("topology").args(line.split(' ')).args(["--port", "0"]).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut text = String::new();
+        child.stderr.take().expect("it is a pipe").read_to_string(&mut text).expect("it is text");
+        let running = Running(child);
+        assert!(text.contains(told), "{line}: {text}");
+        drop(running);
+    }
 }
