@@ -5,6 +5,7 @@ use crate::sentinels::{field, text, told_port, watched};
 use lockwheel::{Direction, GrantNumbers, Reply, Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::shapes::until;
 use std::time::Duration;
 
 const READ_ONLY: &str = "-READONLY You can't write against a read only replica.";
@@ -405,4 +406,31 @@ fn a_server_that_loads_or_has_lost_its_master_says_so_on_demand() {
         assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
         clients[1].line("FAULT.CLEAR");
     }
+}
+
+#[test]
+fn servers_that_all_restart_on_a_clock_that_stands_are_there_again_when_nobody_is() {
+    let (topology, mut clients) = manual();
+    for client in &mut clients {
+        assert_eq!(text(client, "FAULT.RESTART DOWN 1000"), "+OK");
+    }
+    let mut last = clients.pop().expect("there are three");
+    drop(clients);
+    for place in 0..3 {
+        assert_closed(&mut client(&topology, place));
+    }
+    assert_eq!(text(&mut last, "PING"), "+PONG", "it could turn the clock");
+    last.close();
+    // The first to come shows that there is nobody else.
+    let mut again = client(&topology, 0);
+    until("it is let in", || {
+        let is_in = again.try_send_raw(b"PING\r\n").is_ok() && matches!(again.try_read_frame(), Ok(Some(_)));
+        if !is_in {
+            again = client(&topology, 0);
+        }
+        is_in
+    });
+    assert_eq!(text(&mut client(&topology, 1), "PING"), "+PONG");
+    assert_eq!(text(&mut again, "SET k v"), "+OK");
+    assert_eq!(text(&mut client(&topology, 1), "GET k"), "\"v\"");
 }

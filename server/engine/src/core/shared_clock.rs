@@ -19,6 +19,8 @@ pub(crate) enum ClockRequest {
     SlotsMove,
     /// A client of it has had keys moved to the server at this place.
     Moved(usize),
+    /// It has refused a client, since it is down, and the clock stands.
+    Refused,
     /// It begins anew: faults of servers and between them end.
     Reset,
     /// Something arrives from another engine.

@@ -120,6 +120,7 @@ impl Network {
             ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
             ClockRequest::SlotsMove => count_all_grants(nodes),
             ClockRequest::Moved(to) => self.receive_keys(nodes, node, to),
+            ClockRequest::Refused => self.let_clients_in(nodes),
             ClockRequest::Reset => self.end_faults(nodes),
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {

@@ -2,6 +2,7 @@
 
 use super::super::call::Call;
 use super::super::engine::Engine;
+use super::super::shared_clock::ClockRequest;
 use super::node_fault::GrantNumbers;
 use crate::clients::{Closing, Slot};
 use crate::keyspace::Actor;
@@ -69,16 +70,21 @@ impl Engine {
     }
 
     /// A client comes. Whether nobody is let in at present: on frozen hands only while somebody is connected who can
-    /// turn them, or the server would never be reached again.
+    /// turn them, or the server would never be reached again. That may be a client of another server of the process.
     pub(in crate::core) fn refuses_connections(&mut self) -> bool {
-        if self.is_down() && !self.clock_runs() && !self.is_member() && !self.is_anybody_here() {
-            self.faults.down_until_ms = None;
+        if self.is_down() && !self.clock_runs() {
+            if self.is_member() {
+                self.ask_clock(ClockRequest::Refused);
+            } else if !self.has_clients(&[]) {
+                self.faults.down_until_ms = None;
+            }
         }
         self.is_down()
     }
 
-    fn is_anybody_here(&self) -> bool {
-        self.sessions.slots().any(|slot| {
+    /// Whether a client is connected; the sessions of other servers are none.
+    pub(crate) fn has_clients(&self, links: &[Slot]) -> bool {
+        self.sessions.slots().filter(|slot| !links.contains(slot)).any(|slot| {
             let session = self.sessions.get(slot);
             session.closing != Some(Closing::Now) && !self.faults.orphans.contains(&session.id)
         })
