@@ -1,10 +1,11 @@
 //! WAIT: by what replicas have said, and never before.
 
-use crate::servers::Makes;
+use crate::servers::{Makes, info};
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::shapes::until;
 
 #[test]
 fn wait_counts_those_that_have_a_clients_writes() {
@@ -35,13 +36,12 @@ fn who_has_said_nothing_is_not_counted() {
     assert_eq!(client.line("WAIT 1 1").to_string(), ":0");
     replica.send_line("REPLCONF ACK 1");
     assert_eq!(client.line("WAIT 1 1").to_string(), ":0", "an old offset");
-    let offset = crate::servers::info(&mut client, "replication", "master_repl_offset");
+    let offset = info(&mut client, "replication", "master_repl_offset");
     replica.send_line(&format!("REPLCONF ACK {offset}"));
     assert_eq!(client.line("WAIT 1 0").to_string(), ":1");
     client.line("SET k w");
     client.send_line("WAIT 1 0");
-    let offset =
-        crate::servers::info(&mut Client::connect(server.addr()), "replication", "master_repl_offset");
+    let offset = info(&mut Client::connect(server.addr()), "replication", "master_repl_offset");
     replica.send_line(&format!("REPLCONF ACK {offset}"));
     assert_eq!(client.read_reply().to_string(), ":1");
     drop(replica);
@@ -100,5 +100,26 @@ fn waitaof_counts_replicas_that_have_it_on_disk() {
         let expected = vec![format!("[:0, :{count}]"); 3];
         assert_eq!(on_disk(&valkey, has_file), Some(expected.clone()));
         assert_eq!(on_disk(&ours::server(), has_file), Some(expected));
+    }
+}
+
+#[test]
+fn replicas_say_how_far_they_are_while_clients_are_paused() {
+    let play = |server: &dyn Endpoint| {
+        let [mut replica, mut client, mut waiting] = [0; 3].map(|_| Client::connect(server.addr()));
+        replica.line("REPLCONF listening-port 7 capa eof capa psync2");
+        replica.send_line("PSYNC ? -1");
+        until("it is one", || info(&mut client, "replication", "connected_slaves") == "1");
+        waiting.line("SET k v");
+        waiting.send_line("WAIT 1 0");
+        until("it waits", || info(&mut client, "clients", "blocked_clients") == "1");
+        let offset = info(&mut client, "replication", "master_repl_offset");
+        client.line("CLIENT PAUSE 1000000 ALL");
+        replica.send_line(&format!("REPLCONF ACK {offset}"));
+        assert_eq!(waiting.read_reply().to_string(), ":1");
+    };
+    play(&ours::server());
+    if let Some(real) = RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]) {
+        play(&real);
     }
 }

@@ -89,7 +89,8 @@ impl Engine {
         // While a script is slow no pause ends, and what is run beside it may be what stops it.
         let kind = self.pausing.kind().filter(|_| !self.scripts.is_running())?;
         let session = self.sessions.get(slot);
-        if session.closing == Some(Closing::Now) {
+        // What replicas say is how far they are.
+        if session.closing == Some(Closing::Now) || session.is_replica {
             return None;
         }
         let command = decide(&Client { engine: self, session, limited: true }, &self.commands, args).ok()?;
