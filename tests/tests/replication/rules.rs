@@ -1,10 +1,12 @@
 //! What replicas refuse and hide, what masters refuse without replicas, and what both tell of themselves.
 
 use crate::servers::{Makes, Pair, info};
+use lockwheel::Config;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::shapes::until;
 
 /// A replica of ours and a real one, of masters of the other make.
 fn both_replicas() -> Option<[Pair; 2]> {
@@ -269,5 +271,52 @@ fn trimming_with_a_limit_reaches_a_replica_of_a_real_master() {
             assert!(!pair.ask_master(line).starts_with('-'), "{line}");
             pair.check_same();
         }
+    }
+}
+
+/// What a master has counted of its replicas: snapshots, and requests for the stream alone.
+fn syncs(master: &dyn Endpoint) -> Vec<String> {
+    let mut client = Client::connect(master.addr());
+    ["sync_full", "sync_partial_ok", "sync_partial_err"]
+        .map(|field| format!("{field} {}", info(&mut client, "stats", field)))
+        .into()
+}
+
+#[test]
+fn who_begins_as_a_replica_asks_for_a_snapshot_and_a_former_master_for_the_stream() {
+    let play = |own: bool| {
+        let real = || RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]);
+        let master: Box<dyn Endpoint> = if own { Box::new(ours::server()) } else { Box::new(real()?) };
+        let port = master.addr().port().to_string();
+        let begun: Box<dyn Endpoint> = if own {
+            let mut config = Config::default();
+            config.replication.master = vec!["127.0.0.1".to_owned(), port.clone()];
+            Box::new(ours::configured(config).start().expect("it starts"))
+        } else {
+            Box::new(RealServer::start(Kind::Redis, &["--replicaof", "127.0.0.1", &port])?)
+        };
+        let mut replica = Client::connect(begun.addr());
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        let first = syncs(&*master);
+        replica.line("REPLICAOF NO ONE");
+        replica.line("SET k v");
+        replica.line(&format!("REPLICAOF 127.0.0.1 {port}"));
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        Some([first, syncs(&*master)])
+    };
+    let own = play(true).expect("ours is here");
+    assert_eq!(own[0], ["sync_full 1", "sync_partial_ok 0", "sync_partial_err 0"]);
+    assert_eq!(own[1], ["sync_full 2", "sync_partial_ok 0", "sync_partial_err 1"]);
+    assert!(play(false).is_none_or(|real| real == own));
+}
+
+#[test]
+fn a_replica_may_announce_a_long_name() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let own = ours::server();
+    let [mut one, mut other] = [own.addr(), real.addr()].map(Client::connect);
+    for length in [45, 46, 255, 256, 300] {
+        let line = format!("REPLCONF ip-address {}", "x".repeat(length));
+        assert_eq!(one.line(&line).to_string(), other.line(&line).to_string(), "{length}");
     }
 }

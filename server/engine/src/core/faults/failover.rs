@@ -48,7 +48,7 @@ impl Engine {
         self.renumber(numbers);
         // One of several servers that is down follows its master when it comes up.
         if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.is_member()) {
-            self.follow_master(host, port);
+            self.follow_from_start(host, port);
         }
     }
 

@@ -90,7 +90,7 @@ impl Engine {
         self.faults.down_until_ms = None;
         if let [host, port] = &self.config.replication.master[..] {
             let (host, port) = (host.clone(), port.parse().unwrap_or(0));
-            self.follow_master(host, port);
+            self.follow_from_start(host, port);
         }
         self.follow_view();
         self.begin_sentinel_anew();

@@ -14,6 +14,8 @@ pub(crate) struct Following {
     pub(crate) link: Option<(OutboundId, Link)>,
     /// The session that runs what the master sends.
     pub(crate) slot: Slot,
+    /// Whether it may go on from the data that it has: they are of a history, perhaps of its own.
+    pub(super) knows_history: bool,
     /// The history that the snapshot on its way belongs to, and its offset.
     pub(super) expected: Option<(ReplicationId, i64)>,
     /// What has come of a transaction that has not ended.
@@ -36,6 +38,7 @@ impl Following {
             port,
             link: None,
             slot,
+            knows_history: true,
             expected: None,
             unapplied: Vec::new(),
             has_newer_forms: false,

@@ -21,14 +21,14 @@ impl Engine {
     pub(in crate::core) fn begin_replication(&mut self) {
         if let [host, port] = &self.config.replication.master[..] {
             let (host, port) = (host.clone(), port.parse().unwrap_or(0));
-            self.follow_master(host, port);
+            self.follow_from_start(host, port);
         }
         self.replication_rules_changed();
     }
 
     /// Becomes the replica of a master, and is that again after [`Engine::reset`].
     pub fn begin_as_replica_of(&mut self, host: &str, port: u16) {
-        self.follow_master(host.to_owned(), port);
+        self.follow_from_start(host.to_owned(), port);
         self.stays_replica();
         self.commit();
     }
@@ -40,12 +40,22 @@ impl Engine {
 
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
+        let knows_history = self.following.as_ref().is_none_or(|following| following.knows_history);
+        self.follow(host, port, knows_history);
+    }
+
+    /// The same, for a server that begins: it has nothing that a master could go on from.
+    pub(in crate::core) fn follow_from_start(&mut self, host: String, port: u16) {
+        self.follow(host, port, false);
+    }
+
+    fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
         let heard = LastHeard::first(self.is_in_process(&host, port), self.link_clocks());
-        self.following = Some(Following::new(host, port, slot, heard));
+        self.following = Some(Following { knows_history, ..Following::new(host, port, slot, heard) });
         self.unblock_for_replica();
         self.drop_leases();
         self.replication.begin_stream(self.backlog_size());
@@ -175,7 +185,7 @@ impl Engine {
             password: parameters.masterauth.clone(),
             port,
             ip: parameters.announce_ip.clone(),
-            knows: Some((self.replication.id, self.replication.offset + 1)),
+            knows: following.knows_history.then_some((self.replication.id, self.replication.offset + 1)),
             for_7_0: self.replication.for_7_0,
             fails_over: self.replication.failover.is_some(),
         };
@@ -270,6 +280,7 @@ impl Engine {
         self.end_failover();
         if let Some(following) = &mut self.following {
             following.down_since_ms = None;
+            following.knows_history = true;
             following.owes_answer = true;
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn replconf(
                 let port = args.int(at + 1)?;
                 engine.announced(call).port = u16::try_from(port).unwrap_or(0);
             }
-            b"ip-address" if value.len() < 46 => {
+            b"ip-address" if value.len() < 256 => {
                 engine.announced(call).ip = String::from_utf8_lossy(value).into_owned();
             }
             b"ip-address" => {
