@@ -1,7 +1,9 @@
 //! The log, in the format of Redis'.
 
+use super::log_role;
 use jiff::Zoned;
 use lockwheel_engine::config::{Config, LogLevel};
+use lockwheel_engine::core::ROLE_CHANGES;
 use std::fs::File;
 use std::io::{self, Write};
 use std::{env, fmt, process};
@@ -16,7 +18,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 /// A line of the log without its end: process, role, local time, level, text.
 pub(crate) fn line(mark: char, text: &str) -> String {
-    format!("{}:M {} {mark} {text}", process::id(), stamp(&Zoned::now()))
+    format!("{}:{} {} {mark} {text}", process::id(), log_role::letter(), stamp(&Zoned::now()))
 }
 
 /// A time in the format of Redis' log: `21 Nov 2026 10:24:16.301`.
@@ -49,6 +51,8 @@ pub(crate) fn start(config: &Config, stream: Stream) {
     };
     let asked = env::var("RUST_LOG").ok().and_then(|asked| asked.parse::<Targets>().ok());
     let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
+    let filter = filter.with_target(ROLE_CHANGES, LevelFilter::OFF);
+    log_role::begin(config);
     let path = config.logfile.clone();
     let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
         // Opened for each line, as in Redis: the file may be moved away at any time.
@@ -64,7 +68,7 @@ pub(crate) fn start(config: &Config, stream: Stream) {
     let lines = tracing_subscriber::fmt::layer().with_ansi(false).event_format(Lines).with_writer(writer);
     // Nobody may be reading it: a reader that has ended is no reason to panic.
     let lines = lines.log_internal_errors(false);
-    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(log_role::layer()).init();
 }
 
 /// Events as lines: a mark shows debug, verbose, notice or warning.

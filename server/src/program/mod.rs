@@ -9,6 +9,7 @@ mod exit;
 mod files;
 mod healthcheck;
 mod log;
+mod log_role;
 mod man;
 mod options;
 mod output;

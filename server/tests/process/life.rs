@@ -194,3 +194,24 @@ fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("the limit of open files ('ulimit -n') leaves none for clients"), "{told}");
 }
+
+#[test]
+fn lines_of_the_log_say_what_the_process_is() {
+    let directory = Directory::new();
+    let log = directory.file("log");
+    let saved = ["--dir", directory.0.to_str().expect("it is text")];
+    let process =
+        Process::start(&[&["--logfile", &log, "--replicaof", "127.0.0.1", "1"], &saved[..]].concat());
+    let mut client = process.client();
+    assert_eq!(client.ask("REPLICAOF NO ONE"), "+OK");
+    assert_eq!(client.ask("SAVE"), "+OK");
+    assert_eq!(client.ask("REPLICAOF 127.0.0.1 2"), "+OK");
+    let text = fs::read_to_string(&log).expect("it is there");
+    let role = |what: &str| {
+        let line = text.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {text}"));
+        line.split([':', ' ']).nth(1).expect("it has one").to_owned()
+    };
+    assert_eq!(role("Connecting to MASTER 127.0.0.1:1"), "S");
+    assert_eq!(role("DB saved on disk"), "M");
+    assert_eq!(role("Connecting to MASTER 127.0.0.1:2"), "S");
+}

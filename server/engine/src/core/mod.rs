@@ -71,6 +71,7 @@ pub(crate) use planned_turns::PlannedTurn;
 pub use progress::Progress;
 pub(crate) use progress::Stop;
 pub(crate) use replication::{Following, Wanted};
+pub use replication::ROLE_CHANGES;
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;
 pub(crate) use shared_clock::{ClockRequest, Promotion, place_of};

@@ -12,3 +12,4 @@ mod tests;
 
 pub(crate) use following::Following;
 pub(crate) use master::Wanted;
+pub use replica::ROLE_CHANGES;

@@ -12,6 +12,10 @@ use crate::replication::{
 };
 use crate::spec::{Args, CommandError, Flags};
 
+/// The target of the events that say, by a field, whether the server is a replica from now on: they are no lines of a
+/// log.
+pub const ROLE_CHANGES: &str = "lockwheel::role";
+
 /// Who waited as a client of a master is not served by a replica.
 const UNBLOCKED: &str =
     "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)";
@@ -51,6 +55,7 @@ impl Engine {
 
     fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
+        self.tell_role(true);
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
@@ -73,6 +78,7 @@ impl Engine {
             let (id, offset) = (self.replication.id, self.replication.offset);
             self.ask_clock(ClockRequest::Promoted(Promotion { host, port, id, offset }));
         }
+        self.tell_role(false);
         self.disconnect(slot);
         self.config.replication.master.clear();
         let id = self.another_history();
@@ -88,6 +94,7 @@ impl Engine {
     pub(in crate::core) fn end_replication(&mut self) {
         if let Some(slot) = self.end_link() {
             self.following = None;
+            self.tell_role(false);
             self.disconnect(slot);
         }
         self.cut_replicas();
@@ -122,6 +129,13 @@ impl Engine {
             self.connect_to_master();
         }
         is_too_new
+    }
+
+    /// The log says of each line what the process is, if that is one server.
+    fn tell_role(&self, is_replica: bool) {
+        if !self.is_member() {
+            tracing::info!(target: ROLE_CHANGES, is_replica);
+        }
     }
 
     /// A session that runs what the master sends.

@@ -1,0 +1,56 @@
+//! What the process is to others, as each line of the log says it.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::ROLE_CHANGES;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU8, Ordering};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+const MASTER: u8 = b'M';
+const REPLICA: u8 = b'S';
+const SENTINEL: u8 = b'X';
+
+/// Redis' letter for it.
+static ROLE: AtomicU8 = AtomicU8::new(MASTER);
+
+/// The letter for what the process is now.
+pub(super) fn letter() -> char {
+    ROLE.load(Ordering::Relaxed).into()
+}
+
+/// What the configuration says that it is.
+pub(super) fn begin(config: &Config) {
+    if config.is_sentinel() {
+        ROLE.store(SENTINEL, Ordering::Relaxed);
+    }
+}
+
+/// Follows what the engine tells of it.
+pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> impl Layer<S> {
+    Changes.with_filter(Targets::new().with_target(ROLE_CHANGES, LevelFilter::INFO))
+}
+
+struct Changes;
+
+impl<S: Subscriber> Layer<S> for Changes {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        event.record(&mut Change);
+    }
+}
+
+/// Reads an event of that kind.
+struct Change;
+
+impl Visit for Change {
+    fn record_bool(&mut self, _: &Field, is_replica: bool) {
+        ROLE.store(if is_replica { REPLICA } else { MASTER }, Ordering::Relaxed);
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+}
