@@ -136,7 +136,7 @@ fn setresp(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// `redis.set_repl(flags)`: nothing is replicated, so only the argument is checked.
+/// `redis.set_repl(flags)`: what a script has changed is replicated in any case, so only the argument is checked.
 fn set_repl(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::reply(b"redis.set_repl() requires two arguments.".as_slice()));
