@@ -19,7 +19,7 @@ use super::socket::Socket;
 use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, Output, TurnProgress};
+use lockwheel_engine::core::{ClockTurn, EndSignal, Output, TurnProgress};
 use lockwheel_engine::faults::Link;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
@@ -488,6 +488,12 @@ impl Shared {
     pub(super) fn refuse(&self, command: CommandId) {
         self.refused.add(command);
         self.engine.ask();
+    }
+
+    /// A signal is to end the server; whether the engine, which is busy otherwise, knows it now.
+    pub(super) fn signalled(&self, signal: EndSignal) -> bool {
+        let engine = self.lock().try_lock();
+        engine.map(|engine| self.run(None, engine, |engine| engine.signalled(signal))).is_some()
     }
 
     /// Asks everything to end; a running script is stopped.

@@ -1,17 +1,42 @@
 //! Signals: those that end the server, and the hang-up of its terminal.
 
 use super::shared::Shared;
+use lockwheel_engine::core::EndSignal;
 use std::io;
+use std::time::Duration;
 
-/// Ends the server on SIGTERM and SIGINT. Whether one of them did.
+/// How often, and how many milliseconds apart, the engine is asked to end the server while it is busy.
+const ATTEMPTS: usize = 10;
+const BETWEEN_MS: u64 = 10;
+
+/// Ends the server on SIGTERM and SIGINT. Whether one of them has come.
 pub(super) async fn watch(signals: &mut Signals, shared: &Shared) -> bool {
-    tokio::select! {
-        () = signals.recv() => {
-            shared.end();
-            true
+    let mut has_come = false;
+    loop {
+        tokio::select! {
+            signal = signals.recv() => {
+                has_come = true;
+                end(shared, signal).await;
+            }
+            () = shared.shutdown.requested() => return has_come,
         }
-        () = shared.shutdown.requested() => false,
     }
+}
+
+/// The engine ends the server, perhaps later, for the sake of its replicas; a script that takes long is no reason to go
+/// on.
+async fn end(shared: &Shared, signal: EndSignal) {
+    // Servers of one process end together.
+    if shared.membership.get().is_some() {
+        return shared.end();
+    }
+    for _ in 0..ATTEMPTS {
+        if shared.shutdown.is_requested() || shared.signalled(signal) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(BETWEEN_MS)).await;
+    }
+    shared.end();
 }
 
 /// Ends the process on the next one: who sends a second signal does not want to wait until all is tidied up.
@@ -42,10 +67,10 @@ impl Signals {
         })
     }
 
-    async fn recv(&mut self) {
+    async fn recv(&mut self) -> EndSignal {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => EndSignal::Terminate,
+            _ = self.interrupt.recv() => EndSignal::Interrupt,
         }
     }
 }
@@ -61,7 +86,8 @@ impl Signals {
         Ok(Signals)
     }
 
-    async fn recv(&mut self) {
+    async fn recv(&mut self) -> EndSignal {
         let _ = tokio::signal::ctrl_c().await;
+        EndSignal::Interrupt
     }
 }

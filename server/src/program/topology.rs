@@ -150,7 +150,7 @@ fn refuse(config: &Config) -> Result<(), String> {
         (config.is_sentinel(), "A topology has sentinels when its shape is 'sentinel'"),
         (config.daemonize, "A topology cannot go into the background"),
         (config.ready_fd != -1, "A topology is ready when its --port-file is there, and has no ready-fd"),
-        (config.idle_exit > 0, "A topology has no idle-exit"),
+        (config.shutdown.idle_exit > 0, "A topology has no idle-exit"),
         (!config.pidfile.is_empty(), "A topology has no pid file"),
     ];
     refused.iter().find(|(is_so, _)| *is_so).map_or(Ok(()), |(_, sentence)| Err((*sentence).to_owned()))

@@ -214,7 +214,8 @@ impl Server {
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
         let _socket_file = listeners.take_file();
-        let idle_exit = Some(config.idle_exit).filter(|&seconds| seconds > 0).map(Duration::from_secs);
+        let idle_exit =
+            Some(config.shutdown.idle_exit).filter(|&seconds| seconds > 0).map(Duration::from_secs);
         config.maxclients = net::fit_clients(config.maxclients)?;
         config.port = listeners.port();
         config.tls.port = listeners.tls_port();

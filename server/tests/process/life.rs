@@ -1,6 +1,6 @@
 //! How it ends by itself, and how others learn that it is ready.
 
-use crate::harness::{Directory, Process, SAFETY_NET, program, refused};
+use crate::harness::{Client, Directory, Process, SAFETY_NET, program, refused};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpStream};
@@ -193,6 +193,37 @@ fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("the limit of open files ('ulimit -n') leaves none for clients"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_lets_a_replica_get_what_it_lacks_and_a_second_one_does_not() {
+    let mut process = Process::start(&["--shutdown-timeout", "1000"]);
+    let [mut client, mut replica] = [0; 2].map(|_| process.client());
+    replica.send("PSYNC ? -1");
+    let waits = |client: &mut Client| client.ask("INFO server").contains("shutdown_in_milliseconds:");
+    let until = |client: &mut Client, reached: &dyn Fn(&mut Client) -> bool| {
+        let begin = Instant::now();
+        while !reached(client) {
+            assert!(begin.elapsed() < SAFETY_NET);
+        }
+    };
+    let is_followed = |client: &mut Client| client.ask("INFO replication").contains("connected_slaves:1");
+    until(&mut client, &is_followed);
+    process.signal("-TERM");
+    until(&mut client, &waits);
+    assert_eq!(client.ask("SHUTDOWN ABORT"), "+OK");
+    process.signal("-INT");
+    until(&mut client, &waits);
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
+
+    let mut process = Process::start(&["--shutdown-timeout", "1000", "--shutdown-on-sigterm", "now"]);
+    let [mut client, mut replica] = [0; 2].map(|_| process.client());
+    replica.send("PSYNC ? -1");
+    until(&mut client, &is_followed);
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod failover;
 mod random;
 mod rules;
 mod servers;
+mod shutdown;
 mod waits;

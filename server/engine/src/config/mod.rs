@@ -15,6 +15,7 @@ mod parameter;
 mod replication;
 mod rewrite;
 mod saves;
+mod shutdown;
 mod source;
 mod special;
 mod system_reason;
@@ -31,6 +32,7 @@ pub use limits::{LuaParameters, OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
 pub use replication::ReplicationParameters;
 pub use saves::SaveParameters;
+pub use shutdown::ShutdownParameters;
 pub use source::{Files, Source};
 pub use system_reason::system_reason;
 pub use tls::{AuthClients, TlsParameters};
@@ -74,8 +76,6 @@ pub struct Config {
     pub ready_fd: i32,
     /// Whether the program ends when its parent process has ended.
     pub exit_with_parent: bool,
-    /// Seconds, of the system's time, without a client after which the server ends; 0: never.
-    pub idle_exit: u64,
     /// Connections over TLS.
     pub tls: TlsParameters,
     /// The path of the unix socket; empty: none.
@@ -173,6 +173,8 @@ pub struct Config {
     pub replication: ReplicationParameters,
     /// Being a node of a cluster.
     pub cluster: ClusterParameters,
+    /// The server's end.
+    pub shutdown: ShutdownParameters,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
     /// Which clients may use DEBUG.
@@ -247,7 +249,6 @@ impl Default for Config {
             port_file: String::new(),
             ready_fd: -1,
             exit_with_parent: false,
-            idle_exit: 0,
             tls: TlsParameters::default(),
             unixsocket: String::new(),
             unixsocketperm: 0,
@@ -296,6 +297,7 @@ impl Default for Config {
             saves: SaveParameters::default(),
             replication: ReplicationParameters::default(),
             cluster: ClusterParameters::default(),
+            shutdown: ShutdownParameters::default(),
             pidfile: String::new(),
             enable_debug_command: Permission::Local,
             enable_module_command: Permission::No,

@@ -34,7 +34,8 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused | Retry::Together => {}
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
+            Retry::Paused | Retry::Ended | Retry::Together => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -81,7 +82,7 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused => self.forget_paused(blocked.place.arrival),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Together => {}
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended | Retry::Together => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -169,7 +170,7 @@ impl Engine {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
             Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
-            Retry::Held(_) | Retry::Paused | Retry::Together => None,
+            Retry::Held(_) | Retry::Paused | Retry::Ended | Retry::Together => None,
         }
     }
 
@@ -270,7 +271,9 @@ impl Engine {
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
             Retry::Together => self.write_together((blocked.command, blocked.db), args, reply),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused => Ok(false),
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused | Retry::Ended => {
+                Ok(false)
+            }
         }
     }
 
@@ -334,7 +337,7 @@ impl Engine {
         if !with_error && self.finish_turn(slot) {
             return true;
         }
-        if self.is_held(id) || self.is_paused(id) {
+        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) {
             return false;
         }
         if with_error {
@@ -418,6 +421,6 @@ fn counts(retry: &Retry) -> bool {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(state) => state.is_counted(),
         Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Together => false,
-        Retry::Paused => true,
+        Retry::Paused | Retry::Ended => true,
     }
 }

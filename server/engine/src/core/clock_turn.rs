@@ -99,7 +99,8 @@ impl Fired<'_> {
             | TimerKind::RealWait
             | TimerKind::Output
             | TimerKind::Save
-            | TimerKind::Replication => Fired::Timeout(timer.client),
+            | TimerKind::Replication
+            | TimerKind::Shutdown => Fired::Timeout(timer.client),
         }
     }
 

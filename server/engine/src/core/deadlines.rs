@@ -161,6 +161,7 @@ impl Engine {
             TimerKind::Cluster => self.cluster_tick(),
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
+            TimerKind::Shutdown => self.shutdown_due(),
         }
     }
 

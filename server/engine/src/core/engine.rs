@@ -93,6 +93,8 @@ pub(crate) enum Retry {
     Held(Held),
     /// Never: it runs when clients are no longer paused.
     Paused,
+    /// Never: the server ends, or does not after all, and then it is answered.
+    Ended,
     /// Never: all servers of the process do it together, and then it is answered.
     Together,
 }

@@ -1,5 +1,6 @@
 //! The pause of CLIENT PAUSE, and whom it holds.
 
+use super::shutdown_state::ShuttingDown;
 use crate::timers::TimerKey;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,8 @@ pub(crate) struct Pausing {
     pub(super) fails_over: bool,
     /// The timer that ends the time which that has, if it has not as long as it needs.
     pub(super) failover_timeout: Option<TimerKey>,
+    /// Who would write is paused until replicas have everything, or are waited for no longer, and then for good.
+    pub(super) shutting_down: Option<ShuttingDown>,
     /// The clients whose requests are parked, by arrival.
     pub(super) parked: BTreeMap<u64, u64>,
     /// The pause is over: they go on when the next batch begins.
@@ -30,7 +33,7 @@ pub(crate) struct Pausing {
 impl Pausing {
     /// Which requests are paused, if any are.
     pub(super) fn kind(&self) -> Option<PauseKind> {
-        let fails_over = self.fails_over.then_some(PauseKind::Write);
-        self.pause.map(|(kind, ..)| kind).max(fails_over)
+        let pauses_writes = self.fails_over || self.shutting_down.is_some();
+        self.pause.map(|(kind, ..)| kind).max(pauses_writes.then_some(PauseKind::Write))
     }
 }

@@ -39,10 +39,14 @@ impl Engine {
 
     /// Pauses who would write until the master's part is handed over, or no longer. It is no pause that a client ends.
     pub(super) fn pause_for_failover(&mut self, fails_over: bool) {
-        if std::mem::replace(&mut self.pausing.fails_over, fails_over) == fails_over {
-            return;
+        if std::mem::replace(&mut self.pausing.fails_over, fails_over) != fails_over {
+            self.own_pause_changed(fails_over);
         }
-        if !fails_over {
+    }
+
+    /// A pause that no client ends has begun, or ended.
+    pub(super) fn own_pause_changed(&mut self, begins: bool) {
+        if !begins {
             return self.end_pause();
         }
         self.hooks.set(Hook::Pause, true);

@@ -30,6 +30,7 @@ impl Engine {
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
         self.end_failover();
+        self.forget_shutdown();
         self.end_replication();
         self.reset_clients(caller, others);
         self.reset_users();

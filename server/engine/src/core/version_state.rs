@@ -21,16 +21,15 @@ impl<H> Default for Versions<H> {
 }
 
 impl<H: Copy> Versions<H> {
-    /// Puts `check` before the handlers of these commands that it `may_stand_before`.
+    /// Puts the `check` of each handler of these commands before it.
     pub(super) fn new(
         newer: Vec<(CommandId, Newer)>,
         handlers: &mut PerCommand<Option<H>>,
-        check: H,
-        may_stand_before: impl Fn(&H) -> bool,
+        check: impl Fn(&H) -> H,
     ) -> Self {
         let limited = newer.into_iter().filter_map(|(command, newer)| {
-            let handler = handlers[command].filter(&may_stand_before)?;
-            handlers[command] = Some(check);
+            let handler = handlers[command]?;
+            handlers[command] = Some(check(&handler));
             Some(Limited { command, newer, handler })
         });
         Versions(limited.collect())

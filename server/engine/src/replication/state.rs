@@ -28,6 +28,8 @@ pub(crate) struct Replication {
     pub(crate) second_offset: i64,
     /// How many bytes the stream has had.
     pub(crate) offset: i64,
+    /// Up to which offset the stream changes data; what is behind it asks how far replicas are, and the like.
+    pub(crate) changed_at: i64,
     backlog: Option<Backlog>,
     /// What clients have told of themselves as replicas.
     pub(crate) announced: BTreeMap<u64, Announced>,
@@ -63,6 +65,7 @@ impl Replication {
             id2: ReplicationId::NONE,
             second_offset: -1,
             offset: 0,
+            changed_at: 0,
             backlog: None,
             announced: BTreeMap::new(),
             replicas: BTreeMap::new(),
@@ -165,7 +168,7 @@ impl Replication {
     /// Another history begins, at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
-        self.newer_until = 0;
+        (self.newer_until, self.changed_at) = (0, offset);
         self.end_stream();
     }
 
@@ -191,6 +194,14 @@ impl Replication {
     /// The replicas that follow the stream.
     pub(crate) fn online(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
+    }
+
+    /// How many replicas have not said that they have all changes. Who never says how far it is does not count.
+    pub(crate) fn lagging(&self) -> usize {
+        let lags = |replica: &&Replica| {
+            replica.state != ReplicaState::Online || replica.acknowledged < self.changed_at
+        };
+        self.replicas.values().filter(|replica| replica.answers).filter(lags).count()
     }
 
     /// The replica at this address.

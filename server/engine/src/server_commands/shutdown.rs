@@ -1,11 +1,11 @@
 //! SHUTDOWN.
 
-use crate::core::{Call, Engine, Handler, Origin, Stop};
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::core::{Call, Ending, Engine, Handler, Origin, Retry, Stop};
+use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::Engine(shutdown))
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::BlockingEngine(shutdown))
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::NO_MULTI, Flags::ALLOW_BUSY])
     .about(
         "server",
@@ -16,9 +16,13 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::Eng
     .summary("Ends the server.")
     .history(&[("7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers.")])
     .syntax("[NOSAVE | SAVE] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]")
-    .errors(&["ERR No shutdown in progress.", "ERR syntax error", NOT_SAVED])];
+    .errors(&[
+        "ERR No shutdown in progress.",
+        "ERR syntax error",
+        "ERR Errors trying to SHUTDOWN. Check logs.",
+    ])];
 
-const NOT_SAVED: &str = "ERR Errors trying to SHUTDOWN. Check logs.";
+const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shutdown in progress.");
 
 /// The words of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,27 +59,38 @@ impl ShutdownOptions {
 /// Refuses words that SHUTDOWN does not know, for a server that has nothing to save.
 pub(super) fn check(args: Args<'_>) -> Outcome {
     match ShutdownOptions::parse(args)? {
-        options if options.abort => Err(CommandError::text("ERR No shutdown in progress.")),
+        options if options.abort => Err(NONE_IN_PROGRESS),
         _ => Ok(()),
     }
 }
 
-/// Nothing is saved unless that is asked for, and replicas that lag behind are not waited for: every form but ABORT
-/// ends the server at once.
-fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+/// Nothing is saved unless that is asked for. Replicas that lag behind are waited for.
+fn shutdown(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
-        return Err(CommandError::text("ERR No shutdown in progress."));
-    }
-    // A slow script is running, and this request came in from within it.
-    if engine.scripts.is_running() && !options.nosave {
-        return Err(engine.scripts.busy());
+        if !engine.abort_shutdown() {
+            return Err(NONE_IN_PROGRESS);
+        }
+        reply.ok();
+        return Ok(Flow::Done);
     }
     debug_assert_eq!(call.origin(), Origin::Client, "SHUTDOWN is refused in transactions and scripts");
-    if options.save && engine.save().is_err() && !options.force {
-        tracing::warn!("Error trying to save the DB, can't exit.");
-        return Err(CommandError::text(NOT_SAVED));
+    // A slow script is running, and this request came in from within it.
+    if engine.scripts.is_running() {
+        if !options.nosave {
+            return Err(engine.scripts.busy());
+        }
+        engine.stop = Some(Stop::Shutdown);
+        return Ok(Flow::Done);
     }
-    engine.stop = Some(Stop::Shutdown);
-    Ok(())
+    let ending = Ending { saves: options.save, is_forced: options.force, now: options.now };
+    match engine.shut_down(ending)? {
+        true => Ok(Flow::Done),
+        false => Ok(Wait::new(Retry::Ended, None, Null::Bulk).into()),
+    }
 }

@@ -42,14 +42,23 @@ pub(crate) enum TimerKind {
     Save,
     /// Replication is looked at, in real time.
     Replication,
+    /// Replicas are waited for no longer by a server that is to end, in real time.
+    Shutdown,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Replication as usize + 1;
+    const COUNT: usize = TimerKind::Shutdown as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
-        matches!(self, TimerKind::RealWait | TimerKind::Output | TimerKind::Save | TimerKind::Replication)
+        matches!(
+            self,
+            TimerKind::RealWait
+                | TimerKind::Output
+                | TimerKind::Save
+                | TimerKind::Replication
+                | TimerKind::Shutdown
+        )
     }
 }
 

@@ -145,7 +145,7 @@ fn own_options_are_read() {
     assert_eq!((read.time, read.seed, read.control), (TimeMode::Manual, Some(u64::MAX), false));
     let parent = ["--exit-with-parent", "--idle-exit", "30", "--ready-fd", "3"];
     let read = config(&parent, &[]);
-    assert_eq!((read.exit_with_parent, read.idle_exit, read.ready_fd), (true, 30, 3));
+    assert_eq!((read.exit_with_parent, read.shutdown.idle_exit, read.ready_fd), (true, 30, 3));
     assert!(config(&["--EXIT-with-parent"], &[]).exit_with_parent);
     assert!(!config(&["--exit-with-parent", "no"], &[]).exit_with_parent);
     assert!(!config(&[], &[]).exit_with_parent);

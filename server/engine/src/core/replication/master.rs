@@ -48,11 +48,17 @@ impl Engine {
         let has_newer_forms = writer.has_newer_forms();
         let (bytes, selected) = writer.finish();
         self.replication.selected = selected;
-        self.send_stream(&bytes);
+        self.send_changes(&bytes);
         if has_newer_forms {
             self.replication.note_newer_forms();
         }
         self.replication.note_written(&unit.by);
+    }
+
+    /// The stream goes on with these bytes, which change the data.
+    pub(super) fn send_changes(&mut self, bytes: &[u8]) {
+        self.send_stream(bytes);
+        self.replication.changed_at = self.replication.offset;
     }
 
     /// The stream goes on with these bytes.
@@ -247,6 +253,7 @@ impl Engine {
             );
         }
         self.look_at_failover();
+        self.look_at_shutdown();
     }
 
     /// A client is gone that may have been a replica.
@@ -256,6 +263,7 @@ impl Engine {
         if self.replication.leave(id) | was_replica && self.replication.replicas.is_empty() {
             self.replication.alone_since_ms = Some(self.alone_clock_ms());
         }
+        self.look_at_shutdown();
     }
 
     /// Cuts all replicas: they come back, and learn what has become of the history.

@@ -366,7 +366,7 @@ impl Engine {
         following.owes_answer |= following.heard.is_in_process();
         let applied = std::mem::take(&mut following.unapplied);
         let has_newer_forms = std::mem::take(&mut following.has_newer_forms);
-        self.send_stream(&applied);
+        self.send_changes(&applied);
         if has_newer_forms {
             self.replication.note_newer_forms();
         }

@@ -28,6 +28,7 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("executable", &process.executable);
     lines.field("config_file", &engine.config.file);
     lines.field("io_threads_active", 0);
+    engine.shuts_down_in_ms().into_iter().for_each(|ms| lines.field("shutdown_in_milliseconds", ms));
     listeners(engine, lines);
 }
 
