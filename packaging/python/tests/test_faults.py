@@ -167,6 +167,38 @@ def test_a_restart_forgets_and_lets_nobody_in(own):
     assert own.command("DBSIZE") == 0
 
 
+@pytest.mark.parametrize("time", ["real", "manual"])
+@pytest.mark.parametrize("is_exempt", [True, False])
+@pytest.mark.parametrize("fault", ["partition", "restart"])
+def test_a_fault_that_a_test_leaves_is_told_of_and_ends_with_it(fault, is_exempt, time):
+    with package.Server(time=time, verify="violation") as server:
+        client_of(server).set("lock", "me", nx=True, px=60_000)
+        server.faults.exempt(is_exempt)
+        if fault == "partition":
+            server.faults.partition(Clients.all())
+        else:
+            server.faults.restart(down=3600)
+        server.check()
+        told = server.report()
+        assert "acquired lock" in told and f"FAULT.{fault.upper()}" in told and "Error" not in told
+        server.reset()
+        assert server.command("DBSIZE") == 0
+        assert client_of(server).ping()
+
+
+def test_a_fault_that_a_test_leaves_is_told_of_for_asyncio():
+    async def main():
+        async with aio.Server(verify="violation") as server:
+            await server.faults.exempt(False)
+            await server.faults.partition(Clients.all())
+            await server.check()
+            assert "FAULT.PARTITION" in await server.report()
+            await server.reset()
+            assert await server.command("DBSIZE") == 0
+
+    asyncio.run(main())
+
+
 def test_the_same_for_asyncio():
     async def main():
         async with aio.Server(time="manual") as server:

@@ -38,7 +38,10 @@ class Connections:
         return self._exchange(self._opened(), arguments, timeout)
 
     def prepare(self) -> None:
-        """Opens some that stay idle: after a partition or a restart the server lets no new ones in."""
+        """Opens some that stay idle: after a partition or a restart the server lets no new ones in. Not where faults
+        are to meet them."""
+        if not self._is_exempt:
+            return
         for connection in [self._opened() for _ in range(PREPARED)]:
             self._exchange(connection, ("PING",), None)
 

@@ -47,7 +47,9 @@ class Server(Running):
     ) -> None:
         self._child = Process(options(time, seed, args, binary, verify, topology))
         try:
+            # What a test asks and what steers the server go by connections of their own: faults may meet the first.
             self._connections = Connections(self._child.access)
+            self._steering = Connections(self._child.access)
         except BaseException:
             self._child.stop()
             raise
@@ -55,7 +57,7 @@ class Server(Running):
         """Turns the server's clock."""
         self.await_ = Await(self._ask, self.report)
         """Waits for states instead of sleeping."""
-        self.faults = Faults(self._ask, self._connections.set_exempt, self._connections.prepare)
+        self.faults = Faults(self._ask, self._connections.set_exempt, self._prepare)
         """Makes faults."""
         self.history = History(self._ask)
         """Tells what happened to locks."""
@@ -81,7 +83,8 @@ class Server(Running):
             raise RuntimeError("a topology is not reset: start another")
         self._connections.set_exempt(True)
         self._connections.close()
-        self.command("CONTROL.RESET", *(["KEEPCLIENTS"] if keep_clients else []))
+        # On one that is there: no new one may be let in.
+        self._steering.ask(("CONTROL.RESET", *(["KEEPCLIENTS"] if keep_clients else [])))
 
     def verify(self, *, key: Optional[str] = None, level: Optional[str] = None) -> Verdict:
         """What the server finds wrong in the history of locks with names like `key`: from `violation`, `suspect` or
@@ -97,20 +100,21 @@ class Server(Running):
     def stop(self) -> None:
         """Ends the server and waits for that. A second call does nothing."""
         self._connections.close()
+        self._steering.close()
         self._process.stop()
 
     def report(self) -> str:
         """What the server knows, for a test that has failed: its clock and seed, the clients that wait, the faults that
         have acted, what it finds in the history of locks, that history, the last commands and the last lines of its
         log."""
-        connections = Connections(self._process.access)
-        try:
-            return _report.text(self._process, lambda *arguments: connections.ask(arguments, REPORT_TIMEOUT))
-        finally:
-            connections.close()
+        return _report.text(self._process, lambda *arguments: self._steering.ask(arguments, REPORT_TIMEOUT))
 
     def _ask(self, request: Request[T]) -> T:
-        return request.read(self.command(*request.arguments))
+        return request.read(self._steering.ask(request.arguments))
+
+    def _prepare(self) -> None:
+        self._connections.prepare()
+        self._steering.prepare()
 
     def __enter__(self) -> Server:
         return self

@@ -99,13 +99,13 @@ class Server(Running):
         return await asyncio.to_thread(self.blocking.report)
 
     async def _ask(self, request: Request[T]) -> T:
-        return request.read(await self.command(*request.arguments))
+        return request.read(await self.blocking._steering.ask_async(request.arguments))
 
     def _set_exempt(self, is_exempt: bool) -> None:
         self.blocking._connections.set_exempt(is_exempt)
 
     async def _prepare(self) -> None:
-        await asyncio.to_thread(self.blocking._connections.prepare)
+        await asyncio.to_thread(self.blocking._prepare)
 
     async def _begin(self) -> Server:
         if self._started is None:
