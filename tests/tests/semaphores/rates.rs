@@ -38,7 +38,7 @@ fn waiters_are_served_in_order_each_at_its_instant() {
     // One is there, but a newcomer does not pass those who wait.
     s.run("CLOCK.ADVANCE 90");
     s.check("RATE.ACQUIRE r", "[:0, :1, :10]").check("AWAIT.WAITERS r 3", ":1");
-    s.check_that("CLOCK.NEXT", |reply| reply.to_string().contains("\"retry\", \"{r}:value\""));
+    s.check_that("CLOCK.NEXT", |reply| reply.to_string().contains("\"retry\", \"r\""));
     s.on("a").expect("[:1, :0, :0]");
     s.run("CLOCK.ADVANCE 99");
     s.check("AWAIT.WAITERS r 2", ":1");

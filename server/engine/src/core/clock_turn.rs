@@ -1,6 +1,7 @@
 //! A turn of both clocks on its way: how far it still goes, what has fired, and whether it lets clients react.
 
 use crate::keyspace::KeyTimer;
+use crate::locks::known_name;
 use crate::time::Now;
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -109,8 +110,10 @@ impl Fired<'_> {
             Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
             Fired::Fields(key) => OwnedFired::Key("fields", key.into()),
             Fired::KeyTimer(KeyTimer::Lease, _, key) => OwnedFired::Key("lease", key.into()),
-            Fired::KeyTimer(KeyTimer::Jeopardy, _, key) => OwnedFired::Key("jeopardy", key.into()),
-            Fired::KeyTimer(KeyTimer::Retry, _, key) => OwnedFired::Key("retry", key.into()),
+            Fired::KeyTimer(KeyTimer::Jeopardy, _, key) => {
+                OwnedFired::Key("jeopardy", known_name(key).into())
+            }
+            Fired::KeyTimer(KeyTimer::Retry, _, key) => OwnedFired::Key("retry", known_name(key).into()),
             Fired::Timeout(client) => OwnedFired::Client("timeout", client),
             Fired::Ticket(ticket) => OwnedFired::Client("ticket", ticket),
             Fired::Idle(client) => OwnedFired::Client("idle", client),

@@ -66,7 +66,7 @@ pub(crate) use info::snapshot;
 pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
-pub(crate) use redisson::{lock_of_channel, waiter_of_channel};
+pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 

@@ -27,6 +27,9 @@ pub(super) const NEVER_MS: i64 = 922_337_203_685_477;
 /// lets it live on, and whether the rate is each client's own.
 pub(super) const RATE_FIELDS: [&[u8]; 4] = [b"rate", b"interval", b"keepAliveTime", b"type"];
 
+/// What stands between a reader and the number of its lease in the key of that.
+const READ_LEASE: &[u8] = b":rwlock_timeout:";
+
 const CHANNEL: &[u8] = b"redisson_lock__channel:";
 const READ_WRITE_CHANNEL: &[u8] = b"redisson_rwlock:";
 const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
@@ -231,6 +234,19 @@ pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }
 
+/// The name by which users know what a key is a part of, where it is the queue of a fair lock, what is left of a rate,
+/// or a reader's lease; else its own.
+pub(crate) fn known_name(key: &[u8]) -> &[u8] {
+    let whole = || {
+        let end = key.windows(2).position(|two| two == b"}:")?;
+        let (name, part) = (key[..end].strip_prefix(b"{")?, &key[end + 2..]);
+        let is_left = part == b"value" || part.starts_with(b"value:");
+        let is_lease = part.windows(READ_LEASE.len()).any(|some| some == READ_LEASE);
+        (is_left || is_lease).then_some(name)
+    };
+    lock_of_queue(key).or_else(whole).unwrap_or(key)
+}
+
 /// The lock that a channel is for, and the waiter of a fair lock that it is for alone.
 pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let name = channel.strip_prefix(CHANNEL).or_else(|| channel.strip_prefix(READ_WRITE_CHANNEL))?;
@@ -257,7 +273,7 @@ fn unbraced(name: &[u8]) -> &[u8] {
 
 /// The key that holds the lease of an owner's `n`th read hold.
 pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
-    [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
+    [&*braced(key), b":", owner, READ_LEASE, n.to_string().as_bytes()].concat()
 }
 
 /// How the names of all channels of locks begin, of fair and of read-write locks too.
@@ -328,6 +344,18 @@ mod tests {
             assert!(of_others.iter().all(|channel| waiter_of_channel(channel).is_none()));
         }
         assert_eq!((lock_of_queue(b"other"), lock_of_channel(b"news")), (None, None));
+    }
+
+    #[test]
+    fn what_belongs_to_a_lock_or_a_rate_is_known_by_its_name() {
+        let lease = read_lease_key(b"k", b"o:1", 2);
+        let rates = [None, Some(&b"c"[..])].map(|client| rate_value_key(b"k", client));
+        for key in [&queue_key(b"k"), &lease, &rates[0], &rates[1]] {
+            assert_eq!(known_name(key), b"k");
+        }
+        for key in [&b"k"[..], b"k:value", b"{k}:values", b"{k}:permits", b"x{k}:value", b"", b"}:value"] {
+            assert_eq!(known_name(key), key);
+        }
     }
 
     #[test]
