@@ -229,8 +229,12 @@ impl Engine {
 
     /// A client has come, or is gone.
     pub(super) fn note_connection(&mut self, slot: Slot, event: HistoryEvent) {
-        if self.config.lock_history && self.sessions.is_connected(slot) {
-            let client = Some(self.sessions.get(slot).id);
+        if !self.config.lock_history || !self.sessions.is_connected(slot) {
+            return;
+        }
+        let session = self.sessions.get(slot);
+        if !session.is_of_before {
+            let client = Some(session.id);
             let what = Happening { client, ..Happening::new(event, b"", b"") };
             locks::happened(&mut self.keyspace, self.time.now, what);
         }
