@@ -248,6 +248,26 @@ fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
     scene.check(other, "PING", "+PONG");
 }
 
+/// Whoever turns the clock from one deadline to the next comes to it.
+#[test]
+fn the_end_of_a_restart_is_a_deadline_of_the_clock() {
+    let mut scene = Scene::new();
+    let next = |scene: &mut Scene| scene.ask(scene.steer, "CLOCK.INFO");
+    scene.steer("FAULT.RESTART DOWN 500", "+OK");
+    assert!(next(&mut scene).contains("$4 next :500"));
+    assert!(scene.ask(scene.steer, "CLOCK.NEXT").ends_with("*1 *2 $7 restart :0"));
+    let client = scene.client();
+    scene.check(client, "PING", "+PONG");
+    // What ends it earlier, or begins another, leaves nothing of it.
+    for line in ["FAULT.RESTART", "CONTROL.RESET"] {
+        scene.steer("FAULT.RESTART DOWN 500", "+OK");
+        scene.steer("FAULT.RESTART DOWN 100", "+OK");
+        assert!(next(&mut scene).contains("$4 next :100 $6 timers :1"));
+        scene.steer(line, "+OK");
+        assert!(next(&mut scene).contains("$4 next $-1 $6 timers :0"), "{line}");
+    }
+}
+
 #[test]
 fn wrong_words_change_nothing() {
     let mut scene = Scene::new();

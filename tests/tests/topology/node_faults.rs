@@ -195,6 +195,24 @@ fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
     assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":0");
 }
 
+/// It is spared by a restart of its server, and stays so while that lets nobody in.
+#[test]
+fn whoever_restarts_a_server_steers_all_while_it_is_down() {
+    let (topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[1], "FAULT.RESTART DOWN 500"), "+OK");
+    assert_closed(&mut client(&topology, 1));
+    for line in ["CLOCK.INFO", "LOCK.VERIFY", "FAULT.PARTITION NODES 0 FROM 2", "FAULT.HEAL"] {
+        assert!(!clients[1].line(line).is_error(), "{line}");
+        assert_eq!(text(&mut clients[1], "PING"), "+PONG", "{line}");
+    }
+    assert!(text(&mut clients[1], "CLOCK.NEXT").contains("fired"));
+    assert_eq!(text(&mut client(&topology, 1), "PING"), "+PONG");
+    // Who kills his own server is answered, and then cut.
+    assert_eq!(text(&mut clients[1], "FAULT.RESTART DOWN 500"), "+OK");
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 1 500"), "+OK");
+    assert_closed(&mut clients[1]);
+}
+
 /// As of a process, nothing is left of what it was about to do.
 #[test]
 fn a_server_is_killed_in_the_midst_of_a_script() {

@@ -73,6 +73,8 @@ pub(super) enum Fired<'a> {
     Failover,
     /// Those who wait for a lock were held back no longer.
     HandOff,
+    /// The server let clients in again.
+    Restart,
     /// Something has arrived from another server of this process.
     Arrival,
     /// A sentinel has looked at what it watches.
@@ -92,6 +94,7 @@ impl Fired<'_> {
             TimerKind::Pause => Fired::PauseEnd,
             TimerKind::Failover => Fired::Failover,
             TimerKind::HandOff => Fired::HandOff,
+            TimerKind::Restart => Fired::Restart,
             TimerKind::Arrival => Fired::Arrival,
             TimerKind::Sentinel => Fired::Sentinel,
             TimerKind::Cluster => Fired::Cluster,
@@ -122,6 +125,7 @@ impl Fired<'_> {
             Fired::PauseEnd => OwnedFired::Client("pause", 0),
             Fired::Failover => OwnedFired::Client("failover", 0),
             Fired::HandOff => OwnedFired::Client("handoff", 0),
+            Fired::Restart => OwnedFired::Client("restart", 0),
             Fired::Arrival => OwnedFired::Client("arrival", 0),
             Fired::Sentinel => OwnedFired::Client("sentinel", 0),
             Fired::Cluster => OwnedFired::Client("cluster", 0),

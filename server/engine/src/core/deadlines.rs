@@ -156,6 +156,7 @@ impl Engine {
             TimerKind::Pause => self.pause_over(),
             TimerKind::Failover => self.failover_due(),
             TimerKind::HandOff => self.hand_off_due(),
+            TimerKind::Restart => self.restart_over(),
             TimerKind::Arrival => self.arrival_due(),
             TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Cluster => self.cluster_tick(),

@@ -112,7 +112,7 @@ impl Engine {
         self.time.shared.answer = Some(answer);
         self.retry(client);
         self.time.shared.answer = None;
-        if self.was_killed()
+        if self.faults.killed_its_own.take_if(|killer| *killer == client).is_some()
             && let Some(slot) = self.sessions.find(client)
         {
             self.sessions.get_mut(slot).close(Closing::AfterOutput);

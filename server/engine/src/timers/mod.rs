@@ -32,6 +32,8 @@ pub(crate) enum TimerKind {
     Failover,
     /// Those who wait for a lock are held back no longer, on the monotonic clock.
     HandOff,
+    /// A server that has restarted lets clients in again, on the monotonic clock.
+    Restart,
     /// Something arrives from another server of this process, on the monotonic clock.
     Arrival,
     /// A sentinel looks at what it watches, on the monotonic clock.

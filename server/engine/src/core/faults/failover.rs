@@ -9,6 +9,7 @@ use crate::keyspace::Actor;
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
+use crate::timers::TimerKind;
 use crate::values::Value;
 
 impl Engine {
@@ -43,8 +44,10 @@ impl Engine {
         self.lose_all(&call.actor(args), master.is_some());
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
-        let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(down_ms);
-        self.faults.down_until_ms = (down_ms > 0).then_some(until_ms);
+        self.let_in();
+        if down_ms > 0 {
+            self.let_nobody_in(down_ms);
+        }
         self.renumber(numbers);
         // One of several servers that is down follows its master when it comes up.
         if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.is_member()) {
@@ -63,6 +66,26 @@ impl Engine {
         if is_replica { self.as_another_did(flush) } else { flush(self) }
     }
 
+    fn let_nobody_in(&mut self, ms: u64) {
+        let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
+        self.faults.down_until_ms = Some(until_ms);
+        self.faults.down_timer = (!self.is_member()).then(|| self.set_fault_timer(TimerKind::Restart, 0, ms));
+    }
+
+    /// The server is up again; its timer has fired.
+    pub(in crate::core) fn restart_over(&mut self) {
+        self.faults.down_timer = None;
+        self.let_in();
+    }
+
+    /// Clients are let in again, if they were not.
+    pub(super) fn let_in(&mut self) {
+        self.faults.down_until_ms = None;
+        if let Some(timer) = self.faults.down_timer.take() {
+            self.time.timers.cancel(timer);
+        }
+    }
+
     /// Whether nobody is let in at present.
     #[inline]
     pub(in crate::core) fn is_down(&self) -> bool {
@@ -76,7 +99,7 @@ impl Engine {
             if self.is_member() {
                 self.ask_clock(ClockRequest::Refused);
             } else if !self.has_clients(&[]) {
-                self.faults.down_until_ms = None;
+                self.let_in();
             }
         }
         self.is_down()

@@ -62,6 +62,7 @@ impl Engine {
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
         (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
+        self.faults.killed_its_own = caller;
         self.commit();
     }
 

@@ -35,6 +35,10 @@ pub(crate) struct Faults {
     pub(in crate::core) is_dying: bool,
     /// Until when nobody is let in, on the monotonic clock in milliseconds.
     pub(super) down_until_ms: Option<i64>,
+    /// Ends that, for a server by itself; several are looked after by who drives them.
+    pub(super) down_timer: Option<TimerKey>,
+    /// The client that has killed its own server: it is closed when it has been answered.
+    pub(in crate::core) killed_its_own: Option<u64>,
 }
 
 impl Faults {
@@ -54,6 +58,8 @@ impl Faults {
             healed_ahead: 0,
             is_dying: false,
             down_until_ms: None,
+            down_timer: None,
+            killed_its_own: None,
         }
     }
 

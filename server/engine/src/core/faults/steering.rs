@@ -72,6 +72,7 @@ impl Engine {
             }
         }
         self.keyspace.end_lag();
+        self.let_in();
         let timers = self.faults.frozen.values().chain(self.faults.lost.values()).flatten();
         timers.for_each(|timer| self.time.timers.cancel(*timer));
         let had_links = self.faults.has_links;
