@@ -321,6 +321,12 @@ impl Connection {
         !self.status.link.holds_input && std::mem::take(&mut self.was_held)
     }
 
+    /// The requests that wait behind one that had not ended when this was last asked: that may be over, and one that is
+    /// held on its way is followed by them even when the client has gone.
+    pub(super) fn take_unrun(&mut self) -> Vec<Vec<Vec<u8>>> {
+        if self.status.blocked { self.input.take_requests() } else { Vec::new() }
+    }
+
     /// Whether it is to be closed.
     pub(super) fn is_closing(&self) -> bool {
         self.status.closing.is_some()

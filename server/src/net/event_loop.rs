@@ -341,11 +341,11 @@ impl EventLoop {
             let _already_gone = self.poll.borrow().registry().deregister(socket);
         }
         self.shared.inbox(self.index).left();
-        let (slot, shared) = (connection.slot, self.shared.clone());
+        let (slot, shared, unrun) = (connection.slot, self.shared.clone(), connection.take_unrun());
         let disconnect = move |engine: &mut Engine| {
             let done = contained("the end of a session", || {
                 shared.hooks.reach(Point::Disconnect);
-                engine.disconnect(slot);
+                engine.disconnect_behind(slot, unrun);
             });
             if done.is_none() {
                 contained("the end of a session", || engine.forget(slot));

@@ -132,6 +132,17 @@ impl Input {
         self.parsed = None;
     }
 
+    /// Takes all complete requests, up to the first that is wrong.
+    pub(super) fn take_requests(&mut self) -> Vec<Vec<Vec<u8>>> {
+        let mut taken = Vec::new();
+        while self.len() > 0 && matches!(self.parse(), Ok(1..)) {
+            let requests = 0..self.requests();
+            taken.extend(requests.map(|i| self.arguments(i).iter().map(|arg| arg.to_vec()).collect()));
+            self.drop_requests(self.requests());
+        }
+        taken
+    }
+
     fn drop_bytes(&mut self, count: usize) {
         self.done += count;
         if self.done < self.bytes.len() {

@@ -145,3 +145,49 @@ fn what_is_held_for_no_time_goes_on_at_once() {
         assert_eq!(scene.read(client), "$-1", "{action}");
     }
 }
+
+#[test]
+fn what_goes_on_while_clients_are_paused_waits_as_what_arrives_then() {
+    for (action, go_on) in [("HOLD", "FAULT.GO late"), ("DELAY 50", "CLOCK.ADVANCE 50")] {
+        let mut scene = Scene::new();
+        let client = scene.client();
+        scene.add(&format!("late ON incr DO {action}"));
+        scene.check(client, "INCR n", "");
+        scene.steer("CLIENT PAUSE 1000 WRITE", "+OK");
+        scene.ask(scene.steer, go_on);
+        scene.steer("EXISTS n", ":0");
+        scene.steer("CLIENT UNPAUSE", "+OK");
+        assert_eq!(scene.read(client), ":1", "{action}");
+        assert_eq!((scene.field("late", "hits"), scene.field("late", "held")), (":1".into(), ":0".into()));
+    }
+}
+
+/// They were on their way too when their client closed.
+#[test]
+fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("gate ON append DO HOLD");
+    scene.add("slow ON incr DO DELAY 50");
+    for line in
+        ["APPEND k a", "SELECT 1", "APPEND k b", "INCR n", "SET last v", "BLPOP list 0", "SET never v"]
+    {
+        scene.check(client, line, "");
+    }
+    scene.server.close(client);
+    scene.server.notice();
+    scene.steer("AWAIT.CLIENTS 1 EXACT", ":1");
+    scene.steer("FAULT.GO gate", ":1");
+    scene.steer("GET k", "$1 a");
+    scene.steer("SELECT 1", "+OK");
+    scene.steer("AWAIT.HELD gate 1", ":1");
+    scene.steer("FAULT.GO gate", ":1");
+    scene.steer("GET k", "$1 b");
+    scene.steer("EXISTS n last", ":0");
+    scene.advance(50);
+    scene.steer("MGET n last never", "*3 $1 1 $1 v $-1");
+    // Nobody waits any more: nothing is given to who has gone.
+    scene.steer("AWAIT.BLOCKED 0 EXACT", ":1");
+    scene.steer("RPUSH list x", ":1");
+    scene.steer("LLEN list", ":1");
+}

@@ -120,6 +120,44 @@ fn a_request_that_was_on_its_way_arrives_after_its_client_has_closed() {
     }
 }
 
+/// Its connection may see the close before it hears that the wait is over.
+#[test]
+fn requests_behind_a_wait_that_has_ended_run_though_their_client_closes() {
+    for threads in THREADS {
+        let (server, mut steer, []) = scene(threads);
+        for _ in 0..200 {
+            let mut client = Client::connect(server.addr());
+            client.send_raw(&[encode(&["BLPOP", "q", "0"]), encode(&["INCR", "n"])].concat());
+            check(&mut steer, "AWAIT.BLOCKED 1", ":1");
+            check(&mut steer, "RPUSH q x", ":1");
+            drop(client);
+        }
+        check(&mut steer, "AWAIT.CLIENTS 1 EXACT", ":1");
+        check(&mut steer, "GET n", "\"200\"");
+    }
+}
+
+#[test]
+fn requests_that_were_sent_behind_it_arrive_too() {
+    for threads in THREADS {
+        let (_server, mut steer, [mut client]) = scene(threads);
+        check(&mut steer, "FAULT.ADD gate ON append DO HOLD", "+OK");
+        let appended: Vec<Vec<u8>> = (0..5).map(|n| encode(&["APPEND", "k", &n.to_string()])).collect();
+        client.send_raw(
+            &[appended.concat(), encode(&["SET", "last", "v"]), b"*2\r\n$3\r\nDEL".to_vec()].concat(),
+        );
+        check(&mut steer, "AWAIT.HELD gate 1", ":1");
+        drop(client);
+        check(&mut steer, "AWAIT.CLIENTS 1 EXACT", ":1");
+        for _ in 0..5 {
+            check(&mut steer, "EXISTS last", ":0");
+            check(&mut steer, "FAULT.GO gate", ":1");
+        }
+        check(&mut steer, "GET k", "\"01234\"");
+        check(&mut steer, "GET last", "\"v\"");
+    }
+}
+
 #[test]
 fn a_frozen_client_is_read_and_written_to_when_it_has_thawed() {
     for threads in THREADS {

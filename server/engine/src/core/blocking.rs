@@ -35,7 +35,7 @@ impl Engine {
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
-            Retry::Paused | Retry::Ended | Retry::Together => {}
+            Retry::Paused { .. } | Retry::Ended | Retry::Together => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -81,7 +81,7 @@ impl Engine {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
-            Retry::Paused => self.forget_paused(blocked.place.arrival),
+            Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended | Retry::Together => {}
         }
         if let Some(timer) = blocked.timeout {
@@ -170,7 +170,7 @@ impl Engine {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
             Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
-            Retry::Held(_) | Retry::Paused | Retry::Ended | Retry::Together => None,
+            Retry::Held(_) | Retry::Paused { .. } | Retry::Ended | Retry::Together => None,
         }
     }
 
@@ -271,9 +271,8 @@ impl Engine {
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
             Retry::Together => self.write_together((blocked.command, blocked.db), args, reply),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Paused | Retry::Ended => {
-                Ok(false)
-            }
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => Ok(false),
+            Retry::Paused { .. } | Retry::Ended => Ok(false),
         }
     }
 
@@ -383,7 +382,7 @@ impl Engine {
 
     /// The clients that wait, and are counted.
     pub(super) fn waiting_clients(&self) -> Vec<u64> {
-        let is_paused = |retry: &Retry| matches!(retry, Retry::Paused);
+        let is_paused = |retry: &Retry| matches!(retry, Retry::Paused { .. });
         let all = self.parked.clients().filter(|(_, retry)| counts(retry) && !is_paused(retry));
         all.map(|(id, _)| id).collect()
     }
@@ -421,6 +420,6 @@ fn counts(retry: &Retry) -> bool {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(state) => state.is_counted(),
         Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Together => false,
-        Retry::Paused | Retry::Ended => true,
+        Retry::Paused { .. } | Retry::Ended => true,
     }
 }

@@ -121,7 +121,7 @@ impl Engine {
     /// Runs one request, and the hooks on requests that do not depend on deadlines.
     #[inline(never)]
     fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        if let Some(paused) = self.pause_request(slot, Args::new(argv)) {
+        if let Some(paused) = self.pause_request(slot, Args::new(argv), false) {
             return paused;
         }
         if self.hooks.has(Hook::Limits) {

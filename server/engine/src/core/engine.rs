@@ -91,8 +91,8 @@ pub(crate) enum Retry {
     Turning { killed: bool },
     /// Never: a rule holds the request, or its reply.
     Held(Held),
-    /// Never: it runs when clients are no longer paused.
-    Paused,
+    /// Never: it runs when clients are no longer paused; as rules have let it through, if they have seen it.
+    Paused { is_seen: bool },
     /// Never: the server ends, or does not after all, and then it is answered.
     Ended,
     /// Never: all servers of the process do it together, and then it is answered.

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use super::planned_turns::PlannedTurns;
 use crate::acl::{Login, UserId};
-use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot};
+use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::spec::CommandId;
@@ -200,7 +200,18 @@ impl Engine {
 
     /// The client is gone: frees everything that belongs to it, unless a request of it is still on its way.
     pub fn disconnect(&mut self, slot: Slot) {
-        if self.outlives_connection(slot) {
+        self.disconnect_behind(slot, Vec::new());
+    }
+
+    /// The same of a client that has sent these requests before it went, which have not run: its wait may be over, of
+    /// which its connection has not heard, and behind a request that is still on its way they arrive too.
+    pub fn disconnect_behind(&mut self, slot: Slot, requests: Vec<Vec<Vec<u8>>>) {
+        let request = |argv: Vec<Vec<u8>>| Request::new(&argv.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let mut behind = requests.into_iter().map(request).collect();
+        if !self.scripts.is_running() {
+            behind = self.run_behind(slot, behind);
+        }
+        if self.outlives_connection(slot, behind) {
             return self.commit();
         }
         self.forget_faults_of(self.sessions.get(slot).id);

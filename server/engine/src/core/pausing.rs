@@ -88,8 +88,8 @@ impl Engine {
         self.switches.expires_actively && !self.hooks.has(Hook::Pause) && self.following.is_none()
     }
 
-    /// Parks a request if its client is paused.
-    pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>) -> Option<Progress> {
+    /// Parks a request if its client is paused; `is_seen`: rules have let it through.
+    pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
         // While a script is slow no pause ends, and what is run beside it may be what stops it.
         let kind = self.pausing.kind().filter(|_| !self.scripts.is_running())?;
         let session = self.sessions.get(slot);
@@ -106,7 +106,7 @@ impl Engine {
             return None;
         }
         let command = command.id;
-        self.park_paused(slot, command, Request::new(args.all()));
+        self.park_paused(slot, command, Request::new(args.all()), is_seen);
         Some(Progress::Blocked)
     }
 
@@ -140,7 +140,7 @@ impl Engine {
         }
     }
 
-    fn park_paused(&mut self, slot: Slot, command: CommandId, request: Request) {
+    fn park_paused(&mut self, slot: Slot, command: CommandId, request: Request, is_seen: bool) {
         let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
         let session = self.sessions.get_mut(slot);
         session.blocked = true;
@@ -154,7 +154,7 @@ impl Engine {
             command,
             request,
             held,
-            retry: Retry::Paused,
+            retry: Retry::Paused { is_seen },
             on_reply: Vec::new(),
             again: None,
             null: Null::Bulk,
@@ -175,7 +175,7 @@ impl Engine {
 
     /// Whether a client's request is parked until the pause ends.
     pub(super) fn is_paused(&self, client: u64) -> bool {
-        self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Paused))
+        self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Paused { .. }))
     }
 
     /// Runs the requests of clients that are no longer paused, the longest parked first. They are parked again when one
@@ -188,7 +188,10 @@ impl Engine {
             let Some(slot) = self.sessions.find(client) else { continue };
             // A panic costs the client whose request it is.
             let ran = catch_unwind(AssertUnwindSafe(|| {
-                if let Some(blocked) = self.unblock(slot) {
+                let Some(blocked) = self.unblock(slot) else { return };
+                if let Retry::Paused { is_seen: true } = blocked.retry {
+                    self.execute_held(slot, blocked.command, &blocked.request);
+                } else {
                     // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
                     let _shown = self.execute(slot, &blocked.request.argv());
                 }

@@ -289,8 +289,10 @@ impl Simulation {
     }
 
     fn disconnect(&mut self, id: u64) {
-        if let Some(slot) = self.client(id).slot.take() {
-            self.engine.disconnect(slot);
+        let client = self.client(id);
+        let unrun = client.requests.drain(..).filter(|request| !request.is_empty()).collect();
+        if let Some(slot) = client.slot.take() {
+            self.engine.disconnect_behind(slot, unrun);
         }
     }
 }

@@ -109,7 +109,7 @@ impl Engine {
     pub(crate) fn has_clients(&self, links: &[Slot]) -> bool {
         self.sessions.slots().filter(|slot| !links.contains(slot)).any(|slot| {
             let session = self.sessions.get(slot);
-            session.closing != Some(Closing::Now) && !self.faults.orphans.contains(&session.id)
+            session.closing != Some(Closing::Now) && !self.faults.orphans.contains_key(&session.id)
         })
     }
 
@@ -117,7 +117,7 @@ impl Engine {
     fn cut_others(&mut self, caller: Slot) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             let id = self.sessions.get(slot).id;
-            if self.faults.orphans.contains(&id) {
+            if self.faults.orphans.contains_key(&id) {
                 self.unblock(slot);
                 self.disconnect(slot);
             } else if slot != caller

@@ -9,6 +9,7 @@ use crate::faults::RuleId;
 use crate::keyspace::Place;
 use crate::spec::{Args, CommandId, Null};
 use crate::timers::{Timer, TimerKey, TimerKind};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
@@ -109,6 +110,10 @@ impl Engine {
     /// What is held of a client goes on; whether something was.
     pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client).filter(|_| self.is_held(client)) else { return false };
+        let behind = self.faults.orphans.remove(&client);
+        if behind.is_some() {
+            self.sessions.get_mut(slot).closing = None;
+        }
         // A panic costs the client whose request it is, not who lets it go.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
             let Some(blocked) = self.unblock(slot) else { return };
@@ -124,21 +129,53 @@ impl Engine {
         if went_on.is_err() {
             self.cut_off(slot);
         }
-        if self.faults.orphans.remove(&client) {
-            self.disconnect(slot);
-        } else {
-            self.wake(slot);
+        match behind {
+            Some(behind) => self.go_on_behind(slot, behind),
+            None => self.wake(slot),
         }
         true
     }
 
-    fn execute_held(&mut self, slot: Slot, command: CommandId, request: &Request) {
-        let session = self.sessions.get_mut(slot);
-        if self.faults.orphans.contains(&session.id) {
-            session.closing = None;
+    /// What a client that has gone had sent behind a held request arrives after that.
+    fn go_on_behind(&mut self, slot: Slot, behind: VecDeque<Request>) {
+        let behind = self.run_behind(slot, behind);
+        let id = self.sessions.get(slot).id;
+        if self.is_held(id) {
+            self.sessions.get_mut(slot).closing = Some(Closing::Now);
+            self.faults.orphans.insert(id, behind);
+        } else {
+            self.disconnect(slot);
         }
+    }
+
+    /// Runs requests of a client that has gone, up to one that is held or has to wait: who waits and has gone is served
+    /// no more. What is left.
+    pub(in crate::core) fn run_behind(
+        &mut self,
+        slot: Slot,
+        mut requests: VecDeque<Request>,
+    ) -> VecDeque<Request> {
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            while self.sessions.get(slot).closing.is_none()
+                && !self.sessions.get(slot).blocked
+                && let Some(request) = requests.pop_front()
+            {
+                let _shown = self.execute(slot, &request.argv());
+            }
+        }));
+        if ran.is_err() {
+            self.cut_off(slot);
+        }
+        requests
+    }
+
+    /// Runs a request that was held, unless its client is paused meanwhile.
+    pub(in crate::core) fn execute_held(&mut self, slot: Slot, command: CommandId, request: &Request) {
         let argv = request.argv();
         let args = Args::new(&argv);
+        if self.pause_request(slot, args, true).is_some() {
+            return;
+        }
         let command = self.commands.get(command).clone();
         let has_cause = self.begin_cause(slot, &command, args);
         // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
@@ -149,9 +186,9 @@ impl Engine {
         }
     }
 
-    /// A client has closed its connection. A request of it that is held was on its way before: the session stays until
-    /// it has arrived. Whether that is so.
-    pub(in crate::core) fn outlives_connection(&mut self, slot: Slot) -> bool {
+    /// A client has closed its connection. A request of it that is held was on its way before, and so were those behind
+    /// it: the session stays until they have arrived. Whether that is so.
+    pub(in crate::core) fn outlives_connection(&mut self, slot: Slot, behind: VecDeque<Request>) -> bool {
         let session = self.sessions.get_mut(slot);
         let id = session.id;
         let is_on_its_way = session.closing.is_none()
@@ -161,7 +198,7 @@ impl Engine {
         if is_on_its_way {
             session.delivery.cut();
             session.closing = Some(Closing::Now);
-            self.faults.orphans.insert(id);
+            self.faults.orphans.insert(id, behind);
         }
         is_on_its_way
     }

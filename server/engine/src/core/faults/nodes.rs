@@ -42,7 +42,7 @@ impl Engine {
             if caller == Some(id) {
                 continue;
             }
-            if self.faults.orphans.contains(&id) {
+            if self.faults.orphans.contains_key(&id) {
                 self.unblock(slot);
                 self.disconnect(slot);
             } else if self.sessions.get(slot).closing != Some(Closing::Now) || self.faults.is_dying {

@@ -2,9 +2,10 @@
 
 use super::causes::Cause;
 use super::held::HeldClients;
+use crate::clients::Request;
 use crate::faults::{Client, Link, Partition, Rules};
 use crate::timers::TimerKey;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Rules, and what they and the test hold, cut and keep.
 #[derive(Debug)]
@@ -25,8 +26,9 @@ pub(crate) struct Faults {
     pub(super) frozen: BTreeMap<u64, Option<TimerKey>>,
     /// The clients whose connections are black holes, with the timer that cuts them.
     pub(super) lost: BTreeMap<u64, Option<TimerKey>>,
-    /// Clients that have closed their connections while a request of theirs was on its way: it still arrives.
-    pub(super) orphans: BTreeSet<u64>,
+    /// Clients that have closed their connections while a request of theirs was on its way: it still arrives, and then
+    /// those that they had sent behind it.
+    pub(super) orphans: BTreeMap<u64, VecDeque<Request>>,
     /// From whom the server is cut off.
     pub(super) partitions: Vec<Partition>,
     /// The partitions that have ended before `FAULT.HEAL` was run: it counts them.
@@ -53,7 +55,7 @@ impl Faults {
             exempt: BTreeSet::new(),
             frozen: BTreeMap::new(),
             lost: BTreeMap::new(),
-            orphans: BTreeSet::new(),
+            orphans: BTreeMap::new(),
             partitions: Vec::new(),
             healed_ahead: 0,
             is_dying: false,

@@ -61,7 +61,7 @@ impl Engine {
         }
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             let id = self.sessions.get(slot).id;
-            if self.faults.orphans.contains(&id) {
+            if self.faults.orphans.contains_key(&id) {
                 self.unblock(slot);
                 self.disconnect(slot);
             } else if self.faults.lost.contains_key(&id)
