@@ -1,7 +1,7 @@
 //! A lock with many who wait for it or hold it.
 
 /// What can happen to it: the events of the program `crowd`.
-pub const KINDS: [&str; 13] = [
+pub const KINDS: [&str; 14] = [
     "handed",
     "handed-to-writer",
     "handed-together",
@@ -10,6 +10,7 @@ pub const KINDS: [&str; 13] = [
     "killed",
     "timed-out",
     "reader",
+    "reader-beside-redissons",
     "reader-before-readers",
     "fair",
     "fair-unblocked",

@@ -13,6 +13,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// How the names of Redisson's owners begin.
 const INSTANCE: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586";
 
+/// How many readers are Redisson's, where some are.
+const REDISSONS: usize = 8;
+
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, clients, events] = arguments.as_slice() else {
@@ -55,7 +58,10 @@ impl Crowd {
                 crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?;
                 (0..clients).try_for_each(|n| crowd.listen(n))?;
             }
-            "reader" | "reader-before-readers" => {
+            "reader" | "reader-before-readers" | "reader-beside-redissons" => {
+                for n in 0..if kind == "reader-beside-redissons" { REDISSONS } else { 0 } {
+                    crowd.read_as_redisson(n)?;
+                }
                 for n in 0..clients {
                     let lease_ms = 1_000_000 + n;
                     crowd.ask(&format!("LOCK.ACQUIRE l r{n} SHARED PX {lease_ms}"), "*10")?;
@@ -64,7 +70,8 @@ impl Crowd {
             }
             _ => return Err(format!("no kind {kind}")),
         }
-        for n in 1..=if ["reader", "beside-listeners"].contains(&kind) { 0 } else { clients } {
+        let nobody_more = ["reader", "reader-beside-redissons", "beside-listeners"].contains(&kind);
+        for n in 1..=if nobody_more { 0 } else { clients } {
             let what = match kind {
                 "handed-together" => format!("LOCK.MACQUIRE 2 l m w{n}"),
                 "permits" => format!("SEM.ACQUIRE l w{n}"),
@@ -97,19 +104,29 @@ impl Crowd {
                 Ok(())
             }
             // The one with the longest lease leaves.
-            "reader" | "reader-before-readers" => self.leave(),
+            "reader" | "reader-before-readers" => self.leave(0),
+            "reader-beside-redissons" => self.leave(REDISSONS),
             "handed-together" => self.ask(&format!("LOCK.MRELEASE 2 l m w{event}"), ""),
             "permits" => self.ask(&format!("SEM.RELEASE l w{event}"), ":"),
             _ => self.ask(&format!("LOCK.RELEASE l w{event}"), ":0"),
         }
     }
 
-    /// The reader whose lease is the longest leaves.
-    fn leave(&mut self) -> Result<(), String> {
+    /// The reader whose lease is the longest leaves, beside so many of Redisson's.
+    fn leave(&mut self, redissons: usize) -> Result<(), String> {
         let info = self.server.ask(self.main, "HLEN l");
         let fields: usize = info.trim_start_matches(':').trim().parse().map_err(|_| info)?;
         // Beside the readers there is the mode.
-        self.ask(&format!("LOCK.RELEASE l r{}", fields - 2), ":0")
+        self.ask(&format!("LOCK.RELEASE l r{}", fields - redissons - 2), ":0")
+    }
+
+    /// Somebody reads as Redisson does.
+    fn read_as_redisson(&mut self, n: usize) -> Result<(), String> {
+        let owner = format!("{INSTANCE}:{n}");
+        self.ask("HSET l mode read", ":")?;
+        self.ask(&format!("HINCRBY l {owner} 1"), ":1")?;
+        self.ask(&format!("SET {{l}}:{owner}:rwlock_timeout:1 1 PX 500000"), "+")?;
+        self.ask("PEXPIRE l 500000", ":1")
     }
 
     /// A client waits as Redisson does, for a fair lock that is some other's.

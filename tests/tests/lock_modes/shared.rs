@@ -1,6 +1,8 @@
 //! Readers and writers: who shares, who waits, and how long a reader's hold lasts.
 
 use super::{granted, scenario, served, wait};
+use lockwheel::Server;
+use lockwheel_tests::check::Scenario;
 
 #[test]
 fn readers_share_and_a_writer_waits_for_the_last_of_them() {
@@ -189,6 +191,36 @@ fn foreign_readers_are_left_to_redisson_and_a_lock_without_readers_goes() {
     s.run("CLOCK.ADVANCE 1000");
     s.check("EXISTS m", ":0");
     s.on("sub").expect_push(r#"["message", "redisson_rwlock:{m}", "0"]"#);
+}
+
+/// Redisson's readers may be few, and each of them is asked how long it holds; or many, and all readers are.
+#[test]
+fn who_leaves_redissons_readers_leaves_the_longest_of_their_leases() {
+    for foreign in [2, 100] {
+        let mut s = scenario();
+        let read = |s: &mut Scenario<Server>, n: i32, hold: i32, lease_ms: i32| {
+            s.check(&format!("HINCRBY l f:{n} 1"), &format!(":{hold}"));
+            s.run(&format!("SET {{l}}:f:{n}:rwlock_timeout:{hold} 1 PX {lease_ms}"));
+        };
+        s.run("LOCK.ACQUIRE l a SHARED PX 1000");
+        (0..foreign).for_each(|n| read(&mut s, n, 1, 5000 + n));
+        for (owner, lease_ms) in [("b", 9000), ("c", 2000), ("d", 8000), ("e", 1000)] {
+            s.run(&format!("LOCK.ACQUIRE l {owner} SHARED PX {lease_ms}"));
+        }
+        s.check("LOCK.RELEASE l c", ":0").check("PTTL l", ":9000");
+        s.check("LOCK.RELEASE l b", ":0").check("PTTL l", ":8000");
+        s.check("LOCK.RELEASE l d", ":0").check("PTTL l", &format!(":{}", 5000 + foreign - 1));
+        // One of them enters again, leaves, and leaves for good.
+        read(&mut s, 1, 2, 7000);
+        s.check("LOCK.RELEASE l e", ":0").check("PTTL l", ":7000");
+        for line in ["DEL {l}:f:1:rwlock_timeout:2", "HINCRBY l f:1 -1", "LOCK.ACQUIRE l e SHARED PX 100"] {
+            s.run(line);
+        }
+        s.check("LOCK.RELEASE l e", ":0").check("PTTL l", &format!(":{}", 5000 + foreign - 1));
+        (0..foreign).for_each(|n| drop(s.run(&format!("HDEL l f:{n}"))));
+        s.run("LOCK.ACQUIRE l e SHARED PX 500");
+        s.check("LOCK.RELEASE l e", ":0").check("PTTL l", ":1000");
+    }
 }
 
 #[test]

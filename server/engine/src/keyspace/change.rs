@@ -47,7 +47,10 @@ pub enum What<'a> {
         field: &'a [u8],
     },
     /// Its hash, which is marked, has a greater number than before in a field.
-    FieldRaised,
+    FieldRaised {
+        /// The field.
+        field: &'a [u8],
+    },
     /// It is marked, holds a text, and has another deadline.
     Redated,
     /// Its hash, which is marked, is about to lose a field.
@@ -184,7 +187,7 @@ impl What<'_> {
             What::ChangedQuietly => Interests::QUIET,
             What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Restored { .. } => Interests::ADDED,
             What::Copied { .. } => Interests::ADDED.with(Interests::VALUES),
-            What::FieldRaised | What::Redated => Interests::VALUES,
+            What::FieldRaised { .. } | What::Redated => Interests::VALUES,
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
             What::Leaving { .. } | What::Arrived { .. } => Interests::EXCHANGES,

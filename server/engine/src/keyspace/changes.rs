@@ -114,8 +114,8 @@ impl Tx<'_> {
     /// A field of the hash of a key has a greater number than before. Only needed for marked keys.
     #[cold]
     #[inline(never)]
-    pub fn field_raised(&mut self, key: &[u8]) {
-        self.report(key, &What::FieldRaised);
+    pub fn field_raised(&mut self, key: &[u8], field: &[u8]) {
+        self.report(key, &What::FieldRaised { field });
     }
 
     /// A text that is marked has another deadline.

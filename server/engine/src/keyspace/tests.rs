@@ -114,7 +114,7 @@ impl Subscriber for Recorder {
             What::Changed { .. } => "changed".to_owned(),
             What::ChangedQuietly => "changed quietly".to_owned(),
             What::FieldAdded { field, .. } => format!("field {} of", String::from_utf8_lossy(field)),
-            What::FieldRaised => "more in".to_owned(),
+            What::FieldRaised { .. } => "more in".to_owned(),
             What::Redated => "redated".to_owned(),
             What::FieldRemoved { field, .. } => format!("no field {} of", String::from_utf8_lossy(field)),
             What::SetIfAbsent { at, .. } => {

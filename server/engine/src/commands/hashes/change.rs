@@ -161,7 +161,7 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         })
     })?;
     if increment > 0 && changed == ChangedField::OfMarked {
-        tx.field_raised(key);
+        tx.field_raised(key, field);
     }
     tx.changed(key, events::HINCRBY);
     reply.integer(sum);

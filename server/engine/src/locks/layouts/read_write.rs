@@ -321,12 +321,13 @@ fn settle(
     Ok(())
 }
 
-/// The lease of a read lock is the longest of its readers'. O(log n), n their holds; O(n) where not all are native.
+/// The lease of a read lock is the longest of its readers'. O(log n + m), n their holds, of which m are Redisson's;
+/// O(n) where these are many.
 pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     if tx.read::<Hash>(key)?.is_none() {
         return Ok(());
     }
-    let known = ledger::last_read_lease(tx, key);
+    let known = longest_known(tx, key);
     debug_assert!(known.is_none() || known == longest_of_all(tx, key), "what is known of {key:?} is right");
     let longest = known.or_else(|| longest_of_all(tx, key));
     if let Some(deadline) = longest {
@@ -334,6 +335,15 @@ pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<
         tx.changed(key, events::EXPIRE);
     }
     Ok(())
+}
+
+/// When the longest lease of all readers ends, if it is known which are not native.
+fn longest_known(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
+    let (native, others) = ledger::last_read_lease(tx, key)?;
+    let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
+    let holds = others.iter().filter_map(|owner| Some((owner, number::parse_i64(hash.get(owner)?)?)));
+    let foreign = holds.filter_map(|(owner, count)| longest_lease(tx, key, owner, count));
+    Some(foreign.fold(native, i64::max))
 }
 
 /// When the longest lease of all readers ends, whoever has taken their holds. O(holds).

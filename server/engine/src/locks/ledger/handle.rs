@@ -52,8 +52,9 @@ pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner,
     ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
-/// When the last lease of a lock's readers ends, if all of them are native and known. O(log n), n its leases.
-pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
+/// When the last of a lock's native leases ends, and the readers who may have others; `None` when these are not known.
+/// O(log n), n its leases.
+pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
     let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     // What scripts do may be unseen.

@@ -1,7 +1,7 @@
 //! The keys that hold the leases of native read holds: whose each is, so that a hold ends when its last lease does; and
 //! in which order those of a lock end, so that the last is found at once, however many read.
 
-use super::super::redisson::read_lease_key;
+use super::super::redisson::{MODE_FIELD, read_lease_key};
 use super::grant::Marked;
 use crate::keyspace::{Context, DbKey, DbKeyRef, EntryId};
 use crate::values::{Hash, Value};
@@ -25,8 +25,49 @@ pub(super) struct ReadLease {
 struct LockLeases {
     /// When each ends, and its number.
     by_end: BTreeSet<(i64, u64)>,
-    /// Somebody else may have taken holds, whose leases are not among these.
-    is_mixed: bool,
+    /// Owners for whom somebody else may have taken holds, whose leases are not among these.
+    others: Others,
+}
+
+/// Some owners of a lock.
+#[derive(Debug)]
+enum Others {
+    Named(BTreeSet<Box<[u8]>>),
+    /// Too many to be known by name.
+    Many,
+}
+
+/// The most others that are known by name: to look for the leases of more costs as much as to look for all.
+const OTHERS_MAX: usize = 64;
+
+impl Others {
+    /// All owners of a lock but the one whose holds are known.
+    fn beside(hash: &Hash, known: Option<&[u8]>) -> Self {
+        // Beside the owners there is the mode.
+        if hash.len() > OTHERS_MAX + 2 {
+            return Others::Many;
+        }
+        let owners = hash.iter().map(|(field, _)| field);
+        Others::Named(
+            owners.filter(|&owner| owner != MODE_FIELD && Some(owner) != known).map(Box::from).collect(),
+        )
+    }
+
+    fn add(&mut self, owner: &[u8]) {
+        match self {
+            Others::Named(owners) if owners.contains(owner) => {}
+            Others::Named(owners) if owners.len() < OTHERS_MAX => drop(owners.insert(owner.into())),
+            _ => *self = Others::Many,
+        }
+    }
+
+    /// Bytes of the names. O(names).
+    fn bytes(&self) -> usize {
+        match self {
+            Others::Named(owners) => owners.iter().map(|owner| owner.len()).sum(),
+            Others::Many => 0,
+        }
+    }
 }
 
 /// All such leases, by the number in the mark beside their keys.
@@ -66,11 +107,16 @@ impl ReadLeases {
         let ends_ms = context.deadline(at).unwrap_or(i64::MAX);
         let lease = ReadLease { key: key.into(), owner: owner.into(), hold, ends_ms };
         self.leases.insert(self.last, (db, lease));
-        // Beside its owner there is the mode.
-        let is_first =
-            || matches!(context.peek(key), Some(Value::Hash(hash)) if hash.len() == 2) && hold == 1;
-        let new = || LockLeases { by_end: BTreeSet::new(), is_mixed: !is_first() };
-        let of_lock = self.by_lock.entry((db, key.into())).or_insert_with(new);
+        let known = (hold == 1).then_some(owner);
+        let others = || match context.peek(key) {
+            Some(Value::Hash(hash)) => Others::beside(hash, known),
+            _ => Others::Many,
+        };
+        let of_lock = self.by_lock.entry((db, key.into())).or_insert_with(|| {
+            let others = others();
+            self.names += others.bytes();
+            LockLeases { by_end: BTreeSet::new(), others }
+        });
         of_lock.by_end.insert((ends_ms, self.last));
         context.set_mark(at, Marked::ReadLease(self.last).mark());
     }
@@ -92,6 +138,7 @@ impl ReadLeases {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, &lease.key)) {
             of_lock.by_end.remove(&(lease.ends_ms, number));
             if of_lock.by_end.is_empty() {
+                self.names -= of_lock.others.bytes();
                 self.by_lock.remove(&DbKeyRef(db, &lease.key));
             }
         }
@@ -108,24 +155,36 @@ impl ReadLeases {
         }
     }
 
-    /// Somebody else has taken a hold of a lock, perhaps as a reader.
-    pub(super) fn mix(&mut self, db: usize, key: &[u8]) {
+    /// Somebody else has taken a hold of a lock for an owner, perhaps as a reader.
+    pub(super) fn mix(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
-            of_lock.is_mixed = true;
+            self.names -= of_lock.others.bytes();
+            of_lock.others.add(owner);
+            self.names += of_lock.others.bytes();
         }
     }
 
-    /// When the last lease of a lock ends, if all its readers are native. O(log n), and what has become void since.
-    pub(super) fn last_end(&mut self, db: usize, key: &[u8], context: &Context<'_>) -> Option<i64> {
-        let of_lock = self.by_lock.get(&DbKeyRef(db, key)).filter(|of_lock| !of_lock.is_mixed)?;
-        let mut last = of_lock.by_end.last().copied();
+    /// When the last native lease of a lock ends, and the owners who may have others; `None` when these are not known.
+    /// O(log n), and what has become void since.
+    pub(super) fn last_end(
+        &mut self,
+        db: usize,
+        key: &[u8],
+        context: &Context<'_>,
+    ) -> Option<(i64, Vec<Box<[u8]>>)> {
         let Some(Value::Hash(hash)) = context.peek(key) else { return None };
+        let of_lock = self.by_lock.get_mut(&DbKeyRef(db, key))?;
+        let Others::Named(others) = &mut of_lock.others else { return None };
+        self.names -=
+            others.extract_if(.., |owner| !hash.contains(owner)).map(|owner| owner.len()).sum::<usize>();
+        let others = others.iter().cloned().collect();
+        let mut last = of_lock.by_end.last().copied();
         while let Some((ends_ms, number)) = last {
             let (_, lease) = self.leases.get(&number)?;
             let name = read_lease_key(key, &lease.owner, lease.hold);
             let is_kept = context.entry(&name).and_then(|at| context.deadline(at)) == Some(ends_ms);
             if is_kept && is_held(hash, lease) {
-                return Some(ends_ms);
+                return Some((ends_ms, others));
             }
             let lease = lease.clone();
             self.unlist(db, &lease, number);
@@ -136,7 +195,8 @@ impl ReadLeases {
 
     /// All keys of a database are gone. O(n).
     pub(super) fn flushed(&mut self, gone: usize) {
-        self.by_lock.retain(|(db, _), _| *db != gone);
+        let locks = self.by_lock.extract_if(|(db, _), _| *db == gone);
+        self.names -= locks.map(|(_, of_lock)| of_lock.others.bytes()).sum::<usize>();
         let gone = self.leases.extract_if(.., |_, (db, _)| *db == gone);
         self.names -= gone.map(|(_, (_, lease))| lease.key.len() + lease.owner.len()).sum::<usize>();
     }

@@ -41,7 +41,7 @@ impl Subscriber for LockLedger {
         let is_granted = std::mem::take(&mut self.is_granted);
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
-            What::FieldRaised => self.read_leases.mix(change.db, change.key),
+            What::FieldRaised { field } => self.read_leases.mix(change.db, change.key, field),
             What::Redated => self.redated(change, context),
             What::FieldRemoved { at, field, cause } => self.end(change, *at, (field, *cause), context),
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
@@ -84,7 +84,7 @@ impl LockLedger {
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
         if !self.read_leases.is_empty() {
-            self.read_leases.mix(change.db, change.key);
+            self.read_leases.mix(change.db, change.key, field);
         }
         let is_new = match before {
             None => self.is_owner((change.db, change.key), field),
