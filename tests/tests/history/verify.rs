@@ -172,6 +172,36 @@ fn a_bare_delete_by_another_connection() {
     assert_eq!(found, ["violated", "lint bare-habits", "violation release-by-holder"]);
 }
 
+/// WATCH, GET, MULTI, DEL, EXEC is a compare, whichever connection it comes by: had another taken the lock since the
+/// client looked, nothing would have been deleted.
+#[test]
+fn a_delete_of_what_was_watched() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    for (client, name) in [(one, "alice"), (two, "bob")] {
+        server.send(client, &format!("CLIENT SETNAME {name}"));
+    }
+    let mut tried = |watch: &str, end: &str| {
+        server.send(one, "SET l 1 NX PX 100");
+        server.send(one, "SET m 1 NX PX 100");
+        for line in [watch, "GET l", "MULTI", end, "EXEC"] {
+            server.send(two, line);
+        }
+        let verdict = found(&mut server);
+        for line in ["CONFIG SET lock-history no", "DEL l m", "CONFIG SET lock-history yes"] {
+            server.ask(line);
+        }
+        verdict
+    };
+    for end in ["DEL l", "UNLINK l", "GETDEL l", "SET l 2 PX 100"] {
+        assert_eq!(tried("WATCH l m", end), ["ok"], "{end}");
+    }
+    assert_eq!(tried("WATCH l m", "DEL l m"), ["ok"]);
+    for (watch, end) in [("WATCH m", "DEL l"), ("UNWATCH", "DEL l"), ("WATCH l", "DEL l m")] {
+        assert_eq!(tried(watch, end)[..1], ["violated"], "{watch}, {end}");
+    }
+}
+
 #[test]
 fn tokens_and_fences() {
     let mut server = Server::new();

@@ -1,7 +1,7 @@
 //! The session that runs a command, and how the command came to run.
 
 use crate::clients::{Session, Slot};
-use crate::keyspace::{Actor, CalledBy, ScriptInputs};
+use crate::keyspace::{Actor, CalledBy, ScriptInputs, Watched};
 use crate::spec::Args;
 use std::num::NonZeroU64;
 
@@ -37,9 +37,9 @@ impl<'a> Call<'a> {
         Call { slot: session.slot, session: session.id, db: session.db, called_by }
     }
 
-    /// The calls of the transaction that this call runs.
-    pub(crate) fn of_transaction(self) -> Self {
-        Call { called_by: CalledBy::Transaction, ..self }
+    /// The calls of the transaction that this call runs, which depends on these keys.
+    pub(crate) fn of_transaction(self, watched: &'a Watched) -> Self {
+        Call { called_by: CalledBy::Transaction(watched), ..self }
     }
 
     /// The calls of a script that this call runs, with these keys and arguments.
@@ -59,7 +59,7 @@ impl<'a> Call<'a> {
     pub(crate) fn origin(self) -> Origin {
         match self.called_by {
             CalledBy::Client | CalledBy::Engine => Origin::Client,
-            CalledBy::Transaction => Origin::Transaction,
+            CalledBy::Transaction(_) => Origin::Transaction,
             CalledBy::Script(_) => Origin::Script,
         }
     }

@@ -6,6 +6,7 @@ use super::planned_turns::PlannedTurns;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
+use crate::keyspace::Watched;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::spec::CommandId;
 use crate::statistics::{Process, Traffic};
@@ -273,12 +274,14 @@ impl Engine {
         }
     }
 
-    /// Forgets the watched keys of a session, and that one has changed.
-    pub(crate) fn unwatch(&mut self, slot: Slot) {
+    /// Forgets the watched keys of a session, and that one has changed; which they were.
+    pub(crate) fn unwatch(&mut self, slot: Slot) -> Watched {
         let session = self.sessions.get_mut(slot);
-        for (db, key) in session.unwatch() {
-            self.keyspace.unwatch(db, &key, session.id);
+        let watched = session.unwatch();
+        for (db, key) in &watched {
+            self.keyspace.unwatch(*db, key, session.id);
         }
+        Watched(watched)
     }
 
     /// Forgets a client whose [`Engine::disconnect`] has panicked.

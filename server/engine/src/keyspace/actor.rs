@@ -8,12 +8,23 @@ use std::num::NonZeroU64;
 pub enum CalledBy<'a> {
     /// A client, which has sent it.
     Client,
-    /// EXEC.
-    Transaction,
+    /// EXEC, while these keys were watched and had not changed.
+    Transaction(&'a Watched),
     /// A script, with these keys and arguments.
     Script(&'a ScriptInputs<'a>),
     /// No caller: a deadline has passed, or the engine reads a key for itself.
     Engine,
+}
+
+/// The keys that a transaction was made to depend on, each with its database.
+#[derive(Clone, Debug, Default)]
+pub struct Watched(pub Vec<(usize, Box<[u8]>)>);
+
+impl Watched {
+    /// Whether one of them has this name. O(n).
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|(_, key)| **key == *name)
+    }
 }
 
 /// What a script was called with.

@@ -50,7 +50,7 @@ mod write;
 
 pub use access_clock::AccessClock;
 pub use accesses::{AccessRules, Accesses, Measure};
-pub use actor::{Actor, CalledBy, ScriptInputs};
+pub use actor::{Actor, CalledBy, ScriptInputs, Watched};
 pub use change::{Cause, Change, EntryId, Flushed, Removal, What};
 pub use database::DatabaseBytes;
 pub use db_key::{DbKey, DbKeyRef};

@@ -4,6 +4,7 @@ use super::connection;
 use crate::clients::{Multi, Request, Session, Slot};
 use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
+use crate::keyspace::Watched;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
@@ -58,7 +59,7 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     let session = engine.sessions.get_mut(call.slot);
     let Some(multi) = session.multi.take() else { return Err(CommandError::text("ERR EXEC without MULTI")) };
     let broken = session.watch_broken;
-    engine.unwatch(call.slot);
+    let watched = engine.unwatch(call.slot);
     if multi.aborted {
         return Err(CommandError::text("EXECABORT Transaction discarded because of previous errors."));
     }
@@ -77,14 +78,14 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
         }
         let argv = request.argv();
         engine.note_queued_command(call.slot, (*command, Args::new(&argv)), reply, |engine, reply| {
-            run_queued(engine, call.slot, *command, request, reply);
+            run_queued(engine, (call.slot, &watched), *command, request, reply);
         });
         engine.deliver_messages();
         if is_cause {
             engine.end_cause();
         }
         if engine.session(call.slot).closing().is_some() {
-            run_unanswered(engine, call.slot, &multi.queue()[at + 1..], reply.protocol());
+            run_unanswered(engine, (call.slot, &watched), &multi.queue()[at + 1..], reply.protocol());
             break;
         }
     }
@@ -111,8 +112,14 @@ impl Caller for Transaction<'_> {
 }
 
 /// Runs a queued request. Its permission is checked again: the client's user may have changed.
-fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Request, reply: &mut dyn Reply) {
-    let call = Call::by(engine.session(slot)).of_transaction();
+fn run_queued(
+    engine: &mut Engine,
+    (slot, watched): (Slot, &Watched),
+    command: CommandId,
+    request: &Request,
+    reply: &mut dyn Reply,
+) {
+    let call = Call::by(engine.session(slot)).of_transaction(watched);
     let argv = request.argv();
     let args = Args::new(&argv);
     let caller = Transaction { engine, session: engine.session(slot) };
@@ -150,7 +157,9 @@ fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Ou
             continue;
         }
         let mut answer = Vec::new();
-        run_queued(engine, slot, *command, request, &mut Writer::new(&mut answer, Protocol::Resp2));
+        let unwatched = Watched::default();
+        let answered = &mut Writer::new(&mut answer, Protocol::Resp2);
+        run_queued(engine, (slot, &unwatched), *command, request, answered);
         if let Some(error) = answer.strip_prefix(b"-") {
             let reason = error.trim_ascii_end();
             return Err(CommandError::new(
@@ -171,10 +180,15 @@ fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request)
 
 /// The rest of a transaction in which a client has killed itself: it runs, but without replies.
 #[cold]
-fn run_unanswered(engine: &mut Engine, slot: Slot, rest: &[(CommandId, Request)], protocol: Protocol) {
+fn run_unanswered(
+    engine: &mut Engine,
+    of: (Slot, &Watched),
+    rest: &[(CommandId, Request)],
+    protocol: Protocol,
+) {
     let mut unread = Vec::new();
     for (command, request) in rest {
-        run_queued(engine, slot, *command, request, &mut Writer::new(&mut unread, protocol));
+        run_queued(engine, of, *command, request, &mut Writer::new(&mut unread, protocol));
         unread.clear();
     }
 }

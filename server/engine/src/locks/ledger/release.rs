@@ -1,7 +1,7 @@
 //! How a hold on a lock ended.
 
 use super::super::redisson::WRITE_SUFFIX;
-use crate::keyspace::{Actor, CalledBy, Cause};
+use crate::keyspace::{Actor, CalledBy, Cause, Watched};
 
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,8 @@ impl ReleaseCause {
         }
     }
 
-    /// How a hold of `owner` ends that this actor removes: released, if the command names the owner.
+    /// How a hold of `owner` ends that this actor removes: released, if the command names the owner, or is one of a
+    /// transaction that had the key watched while the client looked.
     pub(super) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
         let named_by_command = || is_named(owner, actor.command.get(1..).unwrap_or_default());
         match actor.called_by {
@@ -66,19 +67,33 @@ impl ReleaseCause {
             }
             _ if named_by_command() => ReleaseCause::Released,
             CalledBy::Script(_) => ReleaseCause::Forced,
+            CalledBy::Transaction(watched) if is_watched(actor.command, watched) => ReleaseCause::Released,
             _ => ReleaseCause::Deleted,
         }
     }
 }
 
-/// Whether who overwrites the text of a lock has named its owner: in a script, or by SET … IFEQ.
+/// Whether who overwrites the text of a lock has named its owner, in a script or by SET … IFEQ, or had it watched.
 fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
     match actor.called_by {
         CalledBy::Script(script) => is_named(owner, script.arguments),
+        CalledBy::Transaction(watched) if is_watched(actor.command, watched) => true,
         _ => {
             actor.command.windows(2).any(|words| words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner)
         }
     }
+}
+
+/// Whether all that a command deletes or overwrites was watched.
+fn is_watched(command: &[&[u8]], watched: &Watched) -> bool {
+    let Some((name, words)) = command.split_first() else { return false };
+    let is = |one: &[u8]| name.eq_ignore_ascii_case(one);
+    let keys = match words {
+        _ if is(b"del") || is(b"unlink") => words,
+        [key, ..] if is(b"getdel") || is(b"set") => std::slice::from_ref(key),
+        _ => return false,
+    };
+    keys.iter().all(|key| watched.has(key))
 }
 
 /// Whether one of these words is an owner, which a command mostly names in its last.
