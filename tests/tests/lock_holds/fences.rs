@@ -129,6 +129,30 @@ fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
     s.check3("LOCK.FENCEINFO atlas", atlas, &as_map(atlas)).check("HGET m a", "\"2\"");
 }
 
+/// The counters of two locks cannot be compared: a new holder's token might be below an old one's. Who is refused has
+/// taken nothing.
+#[test]
+fn a_resource_takes_the_tokens_of_one_counter() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a FENCED FENCE disk");
+    let other = "-ERR this resource takes tokens of the counter, not of the counter of another lock";
+    s.check("LOCK.ACQUIRE m a FENCED FENCE disk", other).check("EXISTS m", ":0");
+    s.run("LOCK.RELEASE l a");
+    s.run("LOCK.ACQUIRE l b FENCED FENCE disk");
+    s.check("LOCK.FENCE disk 2", "+OK").run("LOCK.RELEASE l b");
+    s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE disk", other);
+    s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", other);
+    // The first goes on by the sequence, and has one hold more.
+    s.run("LOCK.ACQUIRE l a");
+    let mixed = "-ERR this resource takes tokens of the sequence, not of the counter";
+    s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", mixed).check("HGET l a", "\"1\"");
+    s.check("EXISTS m redisson_lock_token:{m}", ":0").check("LOCK.FENCEINFO atlas", "(nil)");
+    s.run("SELECT 1");
+    s.check("LOCK.ACQUIRE l a FENCED FENCE disk", other);
+    s.check("LOCK.FENCERESET disk", ":1").run("LOCK.ACQUIRE l a FENCED FENCE disk");
+    s.check("LOCK.FENCE disk 1", "+OK");
+}
+
 #[test]
 fn the_tokens_of_a_fenced_read_write_lock_are_the_counter_s() {
     let mut s = ours::manual_scenario();

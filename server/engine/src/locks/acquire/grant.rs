@@ -49,8 +49,8 @@ pub(in crate::locks) fn grant(
     let holds = options.limit.another(holds, again)?;
     let field = layout.field(owner);
     let source = options.fence.is_some().then(|| token_source(tx, (key, &field), holds, options));
-    if let (Some(resource), Some(source)) = (&options.fence, source) {
-        Fences::check(tx, resource, source)?;
+    if let (Some(resource), Some(source)) = (&options.fence, &source) {
+        Fences::check(tx, resource, [source.clone()])?;
     }
     // An owner that writes may have no shared hold yet.
     let counter = if options.fenced && holds <= 1 { Some(counter::next(tx, key)?) } else { None };
@@ -83,7 +83,27 @@ pub(in crate::locks) fn grant(
 /// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.
 fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
     let is_counted = if holds > 1 { ledger::is_fenced(tx, key, field) } else { options.fenced };
-    if is_counted { TokenSource::Counter } else { TokenSource::Sequence }
+    if is_counted { TokenSource::Counter((tx.db(), key.into())) } else { TokenSource::Sequence }
+}
+
+/// Checks that the resource that is to be fenced takes the tokens of all these locks, which their owner may have.
+pub(super) fn check_fence(
+    tx: &mut Tx<'_>,
+    keys: &[&[u8]],
+    owner: &[u8],
+    options: &Options,
+) -> Result<(), CommandError> {
+    let Some(resource) = &options.fence else { return Ok(()) };
+    let field = options.layout.field(owner);
+    let mut sources = Vec::with_capacity(keys.len());
+    for key in keys {
+        let holds = match options.layout.standing(tx, key, owner)? {
+            Standing::Mine(holds) => holds.saturating_add(1),
+            Standing::Free | Standing::Others => 1,
+        };
+        sources.push(token_source(tx, (key, &field), holds, options));
+    }
+    Fences::check(tx, resource, sources)
 }
 
 /// The lease of a hold that was there before: a connection may lease it for longer, and a writer's is never made

@@ -6,7 +6,7 @@
 use super::super::layouts::{Layout, Standing};
 use super::super::{events, graph, options, ownership, redisson};
 use super::counter;
-use super::grant::grant;
+use super::grant::{check_fence, grant};
 use super::options::Options;
 use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
@@ -165,6 +165,7 @@ impl Attempt for AcquireSeveral {
                 return Ok(false);
             }
         }
+        check_fence(tx, keys, owner, &self.options)?;
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };

@@ -98,7 +98,7 @@ fn write(resource: &Resource, reply: &mut dyn Reply) {
     reply.bulk(b"highest");
     reply.integer(resource.highest);
     reply.bulk(b"source");
-    match resource.source.map(TokenSource::name) {
+    match resource.source.as_ref().map(TokenSource::name) {
         Some(source) => reply.bulk(source.as_bytes()),
         None => reply.null(),
     }

@@ -18,6 +18,8 @@ const FULL: CommandError =
 pub(in crate::locks) struct Fences {
     resources: BTreeMap<Box<[u8]>, Resource>,
     name_bytes: usize,
+    /// Bytes of the names of the locks by whose counters they go.
+    source_bytes: usize,
 }
 
 impl Subscriber for Fences {
@@ -29,7 +31,8 @@ impl Subscriber for Fences {
     fn changed(&mut self, _: &Change<'_>, _: &mut Context<'_>) {}
 
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.name_bytes + self.resources.len() * size_of::<(Box<[u8]>, Resource)>()
+        let names = self.name_bytes + self.source_bytes;
+        size_of::<Self>() + names + self.resources.len() * size_of::<(Box<[u8]>, Resource)>()
     }
 }
 
@@ -43,21 +46,35 @@ impl Fences {
         tx.subscriber_mut().expect("an engine has subscribed its fences").0
     }
 
-    /// Checks that a resource of this name can be shown a token of this source. O(log n).
-    pub(in crate::locks) fn check(tx: &Tx<'_>, name: &[u8], source: TokenSource) -> Result<(), CommandError> {
+    /// Checks that a resource of this name can be shown tokens of these sources. O(log n).
+    pub(in crate::locks) fn check(
+        tx: &Tx<'_>,
+        name: &[u8],
+        sources: impl IntoIterator<Item = TokenSource>,
+    ) -> Result<(), CommandError> {
         let fences = Fences::of(tx);
-        match fences.resources.get(name) {
-            Some(resource) => resource.takes(source),
-            None => fences.check_room(name),
+        let known = fences.resources.get(name);
+        if known.is_none() {
+            fences.check_room(name)?;
         }
+        let mut resource = known.cloned().unwrap_or_default();
+        for source in sources {
+            resource.takes(&source)?;
+            resource.source = Some(source);
+        }
+        Ok(())
     }
 
     /// A lock was granted with this token, which has passed [`Fences::check`]: a lower one is refused from now on.
     /// O(log n).
     pub(in crate::locks) fn raise(tx: &mut Tx<'_>, name: &[u8], token: i64, source: TokenSource) {
-        let resource = Fences::of_mut(tx).resource(name);
+        let fences = Fences::of_mut(tx);
+        let resource = fences.resource(name);
+        let before = resource.source_bytes();
         resource.source = Some(source);
         resource.highest = resource.highest.max(token);
+        let after = resource.source_bytes();
+        fences.source_bytes = fences.source_bytes - before + after;
     }
 
     /// Shows a resource a token. O(log n).
@@ -84,8 +101,9 @@ impl Fences {
         match name {
             None => *self = Fences::default(),
             Some(name) => {
-                if self.resources.remove(name).is_some() {
+                if let Some(resource) = self.resources.remove(name) {
                     self.name_bytes -= name.len();
+                    self.source_bytes -= resource.source_bytes();
                 }
             }
         }

@@ -1,28 +1,37 @@
 //! One fenced resource.
 
+use crate::keyspace::DbKey;
 use crate::spec::CommandError;
 
 /// Where a resource's tokens come from: those of different sources cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum TokenSource {
     /// The server's sequence of grants.
     Sequence,
-    /// A fenced lock's own counter.
-    Counter,
+    /// The counter of this fenced lock.
+    Counter(DbKey),
 }
 
 impl TokenSource {
     /// As replies spell it.
-    pub(in crate::locks) fn name(self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             TokenSource::Sequence => "sequence",
-            TokenSource::Counter => "counter",
+            TokenSource::Counter(_) => "counter",
+        }
+    }
+
+    /// Bytes of the name of its lock.
+    fn bytes(&self) -> usize {
+        match self {
+            TokenSource::Sequence => 0,
+            TokenSource::Counter((_, key)) => key.len(),
         }
     }
 }
 
 /// What a resource has been shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resource {
     /// The highest token.
     pub(super) highest: i64,
@@ -46,14 +55,17 @@ impl Resource {
     }
 
     /// Whether tokens of this source can be compared with those that it has seen.
-    pub(super) fn takes(&self, source: TokenSource) -> Result<(), CommandError> {
-        match self.source.filter(|own| *own != source) {
-            None => Ok(()),
-            Some(own) => Err(CommandError::new(format!(
-                "ERR this resource takes tokens of the {}, not of the {}",
-                own.name(),
-                source.name()
-            ))),
-        }
+    pub(super) fn takes(&self, source: &TokenSource) -> Result<(), CommandError> {
+        let Some(own) = self.source.as_ref().filter(|own| *own != source) else { return Ok(()) };
+        let (own, other) = match (own.name(), source.name()) {
+            (own, other) if own == other => (own, "counter of another lock"),
+            names => names,
+        };
+        Err(CommandError::new(format!("ERR this resource takes tokens of the {own}, not of the {other}")))
+    }
+
+    /// Bytes of the name of the lock whose counter it goes by.
+    pub(super) fn source_bytes(&self) -> usize {
+        self.source.as_ref().map_or(0, TokenSource::bytes)
     }
 }
