@@ -291,6 +291,17 @@ fn scanned(server: &mut Simulation, main: u64, options: &str) -> (Vec<String>, u
 }
 
 #[test]
+fn the_queue_of_a_fair_lock_is_no_lock_when_it_has_been_deleted() {
+    let (mut server, main, _) = server();
+    let waiter = server.connect();
+    server.ask(main, "LOCK.ACQUIRE l a FAIR");
+    server.send(waiter, "LOCK.ACQUIRE l b FAIR BLOCK 0");
+    assert_eq!(scanned(&mut server, main, "STATE WAITED").0, ["l"]);
+    assert_eq!(server.ask(main, "DEL redisson_lock_queue:{l}"), ":1\r\n");
+    assert_eq!(scanned(&mut server, main, "STATE WAITED").0, ["l"]);
+}
+
+#[test]
 fn locks_that_are_free_and_waited_for_are_scanned() {
     let (mut server, main, _) = server();
     let [busy, several] = [server.connect(), server.connect()];

@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&[
             "LOCK.ASSERT <key> <token>",
             "    Fail unless the lock is held by the grant of this token. Inside MULTI, EXEC then runs nothing;",
-            "    a script that calls it ends with the error.",
+            "    a script ends with the error, unless it calls this by redis.pcall.",
         ])
         .help_after("lock.check")
         .errors(&["ERR value is not an integer or out of range", "STALE token *"]),

@@ -2,6 +2,7 @@
 
 use super::acquire::queue;
 use super::channel_waiters::{channel_waiters, listened_channels};
+use super::layouts::fair;
 use super::ledger;
 use super::listening::ListeningHandler;
 use super::redisson;
@@ -117,9 +118,12 @@ fn place(key: &[u8]) -> u64 {
     FixedState::with_seed(0).hash_one(key) >> 12
 }
 
-/// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none.
+/// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none,
+/// also when it has been deleted.
 fn is_waited_for(tx: &Tx<'_>, pubsub: &PubSub, key: &[u8]) -> bool {
-    let is_native = || tx.waiting(key).any(|waiter| queue::mode_of(waiter.class).is_some());
+    let is_queue = redisson::lock_of_queue(key).is_some();
+    let waits_for_lock = |class: &str| queue::mode_of(class).is_some() && !(is_queue && class == fair::CLASS);
+    let is_native = || tx.waiting(key).any(|waiter| waits_for_lock(waiter.class));
     !matches!(tx.peek(key), Some(Value::List(_))) && (is_native() || !channel_waiters(pubsub, key).is_empty())
 }
 
