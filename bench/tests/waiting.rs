@@ -68,6 +68,19 @@ fn what_is_native_wakes_one_and_takes_two_commands() {
     }
 }
 
+/// A writer's release lets all readers in: no more is sent than each one's own request and release, where Redisson's
+/// readers are told to try again.
+#[test]
+fn a_batch_of_readers_is_let_in_by_one_release() {
+    let (_server, result) = hand_off(LockKind::NativeRead, 100, 20);
+    assert_eq!((result.requests_each, result.commands_each), (202.0, 202.0));
+    assert_eq!(result.wake_ups_each, 100.0);
+    let (_server, result) = hand_off(LockKind::Read, 30, 20);
+    assert_eq!(result.wake_ups_each, 30.0);
+    // The writer: unlock, forget, try. Each reader: try, leave the channel; unlock, forget; try, subscribe, try.
+    assert_eq!(result.requests_each, 3.0 + 30.0 * 7.0);
+}
+
 #[test]
 fn every_expiry_is_heard_of_and_none_before_its_time() {
     let (_server, target) = start();

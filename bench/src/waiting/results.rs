@@ -18,6 +18,10 @@ pub enum LockKind {
     Write,
     /// `LOCK.ACQUIRE … EXCLUSIVE BLOCK`.
     NativeWrite,
+    /// The readers of Redisson's read-write lock, who all wait behind a writer: its unlock wakes them all.
+    Read,
+    /// `LOCK.ACQUIRE … SHARED BLOCK`, by all who wait behind a writer.
+    NativeRead,
     /// Redisson's semaphore, of one permit: every release wakes every waiter.
     Semaphore,
     /// `SEM.ACQUIRE … BLOCK`, of one permit.
@@ -26,13 +30,15 @@ pub enum LockKind {
 
 impl LockKind {
     /// All of them.
-    pub const ALL: [LockKind; 8] = [
+    pub const ALL: [LockKind; 10] = [
         LockKind::RLock,
         LockKind::Native,
         LockKind::Fair,
         LockKind::NativeFair,
         LockKind::Write,
         LockKind::NativeWrite,
+        LockKind::Read,
+        LockKind::NativeRead,
         LockKind::Semaphore,
         LockKind::NativeSemaphore,
     ];
@@ -40,7 +46,12 @@ impl LockKind {
     /// Whether it takes commands that only Lockwheel has.
     pub fn is_native(self) -> bool {
         use LockKind::*;
-        matches!(self, Native | NativeFair | NativeWrite | NativeSemaphore)
+        matches!(self, Native | NativeFair | NativeWrite | NativeRead | NativeSemaphore)
+    }
+
+    /// Whether one release lets all who wait in.
+    pub fn is_shared(self) -> bool {
+        matches!(self, LockKind::Read | LockKind::NativeRead)
     }
 
     /// Its name for people.
@@ -52,6 +63,8 @@ impl LockKind {
             LockKind::NativeFair => "native fair lock",
             LockKind::Write => "write lock",
             LockKind::NativeWrite => "native write lock",
+            LockKind::Read => "read lock",
+            LockKind::NativeRead => "native read lock",
             LockKind::Semaphore => "semaphore",
             LockKind::NativeSemaphore => "native semaphore",
         }
@@ -75,7 +88,7 @@ pub struct Handoff {
     pub commands_each: f64,
     /// Waiters woken in a turn.
     pub wake_ups_each: f64,
-    /// From the release to the next holder's knowing, in µs: the median.
+    /// From the release to the next holder's knowing, of readers to the last one's, in µs: the median.
     pub p50_us: f64,
     /// The same, the 99th percentile.
     pub p99_us: f64,

@@ -15,7 +15,7 @@ mod user;
 
 pub(crate) use libraries::{JOB, ORDER, ORDER_TEXT};
 pub(crate) use permits::{ACQUIRE as SEMAPHORE_ACQUIRE, RELEASE as SEMAPHORE_RELEASE};
-pub(crate) use read_write::{WRITE_LOCK, WRITE_UNLOCK};
+pub(crate) use read_write::{READ_LOCK, READ_UNLOCK, WRITE_LOCK, WRITE_UNLOCK};
 pub(crate) use script::digest;
 pub use user::script;
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// KEYS: the lock, what the keys of this owner's holds begin with. ARGV: the lease in ms, the owner as a reader, the
 /// owner as a writer.
-const READ_LOCK: &str = "\
+pub(crate) const READ_LOCK: &str = "\
 local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == false then
     redis.call('hset', KEYS[1], 'mode', 'read')
@@ -30,7 +30,7 @@ return redis.call('pttl', KEYS[1])";
 
 /// KEYS: the lock, its channel, what the keys of this owner's holds begin with, what those of all begin with, the kept
 /// result. ARGV: the message, the owner, the command that publishes, how long the result is kept in ms.
-const READ_UNLOCK: &str = "\
+pub(crate) const READ_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[5])
 if kept ~= false then return tonumber(kept) end
 local mode = redis.call('hget', KEYS[1], 'mode')

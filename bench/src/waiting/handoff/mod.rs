@@ -3,9 +3,11 @@
 //!
 //! Every party is a client of its own, as if in its own process. The holder releases when everybody else waits; the
 //! hand-over ends when one of them holds the lock and all others wait again; then who released queues again. So each
-//! release meets the same number of waiters, and what is counted is all that one turn costs.
+//! release meets the same number of waiters, and what is counted is all that one turn costs. Readers go in together,
+//! behind a writer: their turn is `readers`.
 
 mod native;
+mod readers;
 mod scripted;
 pub(crate) mod scripts;
 
@@ -44,7 +46,7 @@ trait Locking {
     /// Connections of each party.
     fn connections_per_party(&self) -> usize;
 
-    /// How many waiters each release wakes.
+    /// How many waiters each release wakes that lets one in or, where all who wait are readers, all.
     fn messages_per_release(&self) -> u64;
 
     /// How many waiters the server knows as blocked clients while all wait.
@@ -87,7 +89,7 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Handoff> {
 
 /// What one turn took.
 struct Turn {
-    /// From the release to the next holder's knowing.
+    /// From the release to the next holder's knowing, or the last one's of many.
     grant: Duration,
     /// From the release until everybody waits again.
     settled: Duration,
@@ -98,8 +100,12 @@ fn turns(target: &Target, plan: &Plan, locking: &mut impl Locking) -> io::Result
     let parties = plan.waiters + 1;
     let mut crowd = Crowd::connect(target.address, parties * locking.connections_per_party())?;
     let mut holder = gather(&mut crowd, locking, parties)?;
+    let mut turn = |crowd: &mut Crowd, locking: &mut _| match plan.kind.is_shared() {
+        true => readers::turn(crowd, locking, plan.waiters),
+        false => turn(crowd, locking, &mut holder),
+    };
     for _ in 0..WARM_UP {
-        turn(&mut crowd, locking, &mut holder)?;
+        turn(&mut crowd, locking)?;
     }
     let (mut grants, mut settles) = (Samples::default(), Samples::default());
     asleep(&mut control, locking)?;
@@ -107,7 +113,7 @@ fn turns(target: &Target, plan: &Plan, locking: &mut impl Locking) -> io::Result
     let used = || target.pid.and_then(Sample::of);
     let (requests, wake_ups, before) = (crowd.requests(), locking.wake_ups(), used());
     for _ in 0..plan.handoffs {
-        let Turn { grant, settled } = turn(&mut crowd, locking, &mut holder)?;
+        let Turn { grant, settled } = turn(&mut crowd, locking)?;
         grants.add(grant);
         settles.add(settled);
     }

@@ -55,7 +55,7 @@ impl Locking for Native {
     }
 
     fn messages_per_release(&self) -> u64 {
-        1
+        if self.kind.is_shared() { self.blocked() } else { 1 }
     }
 
     fn blocked(&self) -> u64 {
@@ -79,7 +79,8 @@ impl Locking for Native {
                 return crowd.send(who, &[b"SEM.ACQUIRE", LOCK, owner, b"BLOCK", b"0"]);
             }
             LockKind::NativeFair => &[b"FAIR"],
-            LockKind::NativeWrite => &[b"EXCLUSIVE"],
+            LockKind::NativeRead if who > 0 => &[b"SHARED"],
+            LockKind::NativeWrite | LockKind::NativeRead => &[b"EXCLUSIVE"],
             _ => &[],
         };
         crowd.send(who, &[&acquire[..], mode].concat())
@@ -103,7 +104,8 @@ impl Locking for Native {
         match (party.step, reply) {
             (Step::Waiting, Reply::Array(_)) => {
                 party.step = Step::Holding;
-                self.wake_ups += 1;
+                // The writer comes when all readers have left, and does not wait.
+                self.wake_ups += u64::from(place > 0 || !self.kind.is_shared());
                 Ok(Some(place))
             }
             (Step::Releasing, Reply::Integer(_)) => {

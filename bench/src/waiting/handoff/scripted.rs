@@ -7,16 +7,22 @@ use crate::waiting::client::Client;
 use crate::waiting::crowd::{Crowd, WaiterIndex};
 use crate::waiting::results::LockKind;
 use crate::waiting::wire::Reply;
-use crate::workloads::{SEMAPHORE_ACQUIRE, SEMAPHORE_RELEASE, WRITE_LOCK, WRITE_UNLOCK};
+use crate::workloads::{
+    READ_LOCK, READ_UNLOCK, SEMAPHORE_ACQUIRE, SEMAPHORE_RELEASE, WRITE_LOCK, WRITE_UNLOCK,
+};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const LOCK: &[u8] = b"bench:handoff";
+const BRACED: &[u8] = b"{bench:handoff}";
 const CHANNEL: &[u8] = b"redisson_lock__channel:{bench:handoff}";
 const WRITE_CHANNEL: &[u8] = b"redisson_rwlock:{bench:handoff}";
 const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:{bench:handoff}";
 const QUEUE: &[u8] = b"redisson_lock_queue:{bench:handoff}";
 const DEADLINES: &[u8] = b"redisson_lock_timeout:{bench:handoff}";
+
+/// What the field of a writer ends with.
+const WRITER: &str = ":write";
 
 /// The message of an unlock.
 const UNLOCKED: &[u8] = b"0";
@@ -39,6 +45,8 @@ pub(super) struct Scripted {
     /// The digests of the scripts.
     take: Vec<u8>,
     give: Vec<u8>,
+    /// Those of readers.
+    read: [Vec<u8>; 2],
     parties: Vec<Party>,
     messages: u64,
     busy: usize,
@@ -96,20 +104,26 @@ impl Scripted {
         };
         let (take, give, channel) = match kind {
             LockKind::Fair => (FAIR_TRY, FAIR_UNLOCK, CHANNEL),
-            LockKind::Write => (WRITE_LOCK, WRITE_UNLOCK, WRITE_CHANNEL),
+            LockKind::Write | LockKind::Read => (WRITE_LOCK, WRITE_UNLOCK, WRITE_CHANNEL),
             LockKind::Semaphore => (SEMAPHORE_ACQUIRE, SEMAPHORE_RELEASE, SEMAPHORE_CHANNEL),
             _ => (TRY, UNLOCK, CHANNEL),
         };
-        let (take, give) = (load(take)?, load(give)?);
+        let (take, give, read) = (load(take)?, load(give)?, [load(READ_LOCK)?, load(READ_UNLOCK)?]);
         let party = |number| {
-            let writes = if kind == LockKind::Write { ":write" } else { "" };
+            let is_writer = kind == LockKind::Write || (kind == LockKind::Read && number == 0);
+            let writes = if is_writer { WRITER } else { "" };
             let owner = format!("8743c9c0-0795-4907-87fd-{number:012}:1{writes}").into_bytes();
             let is_fair = kind == LockKind::Fair;
             let channel = if is_fair { [channel, b":", &owner].concat() } else { channel.to_vec() };
             Party { owner, channel, step: Step::Out, subscribed: false, told: false, kept: Vec::new() }
         };
         let parties = (0..parties).map(party).collect();
-        Ok(Scripted { kind, channel, take, give, parties, messages: 0, busy: 0, tried: false, unlocks: 0 })
+        let [messages, unlocks] = [0, 0];
+        Ok(Scripted { kind, channel, take, give, read, parties, messages, busy: 0, tried: false, unlocks })
+    }
+
+    fn is_reader(&self, who: usize) -> bool {
+        self.kind == LockKind::Read && who > 0
     }
 
     fn step(&mut self, who: usize, step: Step) {
@@ -123,6 +137,12 @@ impl Scripted {
         let owner = &self.parties[who].owner;
         if self.kind == LockKind::Semaphore {
             return crowd.send(commands(who), &[b"EVALSHA", &self.take, b"1", LOCK, b"1"]);
+        }
+        if self.is_reader(who) {
+            let (holds, writer) = (holds_of(owner), [owner, WRITER.as_bytes()].concat());
+            let [take, _] = &self.read;
+            return crowd
+                .send(commands(who), &[b"EVALSHA", take, b"2", LOCK, &holds, LEASE_MS, owner, &writer]);
         }
         if self.kind != LockKind::Fair {
             return crowd.send(commands(who), &[b"EVALSHA", &self.take, b"1", LOCK, LEASE_MS, owner]);
@@ -163,7 +183,7 @@ impl Scripted {
                 self.parties[who].told = true;
                 return Ok(());
             }
-            if !std::mem::replace(&mut self.tried, true) {
+            if !std::mem::replace(&mut self.tried, true) && self.kind != LockKind::Read {
                 crowd.look_first_at(Some(commands(who)));
             }
             return self.take(crowd, who, Step::Retrying);
@@ -220,6 +240,13 @@ impl Locking for Scripted {
             let words: [&[u8]; 7] = [b"EVALSHA", &self.give, b"2", LOCK, self.channel, b"1", b"PUBLISH"];
             return crowd.send(commands(who), &words);
         }
+        if self.is_reader(who) {
+            let holds = holds_of(owner);
+            let keys: [&[u8]; 5] = [LOCK, self.channel, &holds, BRACED, kept];
+            let head: [&[u8]; 3] = [b"EVALSHA", &self.read[1], b"5"];
+            let values = [UNLOCKED, owner, b"PUBLISH", KEEP_MS];
+            return crowd.send(commands(who), &[&head[..], &keys[..], &values[..]].concat());
+        }
         if self.kind != LockKind::Fair {
             let keys: [&[u8]; 3] = [LOCK, self.channel, kept];
             let values = [UNLOCKED, LEASE_MS, owner, b"PUBLISH", KEEP_MS];
@@ -253,7 +280,8 @@ impl Locking for Scripted {
             }
             (Step::Trying | Step::Retrying, Reply::Null) => self.answered(crowd, who, true),
             (Step::Trying | Step::Retrying, Reply::Integer(_)) => self.answered(crowd, who, false),
-            (Step::Unlocking, Reply::Integer(1)) => {
+            // A reader is told whether it was the last.
+            (Step::Unlocking, Reply::Integer(last)) if *last == 1 || self.is_reader(who) => {
                 self.step(who, Step::Forgetting);
                 crowd.send(commands(who), &[b"DEL", &self.parties[who].kept]).map(|()| None)
             }
@@ -274,6 +302,11 @@ fn commands(who: usize) -> WaiterIndex {
 /// The connection for messages.
 fn messages(who: usize) -> WaiterIndex {
     2 * who + 1
+}
+
+/// What the keys of a reader's holds begin with.
+fn holds_of(owner: &[u8]) -> Vec<u8> {
+    [BRACED, b":", owner, b":rwlock_timeout"].concat()
 }
 
 fn unexpected(step: Step, reply: &Reply) -> io::Error {
