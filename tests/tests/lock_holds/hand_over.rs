@@ -75,6 +75,18 @@ fn a_read_hold_is_transferred_though_an_older_one_s_lease_is_over() {
 }
 
 #[test]
+fn a_lease_that_an_earlier_lock_left_behind_is_not_that_of_a_transferred_hold() {
+    let mut s = ours::manual_scenario();
+    s.run("SET {l}:c:rwlock_timeout:1 1 PX 90000");
+    for ms in [1000, 5000] {
+        s.run(&format!("LOCK.ACQUIRE l a SHARED PX {ms}"));
+    }
+    s.run("CLOCK.ADVANCE 1000");
+    s.check("LOCK.TRANSFER l a c", ":2").check("EXISTS {l}:c:rwlock_timeout:1", ":0");
+    s.check("PTTL l", ":4000").check("PTTL {l}:c:rwlock_timeout:2", ":4000");
+}
+
+#[test]
 fn who_waits_in_the_new_owners_name_is_served() {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, waiter, other] = [0; 3].map(|_| server.connect());

@@ -172,7 +172,8 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     tx.changed(&name, events::EXPIRE);
 }
 
-/// Makes the lease of one owner's hold that of another's, if there is one.
+/// Makes the lease of one owner's hold that of another's. Where there is none, the other has none: that of an earlier
+/// lock may be left there.
 pub(in crate::locks) fn move_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -183,6 +184,8 @@ pub(in crate::locks) fn move_lease(
     if let Some(deadline) = tx.deadline(&name) {
         tx.delete(&name);
         lease(tx, key, to, m, deadline);
+    } else {
+        tx.delete(&read_lease_key(key, to, m));
     }
 }
 
