@@ -108,6 +108,7 @@ fn fields_take_the_values_of_their_parameters() {
         ("repl-backlog-size", _) => "65536".to_owned(),
         ("replicaof", _) => "127.0.0.1 7000".to_owned(),
         ("save", _) => "60 1000".to_owned(),
+        ("shutdown-on-sigint" | "shutdown-on-sigterm", _) => "nosave now".to_owned(),
         (_, Kind::Flag) if parameter.default == "yes" => "no".to_owned(),
         (_, Kind::Flag) => "yes".to_owned(),
         (_, Kind::Integer { max, .. }) => max.to_string(),
