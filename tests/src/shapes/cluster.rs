@@ -7,6 +7,9 @@ use std::path::Path;
 /// The slots of the masters.
 const SLOTS: [&str; 3] = ["0-5460", "5461-10922", "10923-16383"];
 
+/// How many there are of them.
+const SLOT_COUNT: usize = 16_384;
+
 /// Its nodes: the masters first, then the replicas, the first master's first.
 #[derive(Debug)]
 pub struct Cluster {
@@ -60,10 +63,64 @@ impl Cluster {
         self.nodes[node].client()
     }
 
+    /// Which of the masters a tag belongs to.
+    pub fn master_of(&self, tag: &str) -> usize {
+        let slot = self.client(0).line(&format!("CLUSTER KEYSLOT {tag}")).as_int();
+        usize::try_from(slot.expect("a number")).expect("a slot") * SLOTS.len() / SLOT_COUNT
+    }
+
+    /// Its replicas have what the master of a tag has.
+    pub fn settle(&self, tag: &str) {
+        let mut master = self.client(self.master_of(tag));
+        assert_eq!(master.line(&format!("SET {{{tag}}}settled 1")).to_string(), "+OK");
+        let replicas = self.nodes.len() / SLOTS.len() - 1;
+        assert_eq!(master.line(&format!("WAIT {replicas} 0")).to_string(), format!(":{replicas}"));
+    }
+
+    /// The replicas of the master of a tag stand still, and it has more to tell them than fits on the way: what is
+    /// written from now on reaches none of them. Meanwhile they are not found to be down, and may take over however old
+    /// it is what they have.
+    pub fn fall_behind(&self, tag: &str) {
+        for node in &self.nodes {
+            set(node, "cluster-node-timeout 60000");
+            set(node, "cluster-replica-validity-factor 0");
+        }
+        let master = self.master_of(tag);
+        self.replicas_of(master).for_each(|replica| self.nodes[replica].stand_still());
+        self.nodes[master].write_much(tag);
+    }
+
+    /// A master is killed; replicas that stood still go on. Waits until one has taken over and all know; which.
+    pub fn replace_master(&mut self, master: usize) -> usize {
+        self.nodes[master].kill();
+        self.replicas_of(master).for_each(|replica| self.nodes[replica].go_on());
+        let others = || self.nodes.iter().enumerate().filter(|(at, _)| *at != master).map(|(_, node)| node);
+        others().for_each(|node| set(node, "cluster-node-timeout 2000"));
+        let has_its_slots = |line: &str, heir| line.starts_with(&id(heir)) && line.ends_with(SLOTS[master]);
+        let names =
+            |node: &Process, heir| node.says("CLUSTER NODES").lines().any(|line| has_its_slots(line, heir));
+        let mut heir = None;
+        until("one of them has taken over, and all know", || {
+            heir = self.replicas_of(master).find(|heir| others().all(|node| names(node, *heir)));
+            heir.is_some()
+        });
+        heir.expect("it has been waited for")
+    }
+
+    /// The places of a master's replicas.
+    fn replicas_of(&self, master: usize) -> impl Iterator<Item = usize> + use<> {
+        (SLOTS.len() + master..self.nodes.len()).step_by(SLOTS.len())
+    }
+
     /// The name of a node.
     pub fn id(&self, node: usize) -> String {
         id(node)
     }
+}
+
+/// Gives a parameter of a node a value.
+fn set(node: &Process, parameter: &str) {
+    assert_eq!(node.says(&format!("CONFIG SET {parameter}")), "OK");
 }
 
 /// The name of a node.

@@ -40,6 +40,9 @@ impl Make {
     }
 }
 
+/// Writes 48 megabytes, which the buffers of the kernel's two sockets do not hold.
+const MUCH: &str = "for _ = 1, 48 do redis.call('set', KEYS[1], string.rep('x', 1048576)) end";
+
 /// Whether the counterparts with real servers are wanted, which take long: `LOCKWHEEL_SHAPES=redis`.
 pub fn is_full() -> bool {
     std::env::var("LOCKWHEEL_SHAPES").is_ok_and(|words| words.split_whitespace().any(|word| word == "redis"))
@@ -163,6 +166,12 @@ impl Process {
     /// It goes on, with what has come meanwhile.
     pub fn go_on(&self) {
         self.signal("-CONT");
+    }
+
+    /// Writes more to a key with this tag than fits on the way to a replica that stands still.
+    pub(super) fn write_much(&self, tag: &str) {
+        let told = self.client().cmd(&["EVAL", MUCH, "1", &format!("{{{tag}}}much")]);
+        assert!(!told.is_error(), "{told}");
     }
 
     fn signal(&self, name: &str) {

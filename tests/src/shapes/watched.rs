@@ -7,9 +7,6 @@ use std::path::Path;
 /// Of whom two agree.
 const SENTINELS: usize = 3;
 
-/// Writes 48 megabytes, which the buffers of the kernel's two sockets do not hold.
-const MUCH: &str = "for _ = 1, 48 do redis.call('set', '{bar}much', string.rep('x', 1048576)) end";
-
 /// They call the master `m`.
 #[derive(Debug)]
 pub struct Watched {
@@ -97,8 +94,7 @@ impl Watched {
     pub fn fall_behind(&self) {
         self.down_after("60000");
         self.servers[1..].iter().for_each(Process::stand_still);
-        let told = self.servers[0].client().cmd(&["EVAL", MUCH, "0"]);
-        assert!(!told.is_error(), "{told}");
+        self.servers[0].write_much("bar");
     }
 
     /// The master is killed; replicas that stood still go on. Waits for another master; which.
