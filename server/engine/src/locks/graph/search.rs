@@ -6,7 +6,7 @@ use super::edges;
 use super::foreign::ForeignWaits;
 use crate::keyspace::{CalledBy, Place, Tx};
 use crate::spec::CommandError;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Owners and the locks that they wait for, in turn: the first owner, a lock, its holder, a lock, … the first owner.
 pub(super) type Cycle = Vec<Box<[u8]>>;
@@ -91,12 +91,31 @@ pub(crate) fn check_waiting(
     }
 }
 
+/// Up to which place the queues of locks have been walked: who is nearer to a head waits for nobody else.
+#[derive(Default)]
+struct Walked(BTreeMap<Box<[u8]>, Option<Place>>);
+
+impl Walked {
+    /// Whether that was done up to this place, `None` for the end; it is from now on. O(log n), n the locks.
+    fn has(&mut self, key: &[u8], before: Option<Place>) -> bool {
+        let covers = |to: &Option<Place>| {
+            to.is_none() || before.is_some_and(|before| to.is_some_and(|to| before <= to))
+        };
+        if self.0.get(key).is_some_and(covers) {
+            return true;
+        }
+        self.0.insert(key.into(), before);
+        false
+    }
+}
+
 /// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
 /// reached.
 fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Option<Cycle> {
     let owner = waiting.owner;
     let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
+    let mut walked = Walked::default();
     for &key in waiting.keys {
         // The others of several are what it waits for.
         let is_had = waiting.together && edges::has(tx, key, owner);
@@ -119,6 +138,8 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
         let others = match is_among_readers {
             true if edges::is_read(tx, &step.key) => BTreeSet::new(),
             true => edges::holders_that_wait(tx, &step.key, owner, foreign),
+            // Whom it waits for has been met.
+            false if !is_first && walked.has(&step.key, before) => BTreeSet::new(),
             false => {
                 let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
                 others.append(&mut edges::ahead(tx, &step.key, before));
