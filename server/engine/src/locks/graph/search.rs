@@ -96,16 +96,17 @@ pub(crate) fn check_waiting(
 struct Walked(BTreeMap<Box<[u8]>, Option<Place>>);
 
 impl Walked {
-    /// Whether that was done up to this place, `None` for the end; it is from now on. O(log n), n the locks.
-    fn has(&mut self, key: &[u8], before: Option<Place>) -> bool {
-        let covers = |to: &Option<Place>| {
-            to.is_none() || before.is_some_and(|before| to.is_some_and(|to| before <= to))
+    /// Goes up to this place, `None` for the end; whether that is further than before. O(log n), n the locks.
+    fn go_further(&mut self, key: &[u8], before: Option<Place>) -> bool {
+        let is_further = match self.0.get(key) {
+            None => true,
+            Some(None) => false,
+            Some(Some(to)) => before.is_none_or(|before| before > *to),
         };
-        if self.0.get(key).is_some_and(covers) {
-            return true;
+        if is_further {
+            self.0.insert(key.into(), before);
         }
-        self.0.insert(key.into(), before);
-        false
+        is_further
     }
 }
 
@@ -138,13 +139,13 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
         let others = match is_among_readers {
             true if edges::is_read(tx, &step.key) => BTreeSet::new(),
             true => edges::holders_that_wait(tx, &step.key, owner, foreign),
-            // Whom it waits for has been met.
-            false if !is_first && walked.has(&step.key, before) => BTreeSet::new(),
-            false => {
+            false if is_first || walked.go_further(&step.key, before) => {
                 let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
                 others.append(&mut edges::ahead(tx, &step.key, before));
                 others
             }
+            // Whom it waits for has been met.
+            false => BTreeSet::new(),
         };
         for other in others {
             if *other == *owner {
