@@ -1,7 +1,7 @@
 //! A lock with many who wait for it or hold it.
 
 /// What can happen to it: the events of the program `crowd`.
-pub const KINDS: [&str; 14] = [
+pub const KINDS: [&str; 16] = [
     "handed",
     "handed-to-writer",
     "handed-together",
@@ -16,4 +16,6 @@ pub const KINDS: [&str; 14] = [
     "fair-unblocked",
     "fair-killed",
     "beside-listeners",
+    "arriving",
+    "arriving-together",
 ];

@@ -41,12 +41,14 @@ impl Crowd {
         let mut crowd = Crowd { server, main, waiting: Vec::new() };
         crowd.ask("CLOCK.FREEZE", ":")?;
         match kind {
-            "unblocked" | "killed" | "timed-out" => {
+            "unblocked" | "killed" | "timed-out" | "arriving" => {
                 crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?
             }
             "handed" => crowd.ask("LOCK.ACQUIRE l w0 PX 1000000000", "*10")?,
             "handed-to-writer" => crowd.ask("LOCK.ACQUIRE l w0 EXCLUSIVE PX 1000000000", "*10")?,
-            "handed-together" => crowd.ask("LOCK.MACQUIRE 2 l m w0 PX 1000000000", "*")?,
+            "handed-together" | "arriving-together" => {
+                crowd.ask("LOCK.MACQUIRE 2 l m w0 PX 1000000000", "*")?;
+            }
             "permits" => {
                 crowd.ask("SEM.INIT l 1", ":1")?;
                 crowd.ask("SEM.ACQUIRE l w0", "*10")?;
@@ -73,7 +75,7 @@ impl Crowd {
         let nobody_more = ["reader", "reader-beside-redissons", "beside-listeners"].contains(&kind);
         for n in 1..=if nobody_more { 0 } else { clients } {
             let what = match kind {
-                "handed-together" => format!("LOCK.MACQUIRE 2 l m w{n}"),
+                "handed-together" | "arriving-together" => format!("LOCK.MACQUIRE 2 l m w{n}"),
                 "permits" => format!("SEM.ACQUIRE l w{n}"),
                 _ => format!("LOCK.ACQUIRE l w{n}"),
             };
@@ -101,6 +103,14 @@ impl Crowd {
             // One more waits, for a lock that the others have nothing to do with.
             "beside-listeners" => {
                 self.wait(&format!("LOCK.ACQUIRE l w{event} BLOCK 0"));
+                Ok(())
+            }
+            "arriving" => {
+                self.wait(&format!("LOCK.ACQUIRE l x{event} BLOCK 0 PX 1000000000"));
+                Ok(())
+            }
+            "arriving-together" => {
+                self.wait(&format!("LOCK.MACQUIRE 2 l m x{event} BLOCK 0 PX 1000000000"));
                 Ok(())
             }
             // The one with the longest lease leaves.

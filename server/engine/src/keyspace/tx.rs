@@ -14,6 +14,7 @@ use super::waiters::{Place, Waiter, WaiterId};
 use crate::time::Now;
 use crate::values::Encodings;
 use std::num::NonZeroU64;
+use std::ops::Bound;
 
 /// The key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +221,16 @@ impl Tx<'_> {
         self.keyspace.waiters.of_class(self.db, key, class)
     }
 
+    /// Those of a class from one place on and before another, with their places, in that order. O(log n).
+    pub fn waiting_between(
+        &self,
+        key: &[u8],
+        class: &str,
+        places: (Bound<Place>, Bound<Place>),
+    ) -> impl Iterator<Item = (Place, &Waiter)> {
+        self.keyspace.waiters.between(self.db, key, class, places)
+    }
+
     /// The keys that are waited for under a label, in their order. O(log n).
     pub fn waited_for_as(&self, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.keyspace.waiters.by_label().of(self.db, label)
@@ -235,9 +246,24 @@ impl Tx<'_> {
         self.keyspace.waiters.keys_of(self.db)
     }
 
+    /// Those keys, in no particular order. O(1), but for keys of other databases.
+    pub fn all_waited_for(&self) -> impl Iterator<Item = &[u8]> {
+        self.keyspace.waiters.all_keys_of(self.db)
+    }
+
+    /// How many keys are waited for, in all databases.
+    pub fn keys_waited_for(&self) -> usize {
+        self.keyspace.waiters.keys()
+    }
+
     /// The place of the first client of a class that waits for a key. O(log n).
     pub fn first_waiting(&self, key: &[u8], class: &str) -> Option<Place> {
         self.keyspace.waiters.first_of(self.db, key, class)
+    }
+
+    /// The place of the last client that waits for a key. O(log n).
+    pub fn last_waiting(&self, key: &[u8]) -> Option<Place> {
+        self.keyspace.waiters.last_of(self.db, key)
     }
 
     /// The labels of the clients that wait for a key, in no particular order, and how many there are.
@@ -252,7 +278,12 @@ impl Tx<'_> {
 
     /// Whether a client of this class waits for a key under this label.
     pub fn waits_as(&self, key: &[u8], name: &[u8], class: &str) -> bool {
-        self.keyspace.waiters.waits_as(self.db, key, name, class)
+        self.first_waiting_as(key, name, class).is_some()
+    }
+
+    /// The first place of those that do.
+    pub fn first_waiting_as(&self, key: &[u8], name: &[u8], class: &str) -> Option<Place> {
+        self.keyspace.waiters.first_as(self.db, key, name, class)
     }
 
     /// What is known of a key holds until it changes: notes that, while anybody waits for any key. O(1).

@@ -8,7 +8,7 @@ use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::Bound::{self, Excluded, Unbounded};
 
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
@@ -290,9 +290,23 @@ impl Waiters {
         key: &[u8],
         class: &str,
     ) -> impl Iterator<Item = (Place, &Waiter)> {
+        self.between(db, key, class, (Unbounded, Unbounded))
+    }
+
+    /// Those of them whose places are between two, of which the first is not behind the second. O(log n).
+    pub(super) fn between(
+        &self,
+        db: usize,
+        key: &[u8],
+        class: &str,
+        places: (Bound<Place>, Bound<Place>),
+    ) -> impl Iterator<Item = (Place, &Waiter)> {
         let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
         let class = classes.into_iter().flatten().find(|one| one.name == class);
-        class.into_iter().flat_map(|class| &class.waiters).map(|(place, waiter)| (*place, waiter))
+        class
+            .into_iter()
+            .flat_map(move |class| class.waiters.range(places))
+            .map(|(place, waiter)| (*place, waiter))
     }
 
     /// The keys that are waited for under each label.
@@ -304,6 +318,12 @@ impl Waiters {
     pub(super) fn first_of(&self, db: usize, key: &[u8], class: &str) -> Option<Place> {
         let classes = &self.queues.get(&DbKeyRef(db, key))?.classes;
         classes.iter().find(|one| one.name == class)?.waiters.keys().next().copied()
+    }
+
+    /// The place of the last waiter on a key. O(log n).
+    pub(super) fn last_of(&self, db: usize, key: &[u8]) -> Option<Place> {
+        let classes = &self.queues.get(&DbKeyRef(db, key))?.classes;
+        classes.iter().filter_map(|class| class.waiters.keys().next_back()).max().copied()
     }
 
     /// The labels that a key is waited for under, in no particular order, and how many there are.
@@ -331,12 +351,13 @@ impl Waiters {
         places.filter_map(waiter)
     }
 
-    /// Whether a client of this class waits for a key under this label. O(log n) each that does so under it.
-    pub(super) fn waits_as(&self, db: usize, key: &[u8], label: &[u8], class: &str) -> bool {
-        let Some(queue) = self.queues.get(&DbKeyRef(db, key)) else { return false };
-        let of_class = queue.classes.iter().find(|found| found.name == class);
-        let mut places = queue.labelled.get(label).into_iter().flatten();
-        places.any(|place| of_class.is_some_and(|class| class.waiters.contains_key(place)))
+    /// The first place of the clients of this class that wait for a key under this label. O(log n) each that does so
+    /// under it.
+    pub(super) fn first_as(&self, db: usize, key: &[u8], label: &[u8], class: &str) -> Option<Place> {
+        let queue = self.queues.get(&DbKeyRef(db, key))?;
+        let of_class = queue.classes.iter().find(|found| found.name == class)?;
+        let mut places = queue.labelled.get(label)?.iter();
+        places.find(|place| of_class.waiters.contains_key(place)).copied()
     }
 
     /// The key has changed, or one of its waiters has left.
@@ -372,6 +393,11 @@ impl Waiters {
             .collect();
         keys.sort_unstable();
         keys.into_iter().map(|(_, key)| key).collect()
+    }
+
+    /// The keys of a database that have waiters, in no particular order.
+    pub(super) fn all_keys_of(&self, db: usize) -> impl Iterator<Item = &[u8]> {
+        self.queues.keys().filter(move |(of, _)| *of == db).map(|(_, key)| &**key)
     }
 
     /// Whether a waited-for key has been signalled.

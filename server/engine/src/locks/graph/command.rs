@@ -18,7 +18,7 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
     &[Row::new("lock.graph", -1, graph as ListeningHandler)
         .flags(&[Flags::READONLY])
         .categories(&["lock"])
-        .about("lock", "7.2.0", "O(N log N), N the waiters, the holders of what they wait for and the channels")
+        .about("lock", "7.2.0", "O(N log N), N the waits of one owner for another, the waiters and the channels")
         .summary("Tells which owners wait for which holders, and the cycles among them.")
         .help(&[
             "LOCK.GRAPH [DOT] [INFERRED]",
@@ -100,7 +100,7 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
             }
             let mut before = holders.clone();
             if !is_among_readers && !edges::has(tx, &key, &waiter.label) {
-                before.append(&mut edges::ahead(tx, &key, place));
+                before.append(&mut edges::ahead(tx, &key, None, place));
             }
             add(&waiter.label, &before, NATIVE);
         }

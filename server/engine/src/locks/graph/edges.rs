@@ -7,9 +7,11 @@ pub(super) use super::super::layouts::read_write::is_read;
 use super::super::ledger::LockLedger;
 use super::super::redisson;
 use super::foreign::ForeignWaits;
+use super::search::Waiting;
 use crate::keyspace::{Place, Tx};
 use crate::values::Value;
 use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// That one owner waits for another.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,18 +34,13 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     }
 }
 
-/// Those holders of a lock that can be part of a cycle: the owner in question, and those that wait for something.
-/// O(n log n), n the holders or the owners that wait, whichever are fewer.
-pub(super) fn holders_that_wait(
-    tx: &Tx<'_>,
-    key: &[u8],
-    owner: &[u8],
-    foreign: &ForeignWaits<'_>,
-) -> BTreeSet<Box<[u8]>> {
+/// Those holders of a lock that can be part of a cycle: they wait for something. O(n log n), n the holders or the owners
+/// that wait, whichever are fewer.
+pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<'_>) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
-        Some(value @ Value::Hash(hash)) if hash.len() > tx.all_labels().len() + foreign.len() + 1 => {
-            let names = tx.all_labels().chain(foreign.owners()).chain([owner]);
+        Some(value @ Value::Hash(hash)) if hash.len() > tx.all_labels().len() + foreign.len() => {
+            let names = tx.all_labels().chain(foreign.owners());
             let waiting = names.filter(|name| redisson::is_held_by(value, name));
             waiting.map(Box::from).collect()
         }
@@ -51,12 +48,41 @@ pub(super) fn holders_that_wait(
     }
 }
 
-/// The owners that have asked for several locks, stand in the queue of this one before a place, and keep it from those
-/// behind them. Others that stand there wait for its holders alone.
-pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
-    let several = SEVERAL.iter().flat_map(|class| tx.waiting_of_class(key, class));
-    let ahead = several.filter(|(place, _)| before.is_none_or(|before| *place < before));
-    ahead.map(|(_, waiter)| waiter.label.clone()).collect()
+/// Whether an owner holds a lock.
+pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    match tx.peek(key) {
+        Some(value @ Value::Hash(_)) => redisson::is_held_by(value, owner),
+        Some(value @ Value::Str(_)) => tx.marked(key).is_some() && redisson::is_held_by(value, owner),
+        _ => false,
+    }
+}
+
+/// The owners that have asked for several locks, stand in the queue of this one from a place on and before another, and
+/// keep it from those behind them. Others that stand there wait for its holders alone. O(n log n), n those.
+pub(super) fn ahead(
+    tx: &Tx<'_>,
+    key: &[u8],
+    from: Option<Place>,
+    before: Option<Place>,
+) -> BTreeSet<Box<[u8]>> {
+    let places = (from.map_or(Unbounded, Included), before.map_or(Unbounded, Excluded));
+    let several = SEVERAL.iter().flat_map(|class| tx.waiting_between(key, class, places));
+    several.map(|(_, waiter)| waiter.label.clone()).collect()
+}
+
+/// Whether an owner is one of those before a place.
+pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Place>) -> bool {
+    let first = SEVERAL.iter().filter_map(|class| tx.first_waiting_as(key, owner, class)).min();
+    first.is_some_and(|first| before.is_none_or(|before| first < before))
+}
+
+/// Whether anybody may wait for the owner of a request: without that it closes no cycle, however many it waits for.
+/// O(n log n), n the locks that are waited for.
+pub(super) fn may_be_waited_for(tx: &Tx<'_>, waiting: &Waiting<'_>, foreign: &ForeignWaits<'_>) -> bool {
+    foreign.len() > 0
+        || tx.waited_for_as(waiting.owner).next().is_some()
+        || waiting.keys.iter().any(|key| waiting.keeps(key, tx.last_waiting(key)))
+        || tx.all_waited_for().any(|key| is_held_by(tx, key, waiting.owner))
 }
 
 /// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert

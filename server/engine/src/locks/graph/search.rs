@@ -48,7 +48,7 @@ impl<'r> From<Newcomer<'r>> for Waiting<'r> {
 
 impl Waiting<'_> {
     /// Whether one who waits for a lock at a place has to wait for it, too.
-    fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
+    pub(super) fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
         self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place < from)
     }
 }
@@ -91,79 +91,124 @@ pub(crate) fn check_waiting(
     }
 }
 
-/// Up to which place the queues of locks have been walked: who is nearer to a head waits for nobody else.
-#[derive(Default)]
-struct Walked(BTreeMap<Box<[u8]>, Option<Place>>);
+/// How many locks are few enough to look first whether the owner holds one of them.
+const FEW_LOCKS: usize = 64;
 
-impl Walked {
-    /// Goes up to this place, `None` for the end; whether that is further than before. O(log n), n the locks.
-    fn go_further(&mut self, key: &[u8], before: Option<Place>) -> bool {
-        let is_further = match self.0.get(key) {
-            None => true,
-            Some(None) => false,
-            Some(Some(to)) => before.is_none_or(|before| before > *to),
-        };
-        if is_further {
-            self.0.insert(key.into(), before);
-        }
-        is_further
-    }
+/// A search, from a request on to those whom it waits for, and so on.
+struct Search<'s, 'k> {
+    tx: &'s Tx<'k>,
+    waiting: Waiting<'s>,
+    foreign: &'s ForeignWaits<'s>,
+    /// The waits that have been come upon, the request's own first.
+    steps: Vec<Step>,
+    seen: BTreeSet<(Box<[u8]>, Box<[u8]>)>,
+    /// The locks whose holders have been met.
+    held: BTreeSet<Box<[u8]>>,
+    /// Up to which place the queues have been walked, `None` for the end.
+    walked: BTreeMap<Box<[u8]>, Option<Place>>,
 }
 
 /// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
-/// reached.
+/// reached, but O(log n) if few locks are waited for and nobody waits for its owner.
 fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Option<Cycle> {
-    let owner = waiting.owner;
-    let mut seen = BTreeSet::new();
-    let mut steps: Vec<Step> = Vec::new();
-    let mut walked = Walked::default();
-    for &key in waiting.keys {
-        // The others of several are what it waits for.
-        let is_had = waiting.together && edges::has(tx, key, owner);
-        if !is_had && seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
-            steps.push(Step { owner: owner.into(), key: key.into(), from: None });
-        }
-    }
+    let mut search = Search::new(tx, waiting, foreign);
+    // Among many locks most ways are short, and it is only on a long one that all are looked at.
+    let locks = tx.keys_waited_for();
+    let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
     let mut at = 0;
-    while let Some(step) = steps.get(at) {
-        let is_first = step.from.is_none();
-        let last_place = || edges::last_place(tx, &step.key, &step.owner);
-        let before = if is_first { Some(waiting.place) } else { last_place() };
-        let shares = if is_first { waiting.shares } else { edges::shares(tx, &step.key, &step.owner) };
-        let is_among_readers = shares && !edges::alone_waits_before(tx, &step.key, before);
-        // One of a higher rank passes those who wait already.
-        let passes = is_first || (waiting.shares && is_among_readers);
-        if !passes && waiting.keeps(&step.key, before) {
-            return Some(path(&steps, at, owner));
+    while at < search.steps.len() {
+        if search.steps.len() > long {
+            if !edges::may_be_waited_for(tx, &waiting, foreign) {
+                return None;
+            }
+            long = usize::MAX;
         }
-        let others = match is_among_readers {
-            true if edges::is_read(tx, &step.key) => BTreeSet::new(),
-            true => edges::holders_that_wait(tx, &step.key, owner, foreign),
-            false if is_first || walked.go_further(&step.key, before) => {
-                let mut others = edges::holders_that_wait(tx, &step.key, owner, foreign);
-                others.append(&mut edges::ahead(tx, &step.key, before));
-                others
-            }
-            // Whom it waits for has been met.
-            false => BTreeSet::new(),
-        };
-        for other in others {
-            if *other == *owner {
-                // What it holds of the first locks itself is none that it waits for.
-                if !is_first {
-                    return Some(path(&steps, at, owner));
-                }
-                continue;
-            }
-            for key in tx.waited_for_as(&other).chain(foreign.of(tx, &other)) {
-                if !edges::has(tx, key, &other) && seen.insert((other.clone(), key.into())) {
-                    steps.push(Step { owner: other.clone(), key: key.into(), from: Some(at) });
-                }
-            }
+        if search.meets_owner(at) {
+            return Some(path(&search.steps, at, waiting.owner));
         }
         at += 1;
     }
     None
+}
+
+impl<'s, 'k> Search<'s, 'k> {
+    fn new(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
+        let (steps, seen) = (Vec::new(), BTreeSet::new());
+        let (held, walked) = (BTreeSet::new(), BTreeMap::new());
+        let mut search = Search { tx, waiting, foreign, steps, seen, held, walked };
+        for &key in waiting.keys {
+            // The others of several are what it waits for.
+            if !(waiting.together && edges::has(tx, key, waiting.owner)) {
+                search.come_upon(waiting.owner, key, None);
+            }
+        }
+        search
+    }
+
+    fn come_upon(&mut self, owner: &[u8], key: &[u8], from: Option<usize>) {
+        if self.seen.insert((owner.into(), key.into())) {
+            self.steps.push(Step { owner: owner.into(), key: key.into(), from });
+        }
+    }
+
+    /// Whether the one who waits in a step waits for the request's owner. If not, the waits of those whom it waits for
+    /// are added.
+    fn meets_owner(&mut self, at: usize) -> bool {
+        let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
+        let (owner, key, is_first) = (step.owner.clone(), step.key.clone(), step.from.is_none());
+        let last_place = || edges::last_place(tx, &key, &owner);
+        let before = if is_first { Some(waiting.place) } else { last_place() };
+        let shares = if is_first { waiting.shares } else { edges::shares(tx, &key, &owner) };
+        let is_among_readers = shares && !edges::alone_waits_before(tx, &key, before);
+        // One of a higher rank passes those who wait already.
+        let passes = is_first || (waiting.shares && is_among_readers);
+        if !passes && waiting.keeps(&key, before) {
+            return true;
+        }
+        if is_among_readers && edges::is_read(tx, &key) {
+            return false;
+        }
+        // What it holds of the first locks itself is none that it waits for.
+        let is_ahead = || !is_among_readers && edges::is_ahead(tx, &key, waiting.owner, before);
+        if !is_first && (edges::is_held_by(tx, &key, waiting.owner) || is_ahead()) {
+            return true;
+        }
+        let mut others = self.more_holders(&key);
+        if !is_among_readers {
+            others.append(&mut self.more_ahead(&key, before));
+        }
+        others.iter().filter(|other| ***other != *waiting.owner).for_each(|other| self.add_waits(other, at));
+        false
+    }
+
+    /// Adds what somebody waits for who is waited for in a step.
+    fn add_waits(&mut self, other: &[u8], at: usize) {
+        let (tx, foreign) = (self.tx, self.foreign);
+        for key in tx.waited_for_as(other).chain(foreign.of(tx, other)) {
+            if !edges::has(tx, key, other) {
+                self.come_upon(other, key, Some(at));
+            }
+        }
+    }
+
+    /// The holders of a lock, unless they have been met.
+    fn more_holders(&mut self, key: &[u8]) -> BTreeSet<Box<[u8]>> {
+        match self.held.insert(key.into()) {
+            true => edges::holders_that_wait(self.tx, key, self.foreign),
+            false => BTreeSet::new(),
+        }
+    }
+
+    /// Those before this place who keep a lock from it, but for the part of the queue that has been walked.
+    fn more_ahead(&mut self, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
+        let from = match self.walked.get(key) {
+            None => None,
+            Some(&Some(to)) if before.is_none_or(|before| before > to) => Some(to),
+            Some(_) => return BTreeSet::new(),
+        };
+        self.walked.insert(key.into(), before);
+        edges::ahead(self.tx, key, from, before)
+    }
 }
 
 /// The way from the first step to this one, and back to the owner.
