@@ -26,7 +26,7 @@ fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
             entry.event,
             Event::Acquired | Event::Reentered | Event::Renewed | Event::Converted | Event::Lost
         );
-        if is_of_hold && entry.grant > 0 && entry.native.is_some() {
+        if is_of_hold && entry.grant > 0 && entry.native().is_some() {
             last.insert((entry.key, entry.owner), entry);
         }
     }
@@ -34,7 +34,7 @@ fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
         db: ring.db(key).unwrap_or(0),
         key: ring.text(key),
         owner: ring.text(owner),
-        grant: Grant { number: entry.grant, native: entry.native == Some(true) },
+        grant: Grant { number: entry.grant, native: entry.native() == Some(true) },
         has_left: (entry.event, entry.cause) == (Event::Lost, Cause::Migrated),
     };
     last.into_iter().map(of).collect()

@@ -70,9 +70,9 @@ impl Asked {
     /// Takes an entry of the lock in.
     pub(in crate::locks) fn follow(&mut self, entry: &Entry) {
         let is_listener =
-            entry.native == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
+            entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
-            Event::Refused if entry.native.is_none() => {
+            Event::Refused if entry.native().is_none() => {
                 self.refused.insert(entry.owner, entry.client);
                 self.last = Some(entry.owner);
             }

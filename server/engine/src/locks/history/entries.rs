@@ -127,19 +127,19 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{Cause, Event, Mode};
+    use super::super::entry::{Cause, Event, Mode, Traits};
     use super::super::names::Name;
+    use super::super::times::Since;
     use super::*;
 
     fn numbered(grant: u64) -> Entry {
         Entry {
-            wall_ms: 0,
-            monotonic_ms: 0,
             grant,
             client: 0,
             ttl_ms: 0,
             holds: 0,
             total: 0,
+            since: Since::default(),
             waited_ms: 0,
             key: Name::NONE,
             owner: Name::NONE,
@@ -149,9 +149,7 @@ mod tests {
             event: Event::Acquired,
             cause: Cause::None,
             mode: Mode::None,
-            native: None,
-            by_text: false,
-            session: false,
+            traits: Traits::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One thing that happened to a lock, or to those who use it.
 
 use super::names::Name;
+use super::times::Since;
 
 /// Names of constants, and how replies spell them; `listed`: with a list of all.
 macro_rules! words {
@@ -168,8 +169,6 @@ pub(crate) const NO_TOTAL: i64 = i64::MIN;
 /// One thing that happened. Its number is its place in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct Entry {
-    pub(in crate::locks) wall_ms: i64,
-    pub(in crate::locks) monotonic_ms: i64,
     /// The number of the grant, 0: none; of permits, how many are held.
     pub(in crate::locks) grant: u64,
     /// The client; 0: none.
@@ -182,31 +181,86 @@ pub(in crate::locks) struct Entry {
     /// How many permits there are in all; of what is about a lock, the ticket by which its request has waited.
     /// [`NO_TOTAL`] where that is not known, or there is none.
     pub(in crate::locks) total: i64,
+    /// When it happened, as its ring tells it.
+    pub(super) since: Since,
     /// How long it was waited for.
     pub(in crate::locks) waited_ms: u32,
     pub(in crate::locks) key: Name,
     pub(in crate::locks) owner: Name,
     pub(in crate::locks) client_name: Name,
-    /// The command, or a script: its SHA-1 or, if `by_text`, its text.
+    /// The command, or a script: its SHA-1 or, if [`Entry::is_by_text`], its text.
     pub(in crate::locks) by: Name,
     /// What a fault did, the text of a mark, or the cycle that a request would have closed.
     pub(in crate::locks) text: Name,
     pub(in crate::locks) event: Event,
     pub(in crate::locks) cause: Cause,
     pub(in crate::locks) mode: Mode,
-    /// Whether a native command took the hold; `None` of what has no holder.
-    pub(in crate::locks) native: Option<bool>,
-    pub(in crate::locks) by_text: bool,
-    /// Whether the hold lasts as long as a connection, which renews its lease.
-    pub(in crate::locks) session: bool,
+    pub(super) traits: Traits,
 }
 
-const _: () = assert!(size_of::<Entry>() <= 88, "a ring of 65,536 takes 5.5 MiB");
+const _: () = assert!(size_of::<Entry>() <= 72, "a ring of 65,536 takes 4.5 MiB");
+
+/// What is so of an entry, or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Traits(u8);
+
+impl Traits {
+    const HAS_HOLDER: u8 = 1;
+    const NATIVE: u8 = 2;
+    const BY_TEXT: u8 = 4;
+    const SESSION: u8 = 8;
+
+    pub(super) fn new(native: Option<bool>, by_text: bool, session: bool) -> Self {
+        let mut traits = Traits::default();
+        traits.set_native(native);
+        traits.set(Self::BY_TEXT, by_text);
+        traits.set(Self::SESSION, session);
+        traits
+    }
+
+    fn has(self, which: u8) -> bool {
+        self.0 & which != 0
+    }
+
+    fn set(&mut self, which: u8, is_so: bool) {
+        self.0 = self.0 & !which | if is_so { which } else { 0 };
+    }
+
+    fn set_native(&mut self, native: Option<bool>) {
+        self.set(Self::HAS_HOLDER, native.is_some());
+        self.set(Self::NATIVE, native == Some(true));
+    }
+}
 
 impl Entry {
     /// All names that it uses.
     pub(super) fn names(&self) -> [Name; 5] {
         [self.key, self.owner, self.client_name, self.by, self.text]
+    }
+
+    /// Whether a native command took the hold; `None` of what has no holder.
+    pub(in crate::locks) fn native(&self) -> Option<bool> {
+        self.traits.has(Traits::HAS_HOLDER).then_some(self.traits.has(Traits::NATIVE))
+    }
+
+    /// Tells that.
+    pub(super) fn set_native(&mut self, native: Option<bool>) {
+        self.traits.set_native(native);
+    }
+
+    /// Whether `by` is the text of a script.
+    pub(in crate::locks) fn is_by_text(&self) -> bool {
+        self.traits.has(Traits::BY_TEXT)
+    }
+
+    /// Whether the hold lasts as long as a connection, which renews its lease.
+    pub(in crate::locks) fn is_of_session(&self) -> bool {
+        self.traits.has(Traits::SESSION)
+    }
+
+    /// It does.
+    pub(super) fn set_of_session(&mut self) {
+        self.traits.set(Traits::SESSION, true);
     }
 
     /// The lease that was left, if it has one; of a loss, for how long nobody gets the lock after it.

@@ -11,7 +11,7 @@ pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], lacks_some: bool, se
     let since = rings.iter().map(|(ring, _)| ring.stamped_since()).max().unwrap_or(0);
     let lost = rings.iter().filter(|(ring, _)| ring.is_truncated());
     let from = lost.filter_map(|(ring, _)| ring.first_stamp()).max().unwrap_or(0).max(since + 1);
-    let mut all: Vec<(u64, usize, &Entry)> = Vec::new();
+    let mut all: Vec<(u64, usize, (u64, &Entry))> = Vec::new();
     for (place, (ring, _)) in rings.iter().enumerate() {
         let kept = ring.stamped_entries().filter(|(stamp, _)| *stamp >= from);
         all.extend(kept.map(|(stamp, entry)| (stamp, place, entry)));
@@ -21,12 +21,12 @@ pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], lacks_some: bool, se
     let names = rings.iter().map(|(_, name)| name.clone()).collect();
     let of = all.iter().map(|(_, place, _)| u8::try_from(*place).unwrap_or(u8::MAX)).collect();
     let mut merged = Ring::of_several(first, Places { names, of }, seed);
-    for (_, place, entry) in all {
+    for (_, place, (seq, entry)) in all {
         let client = match entry.client {
             0 => 0,
             client => own_number(client) | ((place as u64 + 1) << CLIENT_BITS),
         };
-        merged.push_copy(rings[place].0, Entry { client, ..*entry });
+        merged.push_copy(rings[place].0, seq, Entry { client, ..*entry });
     }
     if lacks_some {
         merged.note_gaps();

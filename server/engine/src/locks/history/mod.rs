@@ -15,6 +15,7 @@ mod recorder;
 mod ring;
 mod sections;
 mod stamps;
+mod times;
 
 pub(super) use entry::Entry;
 pub(crate) use entry::{Cause, Event, Mode};

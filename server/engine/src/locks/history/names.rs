@@ -6,6 +6,11 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
+/// What part of the names there is more room for, when there is none.
+const ROOM: usize = 8;
+/// The least room that is made.
+const LEAST_ROOM: usize = 16;
+
 /// The number of a name; 0 is no name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::locks) struct Name(u32);
@@ -72,6 +77,7 @@ impl Names {
                         number
                     }
                     None => {
+                        make_room(known);
                         known.push(new);
                         known.len() as u32
                     }
@@ -149,6 +155,13 @@ impl Names {
     /// Bytes of all of it. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.known) + of_vec(&self.free) + block(self.numbers.allocation_size()) + self.texts
+    }
+}
+
+/// Room for one more, and some more: not as much again, for this is most of what a name takes besides its text.
+fn make_room(known: &mut Vec<Known>) {
+    if known.len() == known.capacity() {
+        known.reserve_exact((known.len() / ROOM).max(LEAST_ROOM));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The recorder: adds entries, with what is known of the request that runs.
 
-use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL};
+use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL, Traits};
 use super::names::Name;
 use super::ring::Ring;
 use super::stamps::StampSource;
@@ -231,6 +231,7 @@ impl History {
         }
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
         let by = if by_request { self.by() } else { Name::NONE };
+        let since = self.ring.note(now.into());
         let running = &self.running;
         let likely = self.likely;
         let names = &mut self.ring.names;
@@ -239,8 +240,6 @@ impl History {
             text => names.intern_like(likely, db, text),
         };
         let entry = Entry {
-            wall_ms: now.wall_ms(),
-            monotonic_ms: now.monotonic_ms(),
             grant: what.grant,
             client: what.client.unwrap_or(running.client),
             ttl_ms: what.ttl_ms.unwrap_or(NO_TTL),
@@ -250,6 +249,7 @@ impl History {
                 None if what.ticket.is_none() && running.ticket.is_none() => NO_TOTAL,
                 None => of_ticket(what.ticket.or(running.ticket.filter(|_| by_request))),
             },
+            since,
             waited_ms: if by_request { u32::try_from(running.waited_ms).unwrap_or(u32::MAX) } else { 0 },
             key: named(likely.key, what.db, what.key),
             owner: named(likely.owner, 0, what.owner),
@@ -259,9 +259,7 @@ impl History {
             event: what.event,
             cause: what.cause,
             mode: what.mode,
-            native: what.native,
-            by_text: by_request && running.by_text,
-            session: what.session,
+            traits: Traits::new(what.native, by_request && running.by_text, what.session),
         };
         self.likely = Likely { key: entry.key, owner: entry.owner, by: [likely.by[1], by] };
         self.ring.push(entry);
@@ -342,8 +340,9 @@ impl History {
     fn lease_of_transaction(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
         let before = self.running.first;
         let from = self.recorded_from().max(before.saturating_sub(SEVERAL)).max(self.read_up_to);
-        let is_without =
-            |entry: &Entry| entry.event == Event::Acquired && entry.ttl_ms == NO_TTL && !entry.session;
+        let is_without = |entry: &Entry| {
+            entry.event == Event::Acquired && entry.ttl_ms == NO_TTL && !entry.is_of_session()
+        };
         let mut is_part = false;
         for seq in from..before {
             let is_taken = |entry: &Entry| is_without(entry) && self.ring.names.is(entry.key, db, key);
@@ -364,7 +363,7 @@ impl History {
             && entry.grant == grant
             && is_grant(entry.event)
         {
-            entry.session = true;
+            entry.set_of_session();
         }
     }
 
@@ -424,7 +423,7 @@ impl History {
         };
         let found = self.last_of_request(what.db, what.key, is_joined);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
-            entry.native = what.native;
+            entry.set_native(what.native);
             entry.total = of_ticket(what.ticket);
         }
         found.is_some()
@@ -434,7 +433,7 @@ impl History {
     pub(in crate::locks) fn left_queue(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let names = &self.ring.names;
         let is_its_wait = self.ring.last().is_some_and(|entry| {
-            (entry.event, entry.native) == (Event::LeftQueue, Some(true))
+            (entry.event, entry.native()) == (Event::LeftQueue, Some(true))
                 && names.is(entry.key, db, key)
                 && names.is(entry.owner, 0, owner)
         });
@@ -462,7 +461,8 @@ impl History {
             && entry.holds == from_ms
             && (entry.ttl_ms <= entry.holds) == (from_ms <= to_ms)
         {
-            (entry.holds, entry.wall_ms, entry.monotonic_ms) = (to_ms, now.wall_ms(), now.monotonic_ms());
+            entry.holds = to_ms;
+            self.ring.set_last_time(now.into());
             return;
         }
         let turned = Happening::new(Event::Clock, b"", b"");

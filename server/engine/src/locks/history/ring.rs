@@ -5,6 +5,7 @@ use super::entry::{Entry, Event};
 use super::names::{Name, Names};
 use super::places::{Places, own_number};
 use super::stamps::{StampSource, Stamps};
+use super::times::{Since, Times, When};
 
 /// What faults do to an answer that does not reach its client, by the first word of what the history has of them.
 const KEPT: [&[u8]; 7] =
@@ -27,6 +28,7 @@ pub(in crate::locks) struct Ring {
     /// The most bytes of names.
     most_names: usize,
     entries: Entries,
+    times: Times,
     /// The number of the first entry that is kept.
     first: u64,
     pub(super) names: Names,
@@ -45,6 +47,7 @@ impl Ring {
             most,
             most_names: most_names(most),
             entries: Entries::new(most),
+            times: Times::default(),
             first: 1,
             names: Names::new(seed),
             stamps: None,
@@ -64,8 +67,8 @@ impl Ring {
         Ring { most, most_names, first, places: Some(Box::new(places)), ..Ring::new(0, seed) }
     }
 
-    /// Adds an entry of another ring, with its names.
-    pub(super) fn push_copy(&mut self, other: &Ring, mut entry: Entry) {
+    /// Adds an entry that another ring has under this number, with its names.
+    pub(super) fn push_copy(&mut self, other: &Ring, seq: u64, mut entry: Entry) {
         let mut named = |name: &mut Name| {
             if *name != Name::NONE {
                 *name = self.names.intern(other.db(*name).unwrap_or(0), other.text(*name));
@@ -76,6 +79,7 @@ impl Ring {
         named(&mut entry.client_name);
         named(&mut entry.by);
         named(&mut entry.text);
+        entry.since = self.note(other.when(seq, &entry));
         self.push(entry);
     }
 
@@ -99,9 +103,9 @@ impl Ring {
         self.stamps.as_ref()?.first()
     }
 
-    /// The entries with their numbers among those of several servers.
-    pub(super) fn stamped_entries(&self) -> impl Iterator<Item = (u64, &Entry)> {
-        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(self.entries.from(0))
+    /// The entries with their numbers among those of several servers, and their own.
+    pub(super) fn stamped_entries(&self) -> impl Iterator<Item = (u64, (u64, &Entry))> {
+        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(self.after(0))
     }
 
     /// The server of an entry, where they are those of several.
@@ -147,7 +151,13 @@ impl Ring {
         self.entries.resize(most);
     }
 
-    /// Adds an entry, whose names have been interned for it. O(1).
+    /// When the next entry happens. O(1).
+    #[inline]
+    pub(super) fn note(&mut self, when: When) -> Since {
+        self.times.note(self.next(), when)
+    }
+
+    /// Adds an entry, whose names and time have been noted for it. O(1).
     pub(super) fn push(&mut self, entry: Entry) {
         self.make_room(1);
         self.entries.push(entry);
@@ -164,8 +174,23 @@ impl Ring {
             if let Some(stamps) = &mut self.stamps {
                 stamps.pop();
             }
+            self.times.forget_before(self.first);
             oldest.names().into_iter().for_each(|name| self.names.release(name));
         }
+    }
+
+    /// The last entry has happened then. O(1).
+    pub(super) fn set_last_time(&mut self, when: When) {
+        let Some(seq) = self.next().checked_sub(1) else { return };
+        let since = self.times.note(seq, when);
+        if let Some(last) = self.get_mut(seq) {
+            last.since = since;
+        }
+    }
+
+    /// When an entry happened. O(log n), n how often clocks were turned.
+    pub(in crate::locks) fn when(&self, seq: u64, entry: &Entry) -> When {
+        self.times.when(seq, entry.since).unwrap_or(When { wall_ms: 0, monotonic_ms: 0 })
     }
 
     /// The number that the next entry gets. O(1).
@@ -223,6 +248,6 @@ impl Ring {
 
     /// Bytes of all of it. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.entries.memory() + self.names.memory()
+        self.entries.memory() + self.times.memory() + self.names.memory()
     }
 }

@@ -36,13 +36,16 @@ struct Count<'r> {
     waiting: BTreeMap<Wait<'r>, i64>,
     /// Since when grants are held.
     held: BTreeMap<u64, i64>,
+    /// When the entry happened that is counted.
+    now_ms: i64,
 }
 
 impl Tally {
     /// Of the entries that a filter wants. O(n log n), n the entries.
     pub(super) fn of(ring: &Ring, filter: &Filter) -> Self {
         let mut count = Count::default();
-        for (_, entry) in filter.of(ring).filter(|(_, entry)| !ring.text(entry.key).is_empty()) {
+        for (seq, entry) in filter.of(ring).filter(|(_, entry)| !ring.text(entry.key).is_empty()) {
+            count.now_ms = ring.when(seq, entry).monotonic_ms;
             count.entry(ring, entry);
         }
         count.tally
@@ -57,20 +60,20 @@ impl Tally {
 impl<'r> Count<'r> {
     fn entry(&mut self, ring: &'r Ring, entry: &Entry) {
         let owner = (ring.db(entry.key), ring.text(entry.key), owner_of(ring.text(entry.owner)));
-        let is_native = entry.native == Some(true);
+        let is_native = entry.native() == Some(true);
         match entry.event {
             // A hold goes on in another database.
             Event::Acquired | Event::Lost if matches!(entry.cause, Cause::Swapped | Cause::Migrated) => {}
             Event::Acquired => self.acquired(owner, entry),
-            Event::Queued if is_native => self.wait((owner, of_client(entry)), entry),
+            Event::Queued if is_native => self.wait((owner, of_client(entry))),
             // A foreign client that is refused comes back when it is told to, or when it likes.
-            Event::Refused if !is_native => self.wait((owner, None), entry),
+            Event::Refused if !is_native => self.wait((owner, None)),
             Event::LeftQueue if is_native => self.left((owner, of_client(entry)), entry),
             Event::Released if entry.holds > 0 => self.tally.commands += 1,
             Event::Released | Event::Lost | Event::Transferred => self.ended(entry),
             // The server has renewed a lease for a connection that lives.
             Event::Renewed if entry.client == 0 => {}
-            Event::Reentered => self.answered((owner, of_client(entry)), entry),
+            Event::Reentered => self.answered((owner, of_client(entry))),
             Event::Permits if entry.client != 0 => self.permits(owner, entry),
             Event::Renewed | Event::Converted | Event::Refused => self.tally.commands += 1,
             Event::ReleaseRefused | Event::RenewalRefused => self.tally.commands += 1,
@@ -80,10 +83,10 @@ impl<'r> Count<'r> {
         }
     }
 
-    fn wait(&mut self, wait: Wait<'r>, entry: &Entry) {
+    fn wait(&mut self, wait: Wait<'r>) {
         self.tally.commands += 1;
         if let std::collections::btree_map::Entry::Vacant(new) = self.waiting.entry(wait) {
-            new.insert(entry.monotonic_ms);
+            new.insert(self.now_ms);
             self.tally.waits += 1;
         }
     }
@@ -92,7 +95,7 @@ impl<'r> Count<'r> {
     fn left(&mut self, wait: Wait<'r>, entry: &Entry) {
         match entry.cause {
             Cause::Served if entry.mode == Mode::Fair => {}
-            Cause::Served => drop(self.served(wait, entry)),
+            Cause::Served => drop(self.served(wait)),
             cause => {
                 let was_waiting = self.waiting.remove(&wait).is_some();
                 self.tally.timeouts += u64::from(was_waiting && cause == Cause::Timeout);
@@ -101,32 +104,32 @@ impl<'r> Count<'r> {
     }
 
     /// A wait has ended with what was waited for, if there was one.
-    fn served(&mut self, wait: Wait<'r>, entry: &Entry) -> bool {
+    fn served(&mut self, wait: Wait<'r>) -> bool {
         let Some(since_ms) = self.waiting.remove(&wait) else { return false };
         self.tally.hand_offs += 1;
-        self.tally.wait_ms.add(entry.monotonic_ms - since_ms);
+        self.tally.wait_ms.add(self.now_ms - since_ms);
         true
     }
 
     /// A request has what it asked for. One that has waited natively was counted when it came.
-    fn answered(&mut self, wait: Wait<'r>, entry: &Entry) {
-        let has_waited = self.served(wait, entry);
+    fn answered(&mut self, wait: Wait<'r>) {
+        let has_waited = self.served(wait);
         self.tally.commands += u64::from(!has_waited);
     }
 
     fn acquired(&mut self, owner: Owner<'r>, entry: &Entry) {
         self.tally.holds += 1;
-        self.held.insert(entry.grant, entry.monotonic_ms);
+        self.held.insert(entry.grant, self.now_ms);
         let wait = (owner, of_client(entry));
         if !self.waiting.contains_key(&wait) {
-            self.served((owner, None), entry);
+            self.served((owner, None));
         }
-        self.answered(wait, entry);
+        self.answered(wait);
     }
 
     fn permits(&mut self, owner: Owner<'r>, entry: &Entry) {
         match entry.cause {
-            Cause::Acquire => self.answered((owner, of_client(entry)), entry),
+            Cause::Acquire => self.answered((owner, of_client(entry))),
             Cause::Release | Cause::Init | Cause::Adjust | Cause::Drain => self.tally.commands += 1,
             // What ends a semaphore is no request for permits.
             _ => {}
@@ -135,7 +138,7 @@ impl<'r> Count<'r> {
 
     fn ended(&mut self, entry: &Entry) {
         if let Some(since_ms) = self.held.remove(&entry.grant) {
-            self.tally.hold_ms.add(entry.monotonic_ms - since_ms);
+            self.tally.hold_ms.add(self.now_ms - since_ms);
         }
         self.tally.commands += u64::from(entry.event == Event::Released);
     }

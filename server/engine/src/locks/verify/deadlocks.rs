@@ -60,7 +60,7 @@ impl Deadlocks {
         }
         if let Some(cycle) = self.waits.cycle(view, entry.owner, None) {
             let text = format!("deadlock: {} waited for each other", told(view.ring, &cycle));
-            self.add(&cycle.steps, (Level::Suspect, seq, entry), text);
+            self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text);
         }
     }
 
@@ -78,13 +78,14 @@ impl Deadlocks {
             return;
         }
         let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
+        let at_ms = view.ring.when(seq, entry).monotonic_ms;
         let closed = self.found.get_mut(&names_of(&cycle, entry));
         match closed {
             // It was closed by what the owner was just given, and ended at once.
-            Some(found) if entry.event == Event::LeftQueue && found.at_ms == entry.monotonic_ms => {
+            Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
                 (found.level, found.text) = (Level::Lint, text);
             }
-            _ => self.add(&cycle, (Level::Lint, seq, entry), text),
+            _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text),
         }
     }
 
@@ -116,7 +117,13 @@ impl Deadlocks {
         }
     }
 
-    fn add(&mut self, steps: &[Step], (level, closed, entry): (Level, u64, &Entry), text: String) {
+    fn add(
+        &mut self,
+        ring: &Ring,
+        steps: &[Step],
+        (level, closed, entry): (Level, u64, &Entry),
+        text: String,
+    ) {
         let mut owners: Vec<Name> = steps.iter().map(|step| step.owner).collect();
         if owners.is_empty() {
             owners.push(entry.owner);
@@ -131,7 +138,7 @@ impl Deadlocks {
             let each = names.iter().flat_map(|(owner, key)| [*owner, *key]);
             self.closed.extend(each.map(|name| (name, names.clone())));
         }
-        let (at_ms, key, steps) = (entry.monotonic_ms, entry.key, steps.to_vec());
+        let (at_ms, key, steps) = (ring.when(closed, entry).monotonic_ms, entry.key, steps.to_vec());
         self.found.insert(names, Found { level, at_ms, key, seqs, owners, text, steps });
     }
 }

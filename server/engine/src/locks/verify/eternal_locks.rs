@@ -14,7 +14,7 @@ pub(super) struct EternalLocks;
 impl Invariant for EternalLocks {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
         match entry.event {
-            Event::Acquired | Event::Renewed if entry.ttl().is_none() && !entry.session => {
+            Event::Acquired | Event::Renewed if entry.ttl().is_none() && !entry.is_of_session() => {
                 let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
                 findings.push(Finding {
                     level: Level::Violation,

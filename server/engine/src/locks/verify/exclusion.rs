@@ -43,6 +43,7 @@ impl Invariant for Exclusion {
             findings.push(Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text });
         };
         let (owner, lock) = (words(view.ring, entry.owner), words(view.ring, key));
+        let wall_ms = view.ring.when(seq, entry).wall_ms;
         match entry.event {
             Event::Acquired | Event::Converted => {
                 let holds = view.lock(key).into_iter().flat_map(|lock| &lock.holds);
@@ -52,7 +53,7 @@ impl Invariant for Exclusion {
                 };
                 for (&other, hold) in others.filter(|(_, hold)| is_in_the_way(hold)) {
                     // A lease that a server was killed with, or that it lost, ends nowhere.
-                    let is_over = hold.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= entry.wall_ms);
+                    let is_over = hold.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= wall_ms);
                     if view.ring.is_of_several() && is_over {
                         continue;
                     }

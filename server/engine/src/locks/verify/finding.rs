@@ -45,7 +45,7 @@ pub(super) fn words(ring: &Ring, name: Name) -> String {
 
 /// An entry in words: what LOCK.VERIFY shows as evidence.
 pub(super) fn evidence(ring: &Ring, seq: u64, entry: &Entry) -> String {
-    let mut text = format!("{seq} at {}: {}", entry.monotonic_ms, entry.event.name());
+    let mut text = format!("{seq} at {}: {}", ring.when(seq, entry).monotonic_ms, entry.event.name());
     let named = [("", entry.owner), ("of", entry.key), ("by", entry.client_name)];
     for (word, name) in named.into_iter().filter(|(_, name)| *name != Name::NONE) {
         if !word.is_empty() {

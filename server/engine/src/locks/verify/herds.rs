@@ -102,7 +102,7 @@ impl Herd {
 
 impl Invariant for Herds {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Vec<Finding>) {
-        let listens = entry.native == Some(false) && entry.owner == Name::NONE;
+        let listens = entry.native() == Some(false) && entry.owner == Name::NONE;
         match entry.event {
             Event::Queued if listens => self.listens(entry.client, entry.key),
             Event::LeftQueue if listens => self.left(entry.client, entry.key),
@@ -119,7 +119,7 @@ impl Invariant for Herds {
                 }
             }
             Event::Acquired => drop(herd.refused.remove(&entry.owner)),
-            Event::Refused if entry.native.is_none() => herd.refused(seq, entry.owner),
+            Event::Refused if entry.native().is_none() => herd.refused(seq, entry.owner),
             _ => {}
         }
     }

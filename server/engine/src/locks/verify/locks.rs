@@ -27,7 +27,7 @@ pub(super) struct Hold {
 impl Hold {
     /// Whether an end is that of a copy alone: its server had not heard of the lease that another one has set since.
     fn outlives(&self, ring: &Ring, seq: u64, entry: &Entry) -> bool {
-        let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > entry.wall_ms);
+        let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > ring.when(seq, entry).wall_ms);
         entry.cause == Cause::Expired && self.place != ring.place_number(seq) && is_later
     }
 }
@@ -175,16 +175,16 @@ impl Lock {
                 let hold =
                     Hold { seq, grant, mode, client, client_name, ttl_ms, deadline_ms, session, place };
                 self.holds.insert(owner, hold);
-                self.lease(entry, ring.place_number(seq));
+                self.lease(ring, seq, entry);
             }
             Event::Permits if entry.cause == Cause::Acquire => self.served(ring, entry),
             Event::Reentered => {
                 // One owner may wait by several requests: the first takes it, the others re-enter.
                 self.served(ring, entry);
-                self.lease(entry, ring.place_number(seq));
+                self.lease(ring, seq, entry);
             }
-            Event::Renewed => self.lease(entry, ring.place_number(seq)),
-            Event::Released if entry.holds > 0 => self.lease(entry, ring.place_number(seq)),
+            Event::Renewed => self.lease(ring, seq, entry),
+            Event::Released if entry.holds > 0 => self.lease(ring, seq, entry),
             Event::Converted => {
                 self.served(ring, entry);
                 // The same grant, in another field.
@@ -204,13 +204,13 @@ impl Lock {
                 self.ends.insert(owner_of(ring.text(owner)).into(), (seq, entry.event));
                 if self.holds.is_empty() {
                     let delay_ms = entry.ttl().filter(|_| entry.event == Event::Lost).unwrap_or(0);
-                    self.free_since_ms = Some(entry.monotonic_ms.saturating_add(delay_ms));
+                    self.free_since_ms = Some(ring.when(seq, entry).monotonic_ms.saturating_add(delay_ms));
                 }
             }
             Event::Queued => {
                 let (client, since_ms, is_fair) =
-                    (entry.client, entry.monotonic_ms, entry.mode == Mode::Fair);
-                let is_native = entry.native == Some(true);
+                    (entry.client, ring.when(seq, entry).monotonic_ms, entry.mode == Mode::Fair);
+                let is_native = entry.native() == Some(true);
                 let wants_several = wants_several(ring, entry);
                 self.waiting.push(Waiting {
                     seq,
@@ -222,13 +222,13 @@ impl Lock {
                     since_ms,
                 });
             }
-            Event::LeftQueue => self.left(entry),
+            Event::LeftQueue => self.left(ring, seq, entry),
             _ => {}
         }
     }
 
     /// Somebody waits no longer.
-    fn left(&mut self, entry: &Entry) {
+    fn left(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let (owner, is_fair) = (entry.owner, entry.mode == Mode::Fair);
         let is = |waiting: &Waiting| {
             waiting.is_fair == is_fair
@@ -241,10 +241,10 @@ impl Lock {
         if let Some(at) = place(false).or_else(|| place(true))
             && self.waiting.remove(at).wants_several
         {
-            self.several_left_ms = Some(entry.monotonic_ms);
+            self.several_left_ms = Some(ring.when(seq, entry).monotonic_ms);
         }
         // One whose place in the queue was there before it waited has left both at once.
-        if is_fair && entry.native == Some(true) {
+        if is_fair && entry.native() == Some(true) {
             let is_wait = |one: &Waiting| {
                 let is_its = (one.owner, one.client) == (owner, entry.client);
                 is_its && one.is_native && !one.is_fair && !one.wants_several
@@ -262,18 +262,18 @@ impl Lock {
         self.waiting.retain(|waiting| !is_served(waiting));
     }
 
-    fn lease(&mut self, entry: &Entry, place: usize) {
+    fn lease(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         if let Some(hold) = self.holds.get_mut(&entry.owner)
             && (entry.ttl().is_some() || entry.event != Event::Released)
         {
-            (hold.ttl_ms, hold.place) = (entry.ttl(), place);
-            hold.deadline_ms = entry.ttl().map(|ttl_ms| entry.wall_ms.saturating_add(ttl_ms));
+            (hold.ttl_ms, hold.place) = (entry.ttl(), ring.place_number(seq));
+            hold.deadline_ms = entry.ttl().map(|ttl_ms| ring.when(seq, entry).wall_ms.saturating_add(ttl_ms));
         }
         let hold = self.holds.get_mut(&entry.owner);
         if let Some(hold) =
             hold.filter(|_| entry.event != Event::Released || entry.cause == Cause::Disconnected)
         {
-            hold.session = entry.session;
+            hold.session = entry.is_of_session();
         }
     }
 }

@@ -61,7 +61,8 @@ impl Invariant for MissedWakeups {
             && let Some(lock) = view.lock(entry.key)
             && (entry.event == Event::Acquired || lock.waiting.len() == 1)
         {
-            self.look(view, entry.key, lock, entry.monotonic_ms, findings);
+            let at_ms = view.ring.when(seq, entry).monotonic_ms;
+            self.look(view, entry.key, lock, at_ms, findings);
         }
         self.waits.take_in(view.ring, seq, entry);
     }

@@ -81,13 +81,13 @@ impl Waits {
         }
         let is_fair = entry.mode == Mode::Fair;
         match entry.event {
-            Event::Queued if is_fair || entry.native == Some(true) => {
+            Event::Queued if is_fair || entry.native() == Some(true) => {
                 let owner = self.stands_for(ring, entry.owner);
                 let wait = Wait { key: entry.key, client: entry.client, is_fair, seq };
                 self.certain.entry(owner).or_default().push(wait);
             }
             Event::LeftQueue => {
-                let is_both = is_fair && entry.native == Some(true);
+                let is_both = is_fair && entry.native() == Some(true);
                 self.left(ring, entry, |wait| is_both || wait.is_fair == is_fair);
             }
             Event::Permits if entry.cause == Cause::Acquire => self.left(ring, entry, |wait| !wait.is_fair),
@@ -96,13 +96,13 @@ impl Waits {
                 self.does_something(ring, entry);
             }
             Event::Released => self.does_something(ring, entry),
-            Event::Refused if entry.native.is_none() => self.refused(ring, seq, entry),
+            Event::Refused if entry.native().is_none() => self.refused(ring, seq, entry),
             _ => {}
         }
     }
 
     fn follow_asked(&mut self, entry: &Entry) {
-        let begins = matches!(entry.event, Event::Refused | Event::Queued) && entry.native != Some(true);
+        let begins = matches!(entry.event, Event::Refused | Event::Queued) && entry.native() != Some(true);
         if begins {
             self.by_client.insert((entry.client, entry.key));
             self.asked.entry(entry.key).or_default().follow(entry);

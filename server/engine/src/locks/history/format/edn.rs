@@ -58,7 +58,7 @@ impl Processes {
 }
 
 fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, processes: &mut Processes) {
-    let (entry, nanos) = (step.entry, step.at.monotonic_ms.saturating_mul(1_000_000));
+    let (entry, nanos) = (step.entry, step.at_ms.saturating_mul(1_000_000));
     let by_client = entry.client != 0 && !is_of_nemesis(step);
     let process = if by_client { processes.of_step(step).to_string() } else { ":nemesis".to_owned() };
     let (phase, function) = (step.phase.name(), step.function);
@@ -81,7 +81,7 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, pro
     let from_to = [("from", entry.ttl_ms), ("to", entry.holds)].map(|(name, value)| (name, Some(value)));
     let of_hold = [
         ("grant", (known && entry.grant > 0).then_some(entry.grant as i64)),
-        ("holds", (known && entry.native.is_some()).then_some(entry.holds)),
+        ("holds", (known && entry.native().is_some()).then_some(entry.holds)),
     ];
     let of_permits = [("permits", Some(entry.holds)), ("left", entry.ttl().filter(|_| known))];
     let numbers = match entry.event {

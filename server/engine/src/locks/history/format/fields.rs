@@ -27,7 +27,7 @@ impl<'a> Field<'a> {
 /// Who has done it: a command, or a script by its SHA-1.
 pub(super) fn by<'a>(ring: &'a Ring, entry: &Entry) -> Cow<'a, [u8]> {
     let text = ring.text(entry.by);
-    if entry.by_text { Cow::Owned(Sha::of(text).as_bytes().to_vec()) } else { Cow::Borrowed(text) }
+    if entry.is_by_text() { Cow::Owned(Sha::of(text).as_bytes().to_vec()) } else { Cow::Borrowed(text) }
 }
 
 /// Whether a request that does this may have waited before.
@@ -50,24 +50,24 @@ fn may_wait(event: Event) -> bool {
 /// All fields of an entry, each with its name; those that no entry of its kind has are left out.
 pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'static str, Field<'a>)> {
     let text = |name: Name| Field::text(ring.text(name));
-    let kind = match entry.native {
+    let kind = match entry.native() {
         None => Field::Null,
         Some(true) => Field::text(b"native"),
         Some(false) => Field::text(b"foreign"),
     };
     let is_clock = entry.event == Event::Clock;
     let is_permits = entry.event == Event::Permits;
-    let has_holds = entry.native.is_some() || is_permits;
+    let has_holds = entry.native().is_some() || is_permits;
     let holds = if has_holds { Field::Number(entry.holds) } else { Field::Null };
     let ttl = if is_clock || is_permits { None } else { entry.ttl() };
     let cause = if entry.cause == Cause::None { "" } else { entry.cause.name() };
     let fault = if entry.event == Event::Fault { text(entry.text) } else { Field::Null };
     let db = ring.db(entry.key).map_or(Field::Null, |db| Field::Number(db as i64));
-    let client = ring.client_of(entry);
+    let (client, when) = (ring.client_of(entry), ring.when(seq, entry));
     let mut fields = vec![
         ("seq", Field::positive(seq)),
-        ("wall", Field::Number(entry.wall_ms)),
-        ("monotonic", Field::Number(entry.monotonic_ms)),
+        ("wall", Field::Number(when.wall_ms)),
+        ("monotonic", Field::Number(when.monotonic_ms)),
         ("event", Field::text(entry.event.name().as_bytes())),
         ("db", db),
         ("key", text(entry.key)),

@@ -28,13 +28,15 @@ impl Phase {
     }
 }
 
-/// A line of the history: `entry` says what was asked for, `at` when that was.
+/// A line of the history: `entry` says what was asked for, `at` is the entry of when that was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'a> {
     pub(super) phase: Phase,
     pub(super) function: &'static str,
     pub(super) entry: &'a Entry,
     pub(super) at: &'a Entry,
+    /// In milliseconds of the clock that only goes on.
+    pub(super) at_ms: i64,
     /// The number of the operation among those that have processes of their own.
     pub(super) apart: Option<u64>,
 }
@@ -92,23 +94,27 @@ struct Steps<'a> {
     answers: BTreeMap<u64, usize>,
     /// How many operations have processes of their own.
     apart: u64,
+    /// When the entry happened that is taken in.
+    now_ms: i64,
 }
 
 impl<'a> Steps<'a> {
     fn take_in(&mut self, ring: &Ring, seq: u64, entry: &'a Entry) {
+        let at_ms = ring.when(seq, entry).monotonic_ms;
+        self.now_ms = at_ms;
         match entry.event {
-            Event::Queued if entry.client != 0 && entry.native == Some(true) => {
+            Event::Queued if entry.client != 0 && entry.native() == Some(true) => {
                 if is_acquisition(ring, entry) {
                     let invoked = self.invoke("acquire", entry);
                     self.open.entry(entry.client).or_default().push(invoked);
                 }
                 return;
             }
-            Event::LeftQueue if entry.native == Some(true) && entry.cause != Cause::Served => {
+            Event::LeftQueue if entry.native() == Some(true) && entry.cause != Cause::Served => {
                 let is_gone = entry.cause == Cause::Disconnected;
                 if let Some(invoked) = self.take_open(entry) {
                     let phase = if is_gone { Phase::Info } else { Phase::Fail };
-                    self.all.push(Step { phase, at: entry, ..invoked });
+                    self.all.push(Step { phase, at: entry, at_ms, ..invoked });
                 }
                 return;
             }
@@ -123,11 +129,11 @@ impl<'a> Steps<'a> {
         }
         let Some((function, phase)) = asked(entry) else {
             let (phase, function) = (Phase::Info, entry.event.name());
-            return self.all.push(Step { phase, function, entry, at: entry, apart: None });
+            return self.all.push(Step { phase, function, entry, at: entry, at_ms, apart: None });
         };
         let invoked = self.take_open(entry).unwrap_or_else(|| self.invoke(function, entry));
         self.answers.insert(seq, self.all.len());
-        self.all.push(Step { phase, function, entry, at: entry, ..invoked });
+        self.all.push(Step { phase, function, entry, at: entry, at_ms, ..invoked });
     }
 
     /// A client asks for something. While it waits for an answer, what else it asks for is another process's; so is
@@ -137,7 +143,8 @@ impl<'a> Steps<'a> {
         let is_apart = entry.ticket().is_some() || open.any(|invoked| invoked.apart.is_none());
         self.apart += u64::from(is_apart);
         let apart = is_apart.then_some(self.apart);
-        let invoked = Step { phase: Phase::Invoke, function, entry, at: entry, apart };
+        let at_ms = self.now_ms;
+        let invoked = Step { phase: Phase::Invoke, function, entry, at: entry, at_ms, apart };
         self.all.push(invoked);
         invoked
     }
@@ -152,7 +159,8 @@ impl<'a> Steps<'a> {
     /// A client is gone: whether there was anything that it waited for, of which nobody knows now.
     fn is_left_open(&mut self, entry: &'a Entry) -> bool {
         let left = self.open.remove(&entry.client).unwrap_or_default();
-        let unknown = left.iter().map(|invoked| Step { phase: Phase::Info, at: entry, ..*invoked });
+        let at_ms = self.now_ms;
+        let unknown = left.iter().map(|invoked| Step { phase: Phase::Info, at: entry, at_ms, ..*invoked });
         self.all.extend(unknown);
         !left.is_empty()
     }

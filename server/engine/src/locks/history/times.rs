@@ -1,0 +1,151 @@
+//! When the entries of a ring happened. Clocks mostly go on side by side: a stretch of entries says where both began,
+//! and an entry how much later it is.
+
+use crate::memory::block;
+use crate::time::Now;
+use std::collections::VecDeque;
+
+/// The bits of how many milliseconds an entry is behind the beginning of its stretch: twelve days.
+const SINCE_BITS: u32 = 30;
+/// The bits of how much further apart both clocks are. What the parts of milliseconds come to makes them seem to change.
+const APART_BITS: u32 = 2;
+
+/// When something happened, by the clock on the wall and by the one that only goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) struct When {
+    pub(in crate::locks) wall_ms: i64,
+    pub(in crate::locks) monotonic_ms: i64,
+}
+
+impl From<Now> for When {
+    fn from(now: Now) -> Self {
+        When { wall_ms: now.wall_ms(), monotonic_ms: now.monotonic_ms() }
+    }
+}
+
+/// The same, from the beginning of a stretch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::locks) struct Since(u32);
+
+/// Entries whose times are told from one beginning.
+#[derive(Debug)]
+struct Stretch {
+    /// The number of its first entry.
+    first: u64,
+    monotonic_ms: i64,
+    /// How far the clock on the wall is ahead of the other, at least.
+    apart_ms: i64,
+}
+
+impl Stretch {
+    fn new(first: u64, when: When) -> Self {
+        let apart_ms = when.wall_ms.wrapping_sub(when.monotonic_ms).wrapping_sub(1);
+        Stretch { first, monotonic_ms: when.monotonic_ms, apart_ms }
+    }
+
+    /// A time as it is told here, if it can be.
+    #[inline]
+    fn since(&self, when: When) -> Option<Since> {
+        let since = when.monotonic_ms.wrapping_sub(self.monotonic_ms).cast_unsigned();
+        let apart_ms = when.wall_ms.wrapping_sub(when.monotonic_ms);
+        let apart = apart_ms.wrapping_sub(self.apart_ms).cast_unsigned();
+        let fits = since >> SINCE_BITS == 0 && apart >> APART_BITS == 0;
+        fits.then_some(Since((since << APART_BITS | apart) as u32))
+    }
+
+    fn when(&self, since: Since) -> When {
+        let apart_ms = self.apart_ms.wrapping_add(i64::from(since.0 & ((1 << APART_BITS) - 1)));
+        let monotonic_ms = self.monotonic_ms.wrapping_add(i64::from(since.0 >> APART_BITS));
+        When { wall_ms: monotonic_ms.wrapping_add(apart_ms), monotonic_ms }
+    }
+}
+
+/// The stretches of a ring, in order.
+#[derive(Debug, Default)]
+pub(super) struct Times(VecDeque<Stretch>);
+
+impl Times {
+    /// The entry of this number, which is the last, happened then. O(1).
+    #[inline]
+    pub(super) fn note(&mut self, seq: u64, when: When) -> Since {
+        match self.0.back().and_then(|last| last.since(when)) {
+            Some(since) => since,
+            None => self.begin(seq, when),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, seq: u64, when: When) -> Since {
+        let stretch = Stretch::new(seq, when);
+        let since = stretch.since(when).unwrap_or_default();
+        self.0.push_back(stretch);
+        since
+    }
+
+    /// When an entry happened. O(log n), n the stretches.
+    pub(super) fn when(&self, seq: u64, since: Since) -> Option<When> {
+        let behind = self.0.partition_point(|stretch| stretch.first <= seq);
+        Some(self.0.get(behind.checked_sub(1)?)?.when(since))
+    }
+
+    /// The entries before this one are gone. O(1) each stretch that goes.
+    #[inline]
+    pub(super) fn forget_before(&mut self, seq: u64) {
+        while self.0.get(1).is_some_and(|next| next.first <= seq) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Bytes of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        block(self.0.capacity() * size_of::<Stretch>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn time() -> impl Strategy<Value = i64> {
+        prop_oneof![any::<i64>(), 0..5_i64, (1 << SINCE_BITS) - 2..=(1 << SINCE_BITS) + 2_i64, Just(i64::MIN)]
+    }
+
+    proptest! {
+        #[test]
+        fn times_are_told_as_they_were(
+            steps in prop::collection::vec((time(), prop_oneof![-3..3_i64, time()]), 1..50),
+            gone in 0..50_u64,
+        ) {
+            let (mut times, mut noted) = (Times::default(), Vec::new());
+            let mut when = When { wall_ms: 1_700_000_000_000, monotonic_ms: 0 };
+            for (seq, (passed, changed)) in (1..).zip(steps) {
+                when.monotonic_ms = when.monotonic_ms.wrapping_add(passed);
+                when.wall_ms = when.wall_ms.wrapping_add(passed).wrapping_add(changed);
+                noted.push((seq, when, times.note(seq, when)));
+            }
+            times.forget_before(gone);
+            for (seq, when, since) in noted.into_iter().filter(|(seq, ..)| *seq >= gone) {
+                prop_assert_eq!(times.when(seq, since), Some(when));
+            }
+        }
+    }
+
+    #[test]
+    fn clocks_that_go_on_take_one_stretch() {
+        let mut times = Times::default();
+        for seq in 0..10_000_u64 {
+            let us = seq as i64 * 777;
+            let when = When { wall_ms: (us + 1_700_000_000_000_999) / 1000, monotonic_ms: us / 1000 };
+            times.note(seq, when);
+        }
+        assert_eq!(times.0.len(), 1);
+        // Somebody turns one of them, and time passes.
+        times.note(10_000, When { wall_ms: 0, monotonic_ms: 7_770 });
+        times.note(10_001, When { wall_ms: 5, monotonic_ms: 7_775 });
+        assert_eq!(times.0.len(), 2);
+        times.forget_before(10_000);
+        assert_eq!(times.0.len(), 1);
+    }
+}
