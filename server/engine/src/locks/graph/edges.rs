@@ -7,7 +7,6 @@ pub(super) use super::super::layouts::read_write::is_read;
 use super::super::ledger::LockLedger;
 use super::super::redisson;
 use super::foreign::ForeignWaits;
-use super::search::Waiting;
 use crate::keyspace::{Place, Tx};
 use crate::values::Value;
 use std::collections::BTreeSet;
@@ -34,8 +33,8 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     }
 }
 
-/// Those holders of a lock that can be part of a cycle: they wait for something. O(n log n), n the holders or the owners
-/// that wait, whichever are fewer.
+/// Those holders of a lock that can be part of a cycle: they wait for something. O(n log n), n the holders or the
+/// owners that wait, whichever are fewer.
 pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<'_>) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
@@ -74,15 +73,6 @@ pub(super) fn ahead(
 pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Place>) -> bool {
     let first = SEVERAL.iter().filter_map(|class| tx.first_waiting_as(key, owner, class)).min();
     first.is_some_and(|first| before.is_none_or(|before| first < before))
-}
-
-/// Whether anybody may wait for the owner of a request: without that it closes no cycle, however many it waits for.
-/// O(n log n), n the locks that are waited for.
-pub(super) fn may_be_waited_for(tx: &Tx<'_>, waiting: &Waiting<'_>, foreign: &ForeignWaits<'_>) -> bool {
-    foreign.len() > 0
-        || tx.waited_for_as(waiting.owner).next().is_some()
-        || waiting.keys.iter().any(|key| waiting.keeps(key, tx.last_waiting(key)))
-        || tx.all_waited_for().any(|key| is_held_by(tx, key, waiting.owner))
 }
 
 /// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert

@@ -48,7 +48,7 @@ impl<'r> From<Newcomer<'r>> for Waiting<'r> {
 
 impl Waiting<'_> {
     /// Whether one who waits for a lock at a place has to wait for it, too.
-    pub(super) fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
+    fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
         self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place < from)
     }
 }
@@ -118,7 +118,7 @@ fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Optio
     let mut at = 0;
     while at < search.steps.len() {
         if search.steps.len() > long {
-            if !edges::may_be_waited_for(tx, &waiting, foreign) {
+            if !search.may_meet_owner() {
                 return None;
             }
             long = usize::MAX;
@@ -143,6 +143,16 @@ impl<'s, 'k> Search<'s, 'k> {
             }
         }
         search
+    }
+
+    /// Whether anybody may wait for the request's owner: without that no cycle closes, however many it waits for.
+    /// O(n log n), n the locks that are waited for.
+    fn may_meet_owner(&self) -> bool {
+        let (tx, waiting) = (self.tx, self.waiting);
+        self.foreign.len() > 0
+            || tx.waited_for_as(waiting.owner).next().is_some()
+            || waiting.keys.iter().any(|key| waiting.keeps(key, tx.last_waiting(key)))
+            || tx.all_waited_for().any(|key| edges::is_held_by(tx, key, waiting.owner))
     }
 
     fn come_upon(&mut self, owner: &[u8], key: &[u8], from: Option<usize>) {

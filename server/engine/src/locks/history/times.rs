@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// The bits of how many milliseconds an entry is behind the beginning of its stretch: twelve days.
 const SINCE_BITS: u32 = 30;
-/// The bits of how much further apart both clocks are. What the parts of milliseconds come to makes them seem to change.
+/// The bits of how much further apart both clocks are: what is cut off of milliseconds makes that seem to change.
 const APART_BITS: u32 = 2;
 
 /// When something happened, by the clock on the wall and by the one that only goes on.
