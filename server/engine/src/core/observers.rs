@@ -99,7 +99,7 @@ impl Observers {
     }
 
     /// A call has ended, or has begun to wait, after so many nanoseconds.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         self.stats.called(command, took_ns);
     }

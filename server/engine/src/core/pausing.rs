@@ -89,9 +89,15 @@ impl Engine {
     }
 
     /// Parks a request if its client is paused; `is_seen`: rules have let it through.
+    #[inline]
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
+        let kind = self.pausing.kind()?;
         // While a script is slow no pause ends, and what is run beside it may be what stops it.
-        let kind = self.pausing.kind().filter(|_| !self.scripts.is_running())?;
+        if self.scripts.is_running() { None } else { self.pause_as(kind, slot, args, is_seen) }
+    }
+
+    #[cold]
+    fn pause_as(&mut self, kind: PauseKind, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
         let session = self.sessions.get(slot);
         // What replicas say is how far they are.
         if session.closing == Some(Closing::Now) || session.is_replica {

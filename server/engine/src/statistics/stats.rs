@@ -100,7 +100,9 @@ impl Default for Stats {
 
 impl Stats {
     /// A command was run, or has begun to wait.
-    #[inline]
+    ///
+    /// Inlined: to call this costs about 15 instructions.
+    #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];
         stats.calls += 1;
