@@ -5,6 +5,7 @@ use lockwheel::Config;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::program::Process;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
 
@@ -308,6 +309,18 @@ fn who_begins_as_a_replica_asks_for_a_snapshot_and_a_former_master_for_the_strea
     assert_eq!(own[0], ["sync_full 1", "sync_partial_ok 0", "sync_partial_err 0"]);
     assert_eq!(own[1], ["sync_full 2", "sync_partial_ok 0", "sync_partial_err 1"]);
     assert!(play(false).is_none_or(|real| real == own));
+}
+
+#[test]
+fn a_program_begins_as_a_replica_by_the_old_word_too() {
+    let master = ours::server();
+    let port = master.addr().port().to_string();
+    for word in ["--replicaof", "--slaveof"] {
+        let program = Process::start(&[word, "127.0.0.1", &port]);
+        let mut replica = Client::connect(program.addr());
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        assert_eq!(info(&mut replica, "replication", "master_port"), port, "{word}");
+    }
 }
 
 #[test]
