@@ -1,12 +1,12 @@
 //! Failovers of several servers in one process, whose clock is turned, while Redisson's clients hold a lock that is
 //! renewed and wait for it: in a cluster, by sentinels, and with servers that tell who is who (*replicated*).
 
-use crate::{V3_17, V3_24, V4_7, prepared};
+use crate::{V3_6, V3_17, V3_24, V4_7, prepared};
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redisson::Version;
-use lockwheel_tests::steered::{self, Jvm, Setup, Thread};
+use lockwheel_tests::steered::{self, Jvm, Replicas, Setup, Thread};
 
 /// The lock, of the first master's slots.
 const LOCK: &str = "{bar}lock";
@@ -35,8 +35,23 @@ impl Shape {
         topology.start().expect("they start")
     }
 
-    fn client<'a>(self, jvm: &'a Jvm, topology: &Topology, name: &str) -> steered::Client<'a> {
-        let setup = Setup { watchdog_ms: WATCHDOG_MS.unsigned_abs(), ..Setup::default() };
+    /// What replicas are to a client. Where one of 3.17.0 uses none for anything it soon asks no more who is the
+    /// master.
+    fn replicas(self, version: Version) -> Replicas {
+        match self {
+            Shape::Replicated if version == V3_17 => Replicas::Asked,
+            _ => Replicas::Unused,
+        }
+    }
+
+    fn client<'a>(
+        self,
+        jvm: &'a Jvm,
+        topology: &Topology,
+        name: &str,
+        replicas: Replicas,
+    ) -> steered::Client<'a> {
+        let setup = Setup { watchdog_ms: WATCHDOG_MS.unsigned_abs(), replicas, ..Setup::default() };
         let ports: Vec<u16> = topology.servers().iter().map(lockwheel::Server::port).collect();
         match self {
             Shape::Cluster => jvm.client_of_cluster(name, &ports, setup),
@@ -92,7 +107,7 @@ fn follow(thread: &Thread<'_>) {
 fn goes_on(version: Version, shape: Shape) {
     let Some(redisson) = prepared(version) else { return };
     let (jvm, topology) = (Jvm::start(&redisson), shape.start());
-    let both = ["alice", "bob"].map(|name| shape.client(&jvm, &topology, name));
+    let both = ["alice", "bob"].map(|name| shape.client(&jvm, &topology, name, shape.replicas(version)));
     let [alice, bob] = both.each_ref().map(|client| client.thread("worker"));
     let mut master = Client::connect(topology.servers()[0].addr());
     alice.does(&format!("lock {LOCK}"), "");
@@ -136,6 +151,16 @@ fn redisson_3_17_goes_on_through_a_turned_failover_by_sentinels() {
 #[test]
 fn redisson_4_7_goes_on_through_a_turned_failover_by_sentinels() {
     goes_on(V4_7, Shape::Sentinels);
+}
+
+#[test]
+fn redisson_3_6_goes_on_when_a_replicated_server_is_promoted() {
+    goes_on(V3_6, Shape::Replicated);
+}
+
+#[test]
+fn redisson_3_17_goes_on_when_a_replicated_server_is_promoted() {
+    goes_on(V3_17, Shape::Replicated);
 }
 
 #[test]
