@@ -84,6 +84,10 @@ pub struct Run<'a> {
     pub nodes: &'a [u16],
     /// The ports of the sentinels that say where the first server is, by the name `m`.
     pub sentinels: &'a [u16],
+    /// The ports of a master and its replicas, which say themselves who is who, in place of the first server.
+    pub replicated: &'a [u16],
+    /// Whether clients listen to the replicas of those, and not to the master.
+    pub listens_to_replicas: bool,
     /// The names of the scenarios; empty for all.
     pub only: &'a [&'a str],
     /// Milliseconds to wait for what has to happen; `None` for the default, which no sound server needs. Shorter
@@ -239,10 +243,12 @@ impl Run<'_> {
             ("replicas", self.replicas),
             ("nodes", self.nodes),
             ("sentinels", self.sentinels),
+            ("replicated", self.replicated),
         ];
         let mut arguments: Vec<String> =
             lists.iter().map(|(name, ports)| format!("{name}={}", joined(ports))).collect();
         arguments.push(format!("only={}", self.only.join(",")));
+        arguments.push(format!("listens-to-replicas={}", self.listens_to_replicas));
         arguments.push(format!("resp3={}", self.resp3));
         arguments.push(format!("native={}", self.native));
         arguments.push(format!("clock={}", self.clock));

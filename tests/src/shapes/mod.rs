@@ -3,8 +3,10 @@
 
 mod cluster;
 mod process;
+mod replicated;
 mod watched;
 
 pub use cluster::Cluster;
 pub use process::{Make, Process, is_full, strangers, until};
+pub use replicated::Replicated;
 pub use watched::Watched;

@@ -1,6 +1,7 @@
 //! A master with replicas, and three sentinels that watch them.
 
 use super::process::{Make, Process, attempts, free_ports, until};
+use super::replicated::Replicated;
 use crate::client::Client;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ const SENTINELS: usize = 3;
 /// They call the master `m`.
 #[derive(Debug)]
 pub struct Watched {
-    servers: Vec<Process>,
+    replicated: Replicated,
     sentinels: Vec<Process>,
 }
 
@@ -26,14 +27,7 @@ impl Watched {
     fn try_start(program: &Path, replicas: usize) -> Option<Watched> {
         let ports = free_ports(1 + replicas + SENTINELS);
         let (of_servers, of_sentinels) = ports.split_at(1 + replicas);
-        let master = of_servers[0].to_string();
-        let server = |port: &u16| {
-            let follow = ["--replicaof", "127.0.0.1", &master];
-            // A real master waits five seconds for more replicas unless told otherwise.
-            let more = ["--repl-diskless-sync-delay", "0"];
-            let more = if *port == of_servers[0] { more.to_vec() } else { [&more[..], &follow].concat() };
-            Process::start(program, *port, Process::arguments(*port, &more), None)
-        };
+        let master = of_servers[0];
         let sentinel = |port: &u16| {
             let text = format!(
                 "port {port}\nbind 127.0.0.1\nsentinel monitor m 127.0.0.1 {master} 2\n\
@@ -42,9 +36,9 @@ impl Watched {
             let arguments = vec!["sentinel.conf".to_owned(), "--sentinel".to_owned()];
             Process::start(program, *port, arguments, Some(("sentinel.conf", &text)))
         };
-        let servers = of_servers.iter().map(server).collect::<Option<Vec<_>>>()?;
+        let replicated = Replicated::try_start(program, of_servers)?;
         let sentinels = of_sentinels.iter().map(sentinel).collect::<Option<Vec<_>>>()?;
-        Some(Watched { servers, sentinels })
+        Some(Watched { replicated, sentinels })
     }
 
     fn wait_until_known(&self, replicas: usize) {
@@ -63,12 +57,12 @@ impl Watched {
 
     /// The servers, of which the first is the master at the start.
     pub fn servers(&self) -> &[Process] {
-        &self.servers
+        self.replicated.servers()
     }
 
     /// One of the servers.
     pub fn server(&mut self, at: usize) -> &mut Process {
-        &mut self.servers[at]
+        self.replicated.server(at)
     }
 
     /// The sentinels.
@@ -83,24 +77,21 @@ impl Watched {
 
     /// What has been written has reached all replicas.
     pub fn settle(&self) {
-        let mut client = self.client();
-        client.line("SET settled 1");
-        let replicas = self.servers.len() - 1;
-        assert_eq!(client.line(&format!("WAIT {replicas} 0")).to_string(), format!(":{replicas}"));
+        self.replicated.settle(self.master());
     }
 
     /// The replicas stand still, and the master has more to tell them than fits on the way: what is written from now on
     /// reaches none of them. Meanwhile they are not found to be down.
     pub fn fall_behind(&self) {
         self.down_after("60000");
-        self.servers[1..].iter().for_each(Process::stand_still);
-        self.servers[0].write_much("bar");
+        self.servers()[1..].iter().for_each(Process::stand_still);
+        self.servers()[0].write_much("bar");
     }
 
     /// The master is killed; replicas that stood still go on. Waits for another master; which.
     pub fn replace_master(&mut self) -> usize {
-        self.servers[0].kill();
-        self.servers[1..].iter().for_each(Process::go_on);
+        self.server(0).kill();
+        self.servers()[1..].iter().for_each(Process::go_on);
         self.down_after("1500");
         self.successor(0)
     }
@@ -119,14 +110,14 @@ impl Watched {
             named.iter().all(|name| *name == named[0])
         });
         let named = |server: &Process| named[0].contains(&format!("\"{}\"", server.port()));
-        self.servers.iter().position(named).expect("it is one of them")
+        self.servers().iter().position(named).expect("it is one of them")
     }
 
     /// Waits until the sentinels name another server than this one, which is a master by then; which.
     pub fn successor(&self, old: usize) -> usize {
         until("there is another master", || {
             let new = self.master();
-            new != old && self.servers[new].says("ROLE").contains("\"master\"")
+            new != old && self.servers()[new].says("ROLE").contains("\"master\"")
         });
         self.master()
     }
@@ -134,6 +125,6 @@ impl Watched {
     /// A connection to the master.
     #[track_caller]
     pub fn client(&self) -> Client {
-        self.servers[self.master()].client()
+        self.servers()[self.master()].client()
     }
 }

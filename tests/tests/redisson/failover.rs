@@ -2,7 +2,7 @@
 
 use crate::{V3_6, V3_17, V3_24, V4_7, prepared};
 use lockwheel_tests::redisson::{Report, Run, Version};
-use lockwheel_tests::shapes::{Cluster, Make, Process, Watched, is_full, until};
+use lockwheel_tests::shapes::{Cluster, Make, Process, Replicated, Watched, is_full, until};
 
 /// Replicas of the master.
 const REPLICAS: usize = 2;
@@ -10,7 +10,7 @@ const REPLICAS: usize = 2;
 /// What becomes of the master.
 #[derive(Clone, Copy, Debug)]
 enum How {
-    /// A sentinel is asked for a failover.
+    /// It is there, and another takes its place: a sentinel or that other is asked for it.
     Asked,
     /// It is killed, and found to be down.
     Killed,
@@ -131,6 +131,27 @@ fn through_sentinels(version: Version, make: Make, how: How) -> Option<Report> {
     Some(client.run_through(&run, || fail_over(&mut watched, how)))
 }
 
+/// A replica is made the master as an operator makes it.
+fn promote(replicated: &mut Replicated, how: How) {
+    until_renewed(replicated.server(0));
+    replicated.settle(0);
+    if let How::Killed = how {
+        replicated.server(0).kill();
+    }
+    replicated.promote(1);
+}
+
+/// The same where each server is asked whether it is the master. Where a client of 3.17.0 uses no replica for anything
+/// it soon asks no more.
+fn through_a_promotion(version: Version, make: Make, how: How) -> Option<Report> {
+    let client = prepared(version)?;
+    let mut replicated = Replicated::start(make, REPLICAS)?;
+    let ports = replicated.ports();
+    let listens_to_replicas = version == V3_17;
+    let run = Run { ports: &ports[..1], replicated: &ports, listens_to_replicas, ..Run::default() };
+    Some(client.run_through(&run, || promote(&mut replicated, how)))
+}
+
 /// Nothing has failed but what the version may miss.
 #[track_caller]
 fn survived(version: Version, report: Option<Report>, what: &str) {
@@ -156,6 +177,16 @@ fn redisson_3_24_survives_a_killed_master() {
 #[test]
 fn redisson_4_7_survives_a_failover() {
     survived(V4_7, through_sentinels(V4_7, Make::Ours, How::Asked), "sentinels");
+}
+
+#[test]
+fn redisson_3_6_survives_a_promotion() {
+    survived(V3_6, through_a_promotion(V3_6, Make::Ours, How::Asked), "replicated servers");
+}
+
+#[test]
+fn redisson_4_7_survives_a_promotion() {
+    survived(V4_7, through_a_promotion(V4_7, Make::Ours, How::Asked), "replicated servers");
 }
 
 /// Both shapes of these servers, whose masters are asked to give up and are killed.
@@ -213,4 +244,38 @@ fn real_shapes_failover_of_redis_with_redisson_3_24() {
 #[test]
 fn real_shapes_failover_of_redis_with_redisson_4_7() {
     survives_everywhere(V4_7, Make::Redis);
+}
+
+/// Servers of both makes that say themselves who is who.
+#[track_caller]
+fn survives_promotions(version: Version) {
+    if !is_full() {
+        return;
+    }
+    for make in [Make::Ours, Make::Redis] {
+        for how in [How::Asked, How::Killed] {
+            let report = through_a_promotion(version, make, how);
+            survived(version, report, &format!("replicated servers, {make:?}, {how:?}"));
+        }
+    }
+}
+
+#[test]
+fn real_shapes_promotions_with_redisson_3_6() {
+    survives_promotions(V3_6);
+}
+
+#[test]
+fn real_shapes_promotions_with_redisson_3_17() {
+    survives_promotions(V3_17);
+}
+
+#[test]
+fn real_shapes_promotions_with_redisson_3_24() {
+    survives_promotions(V3_24);
+}
+
+#[test]
+fn real_shapes_promotions_with_redisson_4_7() {
+    survives_promotions(V4_7);
 }

@@ -13,9 +13,9 @@ final class Clients {
     private Clients() {}
 
     /**
-     * Connects to one server, or to what stands for the first one: it and its replicas, a cluster, or what sentinels
-     * name. With few threads and connections, because CI has few cores. The values are sent as plain text, so that
-     * scenarios can read them over their own connection.
+     * Connects to one server, or to what stands for the first one: it and its replicas, a cluster, or what sentinels or
+     * the servers themselves name. With few threads and connections, because CI has few cores. The values are sent as
+     * plain text, so that scenarios can read them over their own connection.
      */
     static RedissonClient connect(int port, String clientName, long watchdogTimeout, Options options) {
         return connect(port, clientName, watchdogTimeout, options, options.resp3());
@@ -33,6 +33,8 @@ final class Clients {
             Shapes.useCluster(config, options.nodes(), clientName);
         } else if (isFirst && !options.sentinels().isEmpty()) {
             Shapes.useSentinels(config, options.sentinels(), clientName);
+        } else if (isFirst && !options.replicated().isEmpty()) {
+            Shapes.useReplicated(config, options, clientName);
         } else if (isFirst && !options.replicas().isEmpty()) {
             Shapes.useReplicas(config, port, options.replicas(), clientName);
         } else {

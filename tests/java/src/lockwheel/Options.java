@@ -13,10 +13,12 @@ import java.util.TreeSet;
  *
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
  * replicas} lists those that follow it; {@code nodes} lists the nodes of the cluster that is used in its place; {@code
- * sentinels} lists those that know it by the name {@code m}; {@code only} lists scenarios to run (all when absent);
- * {@code patience} is how many milliseconds a scenario waits for what has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
- * native=true} adds the scenarios that only Lockwheel can pass; {@code clock=true} runs, instead of all others, those
- * that turn its clock, {@code failover=true} those that a failover happens in.
+ * sentinels} lists those that know it by the name {@code m}; {@code replicated} lists it and its replicas, which say
+ * themselves who is who; {@code listens-to-replicas=true} lets clients listen to the latter; {@code only} lists
+ * scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what has to happen
+ * before it fails; {@code resp3=true} lets the clients speak that; {@code native=true} adds the scenarios that only
+ * Lockwheel can pass; {@code clock=true} runs, instead of all others, those that turn its clock, {@code failover=true}
+ * those that a failover happens in.
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -51,10 +53,22 @@ final class Options {
         return numbers(words.getOrDefault("sentinels", ""));
     }
 
+    /** The ports of a master and its replicas, which say themselves who is who; none unless told. */
+    List<Integer> replicated() {
+        return numbers(words.getOrDefault("replicated", ""));
+    }
+
+    /** Whether clients listen to replicas of those; to the master unless told. */
+    boolean listensToReplicas() {
+        return Boolean.parseBoolean(words.getOrDefault("listens-to-replicas", "false"));
+    }
+
     /** The words that another process wants so as to find the servers in the same way. */
     List<String> passedOn() {
+        List<String> keys =
+                List.of("ports", "replicas", "nodes", "sentinels", "replicated", "listens-to-replicas", "resp3");
         List<String> passed = new ArrayList<>();
-        for (String key : List.of("ports", "replicas", "nodes", "sentinels", "resp3")) {
+        for (String key : keys) {
             if (words.containsKey(key)) {
                 passed.add(key + "=" + words.get(key));
             }

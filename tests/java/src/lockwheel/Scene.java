@@ -154,8 +154,11 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    /** The ports of the servers of the cluster, or of the master and the replicas that a sentinel names. */
+    /** The ports of the servers of the cluster, or of the master and the replicas that are told or a sentinel names. */
     private List<Integer> serversByNow() throws IOException {
+        if (!options().replicated().isEmpty()) {
+            return options().replicated();
+        }
         if (inCluster() || options().sentinels().isEmpty()) {
             return inCluster() ? options().nodes() : options().ports();
         }

@@ -4,6 +4,7 @@ import java.util.List;
 import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.Config;
 import org.redisson.config.ReadMode;
+import org.redisson.config.SubscriptionMode;
 
 /** The ways of Redisson's to reach several servers as if they were one. */
 final class Shapes {
@@ -34,6 +35,16 @@ final class Shapes {
         var servers = config.useSentinelServers().setMasterName(MASTER_NAME).setScanInterval(SCAN_MILLIS);
         sentinels.forEach(sentinel -> servers.addSentinelAddress(Clients.address(sentinel)));
         few(servers, clientName).setReadMode(ReadMode.MASTER);
+    }
+
+    /** The same, of servers that are asked which of them is the master. */
+    static void useReplicated(Config config, Options options, String clientName) {
+        var servers = config.useReplicatedServers().setScanInterval(SCAN_MILLIS);
+        options.replicated().forEach(node -> servers.addNodeAddress(Clients.address(node)));
+        few(servers, clientName).setReadMode(ReadMode.MASTER);
+        if (options.listensToReplicas()) {
+            servers.setSubscriptionMode(SubscriptionMode.SLAVE);
+        }
     }
 
     /**
