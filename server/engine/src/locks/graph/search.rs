@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Owners and the locks that they wait for, in turn: the first owner, a lock, its holder, a lock, … the first owner.
 pub(super) type Cycle = Vec<Box<[u8]>>;
 
+/// An owner, and a lock that it waits for.
+type Wait = (Box<[u8]>, Box<[u8]>);
+
 /// A request that is about to wait.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct Newcomer<'r> {
@@ -101,7 +104,7 @@ struct Search<'s, 'k> {
     foreign: &'s ForeignWaits<'s>,
     /// The waits that have been come upon, the request's own first.
     steps: Vec<Step>,
-    seen: BTreeSet<(Box<[u8]>, Box<[u8]>)>,
+    seen: BTreeSet<Wait>,
     /// The locks whose holders have been met.
     held: BTreeSet<Box<[u8]>>,
     /// Up to which place the queues have been walked, `None` for the end.
