@@ -330,6 +330,33 @@ fn an_entry_takes_no_more_than_120_bytes() {
     assert!(again.max(own[0]).max(own[1]) <= 120, "{again}, {own:?} bytes an entry");
 }
 
+/// Also where the clock on the wall is turned between all that happens; and turns that are one entry take no more than
+/// one.
+#[test]
+fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("CONFIG SET lock-history no");
+    let before = server.simulation.engine().memory_usage().total();
+    server.ask("CONFIG SET lock-history yes");
+    for _ in 0..16_384 {
+        server.send(one, "LOCK.ACQUIRE l a PX 30000");
+        server.ask("CLOCK.STEP 10");
+        server.send(one, "LOCK.RELEASE l a");
+        server.ask("CLOCK.STEP -10");
+    }
+    let full = server.simulation.engine().memory_usage().total();
+    assert!(full - before <= 120 * 65_536, "{} bytes an entry", (full - before) / 65_536);
+    server.ask("LOCK.MARK then");
+    let mut after_turns = || {
+        (0..10_000).for_each(|_| drop(server.ask("CLOCK.STEP 10")));
+        server.simulation.engine().memory_usage().total()
+    };
+    let (some, more) = (after_turns(), after_turns());
+    assert!(more < some + 10_000, "from {some} to {more} bytes for one entry");
+    assert_eq!(server.history("SINCE 65536")["last"], 65_538);
+}
+
 /// What a name takes that only the two entries of one hold have: its length, as an allocator rounds it, and no more
 /// than this.
 #[test]

@@ -484,6 +484,22 @@ fn fair_queues() {
     assert_eq!(found(&mut server)[1..], ["lint queue-leak", "violation fair-order", "suspect skew"]);
 }
 
+/// A native request that waits for a fair lock, but not fairly, stands in the server's own line: it goes first when it
+/// has come first, or by its priority.
+#[test]
+fn who_waits_natively_may_come_before_the_head_of_a_fair_queue() {
+    for request in ["LOCK.MACQUIRE 2 k j c", "LOCK.ACQUIRE k c", "LOCK.ACQUIRE k c PRIORITY 1"] {
+        let mut server = Server::new();
+        let [a, b, c] = [server.client(), server.client(), server.client()];
+        server.send(a, "LOCK.ACQUIRE k a FAIR");
+        server.send(c, &format!("{request} BLOCK 0"));
+        server.send(b, "LOCK.ACQUIRE k b FAIR BLOCK 0");
+        server.send(a, "LOCK.RELEASE k a");
+        assert_ne!(server.simulation.read(c), "", "{request}");
+        assert_eq!(found(&mut server), ["ok"], "{request}");
+    }
+}
+
 #[test]
 fn bad_requests_are_refused() {
     let mut server = Server::new();

@@ -423,3 +423,57 @@ fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
     server.ask(b, "LOCK.RELEASE m b");
     assert!(server.read(a).contains("lock-granted"));
 }
+
+/// Who shares several locks waits behind others who do: such a wait can be in a cycle too.
+#[test]
+fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
+    let (mut server, main, [a, c, x]) = server();
+    [a, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    server.ask(c, "LOCK.ACQUIRE k1 c EXCLUSIVE");
+    server.ask(x, "LOCK.ACQUIRE m x EXCLUSIVE");
+    assert!(server.ask(a, "LOCK.MACQUIRE 2 k1 k0 a SHARED ASYNC").contains("QUEUED"));
+    server.read(c);
+    // What is free goes at once to who comes, as it does when one lock is asked for.
+    assert!(server.ask(c, "LOCK.MACQUIRE 2 k0 free c SHARED").contains("tokens"));
+    server.ask(c, "LOCK.MRELEASE 2 k0 free c");
+    let told = server.ask(c, "LOCK.MACQUIRE 2 k0 m c SHARED ASYNC");
+    assert_eq!(told, "-DEADLOCK c -> k0 -> a -> k1 -> c\r\n");
+    let other = server.connect();
+    server.send(other, "LOCK.MACQUIRE 2 k0 m o SHARED BLOCK 0");
+    let graph = server.ask(main, "LOCK.GRAPH");
+    let edge = "waiter\r\n$1\r\no\r\n$3\r\nkey\r\n$2\r\nk0\r\n$6\r\nholder\r\n$1\r\na\r\n";
+    assert!(graph.contains(edge), "{graph}");
+    server.ask(c, "LOCK.RELEASE k1 c");
+    assert!(server.read(a).contains("lock-granted"));
+    server.ask(x, "LOCK.RELEASE m x");
+    assert!(server.read(other).contains("tokens"));
+}
+
+/// What is refused of one of several locks is refused wherever that stands among them, also while others are held.
+#[test]
+fn the_order_of_several_locks_decides_no_refusal() {
+    let (mut server, main, [a, x]) = server();
+    server.ask(x, "LOCK.ACQUIRE held x");
+    server.ask(x, "LOCK.ACQUIRE written x EXCLUSIVE");
+    server.ask(a, "LOCK.ACQUIRE own a");
+    server.ask(a, "LOCK.ACQUIRE read a SHARED");
+    server.ask(main, "RPUSH list v");
+    for (keys, options, error) in [
+        (["held", "own"], "NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
+        (["held", "own"], "MAXHOLDS 1", "-HOLDLIMIT this owner holds the lock 1 times, MAXHOLDS 1\r\n"),
+        (
+            ["written", "read"],
+            "EXCLUSIVE",
+            "-DEADLOCK use LOCK.CONVERT: this owner holds the lock shared\r\n",
+        ),
+        (["held", "read"], "", "-LOCKMODE the key holds a read-write lock\r\n"),
+        (["held", "list"], "", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"),
+    ] {
+        for [one, other] in [keys, [keys[1], keys[0]]] {
+            for waits in ["", " BLOCK 0"] {
+                let line = format!("LOCK.MACQUIRE 2 {one} {other} a {options}{waits}");
+                assert_eq!(server.ask(a, &line), error, "{line}");
+            }
+        }
+    }
+}

@@ -27,7 +27,7 @@ fn who_is_refused_is_told_who_holds_the_lock() {
     check("HSET old x 1", (":1".into(), ":1".into()));
     check("LOCK.ACQUIRE old b GETHOLDER", told("\"x\"", -1, 1, ""));
     check(
-        "LOCK.MACQUIRE 3 free l text b GETHOLDER",
+        "LOCK.MACQUIRE 3 free l old b GETHOLDER",
         (
             r#"["key", "l", "holder", "a", "ttl", :5000, "position", :1, "data", "host 7"]"#.into(),
             r#"{"key": "l", "holder": "a", "ttl": :5000, "position": :1, "data": "host 7"}"#.into(),

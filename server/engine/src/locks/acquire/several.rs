@@ -11,7 +11,7 @@ use super::options::Options;
 use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
 use super::{holder, told};
-use crate::keyspace::Tx;
+use crate::keyspace::{Place, Tx};
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Wait, errors,
@@ -127,7 +127,8 @@ struct AcquireSeveral {
 }
 
 impl AcquireSeveral {
-    /// Whether the owner can have this lock: it holds it, or it is free and nobody stands before it in the queue.
+    /// Whether the owner can have this lock: it holds it, or it is free and nobody stands before it in the queue; who
+    /// comes to share it passes others who do.
     fn is_next(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8], waits: bool) -> Result<bool, CommandError> {
         match self.options.layout.standing(tx, key, owner)? {
             Standing::Others => return Ok(false),
@@ -144,6 +145,9 @@ impl AcquireSeveral {
         let rank = self.options.priority.saturating_neg();
         Ok(match tx.first_in_line(key, LINE) {
             None => true,
+            Some(_) if !waits && self.options.layout == Layout::Shared => {
+                !queue::alone_waits_before(tx, key, Some(Place { rank, arrival: u64::MAX }))
+            }
             Some((_, first)) if waits => SEVERAL.contains(&first.class) && *first.label == *owner,
             Some((place, _)) => place.rank > rank,
         })
@@ -159,11 +163,13 @@ impl Attempt for AcquireSeveral {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let (keys, owner) = (&args.from(2)[..self.count], &args[self.count + 2]);
-        // All are checked before any is taken.
+        // All are checked before any is taken: what is refused is so wherever it stands among them.
+        let mut can_have_all = true;
         for key in keys {
-            if !self.is_next(tx, key, owner, waited_ms.is_some())? {
-                return Ok(false);
-            }
+            can_have_all &= self.is_next(tx, key, owner, waited_ms.is_some())?;
+        }
+        if !can_have_all {
+            return Ok(false);
         }
         check_fence(tx, keys, owner, &self.options)?;
         let mut tokens = Vec::with_capacity(self.count);

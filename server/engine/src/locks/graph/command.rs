@@ -95,11 +95,10 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
             let place = edges::last_place(tx, &key, &waiter.label);
             let is_among_readers =
                 edges::shares(tx, &key, &waiter.label) && !edges::alone_waits_before(tx, &key, place);
-            if is_among_readers && edges::is_read(tx, &key) {
-                continue;
-            }
-            let mut before = holders.clone();
-            if !is_among_readers && !edges::has(tx, &key, &waiter.label) {
+            let may_read = is_among_readers && edges::is_read(tx, &key);
+            let mut before = if may_read { BTreeSet::new() } else { holders.clone() };
+            let is_kept = !is_among_readers || edges::shares_several(tx, &key, &waiter.label);
+            if is_kept && !edges::has(tx, &key, &waiter.label) {
                 before.append(&mut edges::ahead(tx, &key, None, place));
             }
             add(&waiter.label, &before, NATIVE);

@@ -88,6 +88,11 @@ pub(super) fn shares(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     is_shared && waits_to_share(tx, key, owner)
 }
 
+/// Whether an owner that waits to share a lock wants others with it: then those before it who want several keep it, too.
+pub(super) fn shares_several(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    tx.waits_as(key, owner, SEVERAL[1])
+}
+
 /// The last place of an owner in the queue of a key.
 pub(super) fn last_place(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Place> {
     tx.waiting_as(key, owner).map(|(place, _)| place).last()

@@ -174,20 +174,21 @@ impl<'s, 'k> Search<'s, 'k> {
         let shares = if is_first { waiting.shares } else { edges::shares(tx, &key, &owner) };
         let is_among_readers = shares && !edges::alone_waits_before(tx, &key, before);
         // One of a higher rank passes those who wait already.
-        let passes = is_first || (waiting.shares && is_among_readers);
+        let several = if is_first { waiting.together } else { edges::shares_several(tx, &key, &owner) };
+        let passes = is_first || (waiting.shares && is_among_readers && !several);
         if !passes && waiting.keeps(&key, before) {
             return true;
         }
-        if is_among_readers && edges::is_read(tx, &key) {
-            return false;
-        }
+        let is_kept_by_holders = !(is_among_readers && edges::is_read(tx, &key));
+        let is_kept_by_those_ahead = several || !is_among_readers;
         // What it holds of the first locks itself is none that it waits for.
-        let is_ahead = || !is_among_readers && edges::is_ahead(tx, &key, waiting.owner, before);
-        if !is_first && (edges::is_held_by(tx, &key, waiting.owner) || is_ahead()) {
+        let is_held = || is_kept_by_holders && edges::is_held_by(tx, &key, waiting.owner);
+        let is_ahead = || is_kept_by_those_ahead && edges::is_ahead(tx, &key, waiting.owner, before);
+        if !is_first && (is_held() || is_ahead()) {
             return true;
         }
-        let mut others = self.more_holders(&key);
-        if !is_among_readers {
+        let mut others = if is_kept_by_holders { self.more_holders(&key) } else { BTreeSet::new() };
+        if is_kept_by_those_ahead {
             others.append(&mut self.more_ahead(&key, before));
         }
         others.iter().filter(|other| ***other != *waiting.owner).for_each(|other| self.add_waits(other, at));

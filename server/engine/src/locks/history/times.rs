@@ -10,6 +10,9 @@ const SINCE_BITS: u32 = 30;
 /// The bits of how much further apart both clocks are: what is cut off of milliseconds makes that seem to change.
 const APART_BITS: u32 = 2;
 
+/// What part of the stretches there is more room for, when there is none.
+const ROOM: usize = 8;
+
 /// When something happened, by the clock on the wall and by the one that only goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct When {
@@ -77,8 +80,16 @@ impl Times {
     #[cold]
     #[inline(never)]
     fn begin(&mut self, seq: u64, when: When) -> Since {
+        // An entry whose time has changed is all that was in its stretch.
+        if self.0.back().is_some_and(|last| last.first == seq) {
+            self.0.pop_back();
+        }
         let stretch = Stretch::new(seq, when);
         let since = stretch.since(when).unwrap_or_default();
+        // Not as much room again: where clocks are turned all the time there are as many as entries.
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact(self.0.len() / ROOM + 1);
+        }
         self.0.push_back(stretch);
         since
     }
@@ -130,6 +141,15 @@ mod tests {
                 prop_assert_eq!(times.when(seq, since), Some(when));
             }
         }
+    }
+
+    #[test]
+    fn an_entry_has_one_time() {
+        let mut times = Times::default();
+        for turned in 0..1000 {
+            times.note(1, When { wall_ms: turned * 10, monotonic_ms: 0 });
+        }
+        assert_eq!(times.0.len(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::super::history::{Cause, Entry, Event, Mode, Name};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
-use super::locks::View;
+use super::locks::{View, Waiting};
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +76,14 @@ impl FairOrder {
         let mut waiting = view.lock(entry.key).into_iter().flat_map(|lock| &lock.waiting);
         let Some(head) = waiting.find(|waiting| waiting.is_fair) else { return };
         if head.owner == entry.owner || was_head || self.gone.contains(&head.client) {
+            return;
+        }
+        // Who has waited for it natively came before the head, or passes it by its priority.
+        let waited = |one: &Waiting| {
+            let is_its = one.client == entry.client && view.is_same_owner(one.owner, entry.owner);
+            is_its && one.is_native && !one.is_fair
+        };
+        if view.lock(entry.key).is_some_and(|lock| lock.waiting.iter().any(waited)) {
             return;
         }
         let [lock, owner, first] = [entry.key, entry.owner, head.owner].map(|name| words(view.ring, name));
