@@ -88,7 +88,7 @@ pub(super) fn shares(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     is_shared && waits_to_share(tx, key, owner)
 }
 
-/// Whether an owner that waits to share a lock wants others with it: then those before it who want several keep it, too.
+/// Whether an owner that waits to share a lock wants others with it: those before it who want several keep it, too.
 pub(super) fn shares_several(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, SEVERAL[1])
 }
