@@ -96,6 +96,15 @@ fn until_renewed(client: &mut Client) {
     }
 }
 
+/// Waits until the client has been answered what it has just renewed: with a lost answer older versions renew no more.
+fn until_answered(master: &mut Client, holder: &Thread<'_>) {
+    while !master.line("INFO clients").to_string().contains("blocked_clients:0") {
+        std::thread::yield_now();
+    }
+    // What it asks next comes behind that.
+    (0..3).for_each(|_| holder.does(&format!("held {LOCK}"), "true"));
+}
+
 /// A client has found the new master once it writes there.
 fn follow(thread: &Thread<'_>) {
     let own = format!("{{bar}}{}", thread.owner());
@@ -116,6 +125,7 @@ fn goes_on(version: Version, shape: Shape) {
     // The next renewal is far away.
     assert!(!master.line("CLOCK.ADVANCE 1").is_error());
     until_renewed(&mut master);
+    until_answered(&mut master, &alice);
     let mut heir = shape.fail_over(&topology);
     follow(&alice);
     alice.does(&format!("held {LOCK}"), "true");
