@@ -125,8 +125,8 @@ fn follow(thread: &Thread<'_>) {
 
 /// Alice, whose lease is renewed, holds the lock before and after; bob, who has waited since before, gets it after her.
 ///
-/// Where a renewal comes too early for a client that has yet to find the new master, versions before 4.7.0 renew no more:
-/// then all of it is tried again.
+/// Where a renewal comes too early for a client that has yet to find the new master, versions before 4.7.0 renew no
+/// more: then all of it is tried again.
 #[track_caller]
 fn goes_on(version: Version, shape: Shape) {
     let Some(redisson) = prepared(version) else { return };
