@@ -112,7 +112,8 @@ struct Search<'s, 'k> {
 }
 
 /// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
-/// reached, but O(log n) if few locks are waited for and nobody waits for its owner.
+/// reached; with few locks that are waited for, and no client of Redisson's that waits, O(log n) if nobody waits for
+/// its owner.
 fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Option<Cycle> {
     let mut search = Search::new(tx, waiting, foreign);
     // Among many locks most ways are short, and it is only on a long one that all are looked at.
