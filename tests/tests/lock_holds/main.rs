@@ -1,6 +1,7 @@
 //! What a hold of a native lock is beyond its key: fences, sessions, transfer, eviction, cancelled waits.
 
 mod blows_attack;
+mod closed_cycles;
 mod deadlocks;
 mod delays;
 mod events;

@@ -54,6 +54,8 @@ pub(super) struct Model {
     locks: BTreeMap<&'static str, Hold>,
     /// In the order in which they are served, on every key.
     queue: Vec<Waiter>,
+    /// The owners that have come to hold a lock, or have lost one, since their waits were looked at.
+    changed: Vec<&'static str>,
     /// What each client was told, and has not read yet.
     pub(super) told: BTreeMap<usize, String>,
 }
@@ -104,6 +106,9 @@ impl Model {
         for &key in &request.keys {
             let ends = (self.now_ms + request.lease_ms, self.make());
             let hold = self.locks.entry(key).or_insert(Hold { owner: request.owner, count: 0, ends });
+            if hold.count == 0 {
+                self.changed.push(request.owner);
+            }
             (hold.count, hold.ends) = (hold.count + 1, ends);
             holds.push(hold.count);
         }
@@ -171,8 +176,22 @@ impl Model {
         None
     }
 
+    /// Ends the waits that are in a cycle by what their owners have come to hold, or have lost.
+    fn end_closed_cycles(&mut self) {
+        for owner in std::mem::take(&mut self.changed) {
+            let Some(at) = self.queue.iter().position(|waiter| waiter.request.owner == owner) else {
+                continue;
+            };
+            if let Some(steps) = self.shortest_cycle(owner) {
+                let waiter = self.queue.remove(at);
+                self.told.insert(waiter.client, format!("deadlock of {steps}"));
+            }
+        }
+    }
+
     /// Serves all that can be: the first of each line, and those who hold what they wait for.
     fn serve(&mut self) {
+        self.end_closed_cycles();
         while let Some(at) = (0..self.queue.len()).find(|&at| self.is_asked(at) && self.serve_at(at)) {
             self.queue.remove(at);
         }
@@ -211,7 +230,7 @@ impl Model {
             hold.count = if all { 0 } else { hold.count - 1 };
             left.push(hold.count);
         }
-        self.locks.retain(|_, hold| hold.count > 0);
+        self.lose(|_, hold| hold.count == 0);
         self.serve();
         Some(left)
     }
@@ -231,15 +250,21 @@ impl Model {
     /// The holds move to another owner, whether that holds the lock or not.
     pub(super) fn transfer(&mut self, key: &str, from: &str, to: &'static str) -> bool {
         let Some(hold) = self.locks.get_mut(key).filter(|hold| hold.owner == from) else { return false };
-        hold.owner = to;
+        let from = std::mem::replace(&mut hold.owner, to);
+        self.changed.extend([from, to]);
         self.serve();
         true
     }
 
     /// Locks are gone.
     pub(super) fn delete(&mut self, is_gone: impl Fn(&str) -> bool) {
-        self.locks.retain(|key, _| !is_gone(key));
+        self.lose(|key, _| is_gone(key));
         self.serve();
+    }
+
+    fn lose(&mut self, is_lost: impl Fn(&str, &Hold) -> bool) {
+        let lost = self.locks.extract_if(.., |key, hold| is_lost(key, hold));
+        self.changed.extend(lost.map(|(_, hold)| hold.owner));
     }
 
     /// Moves time on, each deadline at its own instant, in the order in which they were made.

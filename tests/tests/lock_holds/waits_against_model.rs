@@ -172,6 +172,10 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen,
 /// What a client was told, in the model's words, and the tokens that it got.
 fn told(real: &mut Simulated, client: usize, tokens: &mut Vec<i64>) -> String {
     real.told(client, |lines| match lines[0] {
+        // What it was given, or has lost, has closed a cycle.
+        error if error.starts_with("-DEADLOCK ") => {
+            format!("deadlock of {}", error.split(" -> ").count() / 2)
+        }
         error if error.starts_with('-') => error.into(),
         _ if lines.contains(&"tokens") => {
             let at = lines.iter().position(|line| *line == "tokens").expect("there are tokens") + 1;

@@ -109,6 +109,7 @@ impl Engine {
 
     /// Retries the waiters of signalled keys, in the order of their places, until none is served.
     pub(crate) fn serve_ready(&mut self) {
+        self.end_closed_cycles();
         while let Some(ready) = self.keyspace.waiters.next_ready() {
             self.serve_key(&ready);
         }
@@ -225,6 +226,7 @@ impl Engine {
         self.check_output_limit(slot);
         self.wake(slot);
         self.deliver();
+        self.end_closed_cycles();
         true
     }
 
@@ -234,7 +236,6 @@ impl Engine {
             return self.sessions.get_mut(slot).delivery.end(open, true);
         };
         self.observe_served(slot, &blocked, began_ns);
-        let is_served = error.is_none();
         if let Some(error) = error {
             self.tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
@@ -247,9 +248,6 @@ impl Engine {
         } else {
             let request = Request::new(&blocked.request.argv());
             self.end_reply(slot, open, blocked.command, request, &blocked.on_reply);
-        }
-        if is_served {
-            self.end_closed_cycles(&blocked);
         }
     }
 
@@ -358,7 +356,7 @@ impl Engine {
             return self.cancel_ticket(ticket, error, cause);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
-        self.note_left_queue(slot, cause);
+        self.note_cancelled(id, cause, error);
         let Some(blocked) = self.unblock(slot) else { return false };
         self.tell_failed(&blocked, error);
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));

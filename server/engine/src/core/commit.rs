@@ -60,6 +60,9 @@ impl Engine {
                 Effect::ReplicationDue => self.hooks.set(Hook::Replicate, true),
                 Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
                 Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
+                Effect::HoldChanged { db, key, label } => {
+                    self.keyspace.waiters.hold_changed(db, &key, label);
+                }
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {
                     locks::follow_up(&mut self.keyspace.tx(db, self.time.now), &key, &field);

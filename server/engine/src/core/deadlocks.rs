@@ -1,12 +1,11 @@
 //! Deadlocks that no request for a lock sees when it comes: with those who wait as Redisson does, whom only the engine
-//! knows, and by a lock that is handed to an owner that waits for another.
+//! knows, and by a lock that is given to an owner that waits for another, or taken from one that waits for it.
 
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
-use super::parked::Blocked;
 use crate::keyspace::{Place, WaiterId};
-use crate::locks::graph::{ForeignWaits, Waiting, check_foreign, check_waiting};
-use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events, shares};
+use crate::locks::graph::{ForeignWaits, Waiting, check_foreign, check_waiting, is_held_by};
+use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, conversion, events, shares};
 use crate::spec::{Args, CommandError, OnKeys};
 use std::collections::BTreeSet;
 
@@ -35,21 +34,14 @@ impl Engine {
         checked
     }
 
-    /// A request has been given a lock. Its owner may wait for another by other requests, and those who hold that wait
-    /// behind it: such a request ends with an error, as if it came now.
-    pub(super) fn end_closed_cycles(&mut self, served: &Blocked<Retry>) {
-        let Retry::OnKeys(on) = &served.retry else { return };
-        let Some(label) = on.label.filter(|_| is_for_lock(on)) else { return };
-        let argv = served.request.argv();
-        let owner = argv[label];
-        let waits = self.waits_of(served.db, owner);
-        if waits.is_empty() {
-            return;
-        }
-        let given = keys(on, &argv);
-        for id in waits {
-            if let Err(error) = self.check_wait(id, owner, &given) {
-                self.cancel_wait_as(id, &error, HistoryCause::Deadlock);
+    /// Owners that wait have been given locks, or have lost such that they wait for again. Those who hold what they wait
+    /// for may wait behind them now: such a request ends with an error, as if it came now.
+    pub(super) fn end_closed_cycles(&mut self) {
+        while let Some((db, owner)) = self.keyspace.waiters.next_unchecked() {
+            for id in self.waits_of(db, &owner) {
+                if let Err(error) = self.check_wait(id, &owner) {
+                    self.cancel_wait_as(id, &error, HistoryCause::Deadlock);
+                }
             }
         }
     }
@@ -60,21 +52,22 @@ impl Engine {
         tx.waited_for_as(owner).flat_map(|key| tx.waiting_as(key, owner)).map(|(_, id)| id).collect()
     }
 
-    /// Checks that a request that waits is in no cycle. One for a lock that its owner has just been given is retried in
-    /// this step, and is served or told.
-    fn check_wait(&mut self, id: WaiterId, owner: &[u8], given: &[&[u8]]) -> Result<(), CommandError> {
+    /// Checks that a request that waits is in no cycle. One for a lock that its owner has come to hold is retried in this
+    /// step, and is served or told.
+    fn check_wait(&mut self, id: WaiterId, owner: &[u8]) -> Result<(), CommandError> {
         let Some(blocked) = self.parked.get(id) else { return Ok(()) };
         let Retry::OnKeys(on) = &blocked.retry else { return Ok(()) };
         if !is_for_lock(on) {
             return Ok(());
         }
-        let keys = keys(on, &blocked.request.argv());
-        if keys.iter().any(|key| given.contains(key)) {
-            return Ok(());
-        }
+        let argv = blocked.request.argv();
+        let keys = keys(on, &argv);
         let (shares, together) = (shares(on.class.name), wants_together(on));
         let waiting = Waiting { owner, keys: &keys, place: blocked.place, shares, together };
         let mut tx = self.keyspace.tx(blocked.db, self.time.now);
+        if !together && !converts(on) && keys.iter().any(|key| is_held_by(&tx, key, owner)) {
+            return Ok(());
+        }
         check_waiting(&mut tx, waiting, &ForeignWaits::default())
     }
 }
@@ -82,6 +75,11 @@ impl Engine {
 /// Whether a request waits for locks.
 fn is_for_lock(on: &OnKeys) -> bool {
     on.class.line == LOCK_LINE
+}
+
+/// Whether its owner holds the lock already, and wants to hold it otherwise.
+fn converts(on: &OnKeys) -> bool {
+    on.class.name == conversion().name
 }
 
 /// Whether it wants all of them together.

@@ -11,7 +11,7 @@ use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
 };
-use crate::spec::{Args, CommandId, Flags};
+use crate::spec::{Args, CommandError, CommandId, Flags};
 use crate::time::Now;
 use lockwheel_resp::Reply;
 
@@ -177,18 +177,27 @@ impl Engine {
         {
             return;
         }
-        self.note_wait(self.sessions.get(slot).id, event, cause);
+        self.note_wait(self.sessions.get(slot).id, (event, cause), b"");
+    }
+
+    /// A request or a ticket waits no longer, and is answered an error: of a deadlock the cycle is named.
+    pub(super) fn note_cancelled(&mut self, waiter: WaiterId, cause: HistoryCause, error: &CommandError) {
+        if self.config.lock_history {
+            let cycle =
+                error.as_bytes().strip_prefix(b"DEADLOCK ").filter(|_| cause == HistoryCause::Deadlock);
+            self.note_wait(waiter, (HistoryEvent::LeftQueue, cause), cycle.unwrap_or_default());
+        }
     }
 
     /// The request of a ticket has begun to wait, or with a cause will do so no longer, without having been served.
     pub(super) fn note_ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
         if self.config.lock_history {
             let event = if left.is_some() { HistoryEvent::LeftQueue } else { HistoryEvent::Queued };
-            self.note_wait(waiter_of(ticket), event, left.unwrap_or(HistoryCause::None));
+            self.note_wait(waiter_of(ticket), (event, left.unwrap_or(HistoryCause::None)), b"");
         }
     }
 
-    fn note_wait(&mut self, waiter: WaiterId, event: HistoryEvent, cause: HistoryCause) {
+    fn note_wait(&mut self, waiter: WaiterId, (event, cause): (HistoryEvent, HistoryCause), text: &[u8]) {
         let Some(blocked) = self.parked.get(waiter) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
         if !LINES.contains(&on.class.line) {
@@ -201,6 +210,7 @@ impl Engine {
             let what = Happening {
                 db: blocked.db,
                 cause,
+                text,
                 native: Some(true),
                 client: Some(client),
                 ticket: Some(ticket_of(waiter).unwrap_or(0)),

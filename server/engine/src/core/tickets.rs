@@ -129,12 +129,12 @@ impl Engine {
         }
         if let Some(blocked) = self.end_ticket(ticket, &ending) {
             self.observe_served(slot, &blocked, began_ns);
-            match error {
-                None => self.end_closed_cycles(&blocked),
-                Some(error) => self.tell_failed(&blocked, error),
+            if let Some(error) = error {
+                self.tell_failed(&blocked, error);
             }
         }
         self.deliver();
+        self.end_closed_cycles();
         true
     }
 
@@ -169,7 +169,7 @@ impl Engine {
 
     /// Ends the wait of a ticket with an error. Whether it was waiting.
     pub(super) fn cancel_ticket(&mut self, ticket: u64, error: &CommandError, cause: HistoryCause) -> bool {
-        self.note_ticket(ticket, Some(cause));
+        self.note_cancelled(waiter_of(ticket), cause, error);
         let Some(blocked) = self.end_ticket(ticket, &Ending::Cancelled(error.as_bytes())) else {
             return false;
         };

@@ -68,6 +68,16 @@ pub enum Effect {
     BroadcastDue,
     /// Replicas are to be told what has changed.
     ReplicationDue,
+    /// Who waits under this label has come to hold a key that is waited for, or no longer holds it: its waits are to be
+    /// checked once the command, script or transaction has ended.
+    HoldChanged {
+        /// The database of the key.
+        db: usize,
+        /// The key.
+        key: Box<[u8]>,
+        /// The label.
+        label: Box<[u8]>,
+    },
     /// The first of a client's leases to be renewed is another than before, or there is none any more.
     LeasesChanged {
         /// The client.

@@ -158,6 +158,11 @@ impl Context<'_> {
         self.waiters.waits_for(self.db, key)
     }
 
+    /// Whether anything is waited for under a label in a database. O(log n).
+    pub fn waits_as(&self, db: usize, label: &[u8]) -> bool {
+        self.waiters.by_label().of(db, label).next().is_some()
+    }
+
     /// Whether a key of any database has waiters.
     pub fn is_waited_for_in(&self, db: usize, key: &[u8]) -> bool {
         self.waiters.waits_for(db, key)

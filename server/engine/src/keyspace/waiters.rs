@@ -77,6 +77,8 @@ pub struct Waiters {
     ready: VecDeque<DbKey>,
     /// The keys of `ready`, so that a key signalled often is asked once, and what has happened to them.
     ready_keys: HashMap<DbKey, Signal, FixedState>,
+    /// The labels whose waits are to be checked, with their databases.
+    unchecked: VecDeque<(usize, Box<[u8]>)>,
 }
 
 /// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
@@ -173,6 +175,7 @@ impl Waiters {
             arrivals: 0,
             ready: VecDeque::new(),
             ready_keys: HashMap::with_hasher(hasher),
+            unchecked: VecDeque::new(),
         }
     }
 
@@ -398,6 +401,20 @@ impl Waiters {
     /// The keys of a database that have waiters, in no particular order.
     pub(super) fn all_keys_of(&self, db: usize) -> impl Iterator<Item = &[u8]> {
         self.queues.keys().filter(move |(of, _)| *of == db).map(|(_, key)| &**key)
+    }
+
+    /// Who waits under a label has come to hold a key, or no longer holds it: if the key is waited for, what is waited
+    /// for under the label is to be checked when signalled keys are served. O(log n).
+    pub fn hold_changed(&mut self, db: usize, key: &[u8], label: Box<[u8]>) {
+        if self.waits_for(db, key) && self.by_label.of(db, &label).next().is_some() {
+            self.signal(db, key, Signal::Less);
+            self.unchecked.push_back((db, label));
+        }
+    }
+
+    /// The database and label that are to be checked next, each as often as a hold of theirs has changed.
+    pub fn next_unchecked(&mut self) -> Option<(usize, Box<[u8]>)> {
+        self.unchecked.pop_front()
     }
 
     /// Whether a waited-for key has been signalled.

@@ -82,7 +82,7 @@ pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
 }
 
 /// The class of those who wait until they can write what they read.
-pub(in crate::locks) const fn conversion() -> &'static WaitClass {
+pub(crate) const fn conversion() -> &'static WaitClass {
     &CONVERSION
 }
 

@@ -79,6 +79,11 @@ impl News {
         }
     }
 
+    /// An owner that waits has come to hold a key that is waited for, or no longer holds it.
+    pub(in crate::locks) fn hold_changed(&mut self, db: usize, key: &[u8], owner: &[u8]) {
+        self.untold.push(Effect::HoldChanged { db, key: key.into(), label: owner.into() });
+    }
+
     /// A hold has been taken once more.
     pub(in crate::locks) fn re_entered(&mut self, hold: &HoldNews<'_>) {
         if self.is_listening {

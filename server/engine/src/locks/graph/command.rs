@@ -91,14 +91,14 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
                 found.insert(Edge { waiter: waiter.into(), key: key.clone(), holder: holder.clone(), kind });
             }
         };
-        for waiter in tx.waiting(&key).filter(|waiter| !waiter.label.is_empty()) {
+        let waits = |label: &[u8]| !label.is_empty() && !edges::has(tx, &key, label);
+        for waiter in tx.waiting(&key).filter(|waiter| waits(&waiter.label)) {
             let place = edges::last_place(tx, &key, &waiter.label);
             let is_among_readers =
                 edges::shares(tx, &key, &waiter.label) && !edges::alone_waits_before(tx, &key, place);
             let may_read = is_among_readers && edges::is_read(tx, &key);
             let mut before = if may_read { BTreeSet::new() } else { holders.clone() };
-            let is_kept = !is_among_readers || edges::shares_several(tx, &key, &waiter.label);
-            if is_kept && !edges::has(tx, &key, &waiter.label) {
+            if !is_among_readers || edges::shares_several(tx, &key, &waiter.label) {
                 before.append(&mut edges::ahead(tx, &key, None, place));
             }
             add(&waiter.label, &before, NATIVE);

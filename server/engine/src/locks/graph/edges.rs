@@ -48,7 +48,7 @@ pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<
 }
 
 /// Whether an owner holds a lock.
-pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+pub(crate) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     match tx.peek(key) {
         Some(value @ Value::Hash(_)) => redisson::is_held_by(value, owner),
         Some(value @ Value::Str(_)) => tx.marked(key).is_some() && redisson::is_held_by(value, owner),
@@ -84,8 +84,13 @@ pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
 
 /// Whether an owner waits for a lock only to share it, with readers or with who wants to share several.
 pub(super) fn shares(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
-    let is_shared = is_read(tx, key) || tx.first_waiting(key, SEVERAL[1]).is_some();
+    let is_shared = is_read(tx, key) || is_shared_with_others(tx, key);
     is_shared && waits_to_share(tx, key, owner)
+}
+
+/// Whether anybody waits to share a lock who wants others with it. O(1).
+pub(super) fn is_shared_with_others(tx: &Tx<'_>, key: &[u8]) -> bool {
+    tx.first_waiting(key, SEVERAL[1]).is_some()
 }
 
 /// Whether an owner that waits to share a lock wants others with it: those before it who want several keep it, too.

@@ -50,9 +50,15 @@ impl<'r> From<Newcomer<'r>> for Waiting<'r> {
 }
 
 impl Waiting<'_> {
-    /// Whether one who waits for a lock at a place has to wait for it, too.
-    fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
-        self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place < from)
+    /// Whether it stands before who waits for a lock at a place.
+    fn is_before(&self, key: &[u8], place: Option<Place>) -> bool {
+        self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
+    }
+
+    /// Whether it keeps a lock from those behind it who would have it otherwise: of such as wait for its holders it is
+    /// enough to know that.
+    fn keeps(&self, others_share_several: bool) -> bool {
+        self.together || (others_share_several && !self.shares)
     }
 }
 
@@ -155,7 +161,10 @@ impl<'s, 'k> Search<'s, 'k> {
         let (tx, waiting) = (self.tx, self.waiting);
         self.foreign.len() > 0
             || tx.waited_for_as(waiting.owner).next().is_some()
-            || waiting.keys.iter().any(|key| waiting.keeps(key, tx.last_waiting(key)))
+            || waiting.keys.iter().any(|key| {
+                waiting.is_before(key, tx.last_waiting(key))
+                    && waiting.keeps(edges::is_shared_with_others(tx, key))
+            })
             || tx.all_waited_for().any(|key| edges::is_held_by(tx, key, waiting.owner))
     }
 
@@ -173,11 +182,13 @@ impl<'s, 'k> Search<'s, 'k> {
         let last_place = || edges::last_place(tx, &key, &owner);
         let before = if is_first { Some(waiting.place) } else { last_place() };
         let shares = if is_first { waiting.shares } else { edges::shares(tx, &key, &owner) };
-        let is_among_readers = shares && !edges::alone_waits_before(tx, &key, before);
         // One of a higher rank passes those who wait already.
+        let is_behind = !is_first && waiting.is_before(&key, before);
+        let is_behind_alone = is_behind && !waiting.shares;
+        let is_among_readers = shares && !is_behind_alone && !edges::alone_waits_before(tx, &key, before);
         let several = if is_first { waiting.together } else { edges::shares_several(tx, &key, &owner) };
-        let passes = is_first || (waiting.shares && is_among_readers && !several);
-        if !passes && waiting.keeps(&key, before) {
+        let reads_too = waiting.shares && is_among_readers && !several;
+        if is_behind && !reads_too && waiting.keeps(shares && several) {
             return true;
         }
         let is_kept_by_holders = !(is_among_readers && edges::is_read(tx, &key));

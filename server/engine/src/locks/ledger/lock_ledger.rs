@@ -213,6 +213,9 @@ impl LockLedger {
             let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };
             self.news.begun(&hold, native);
         }
+        if context.is_waited_for(key) {
+            self.waits_again((db, key), owner, context);
+        }
         if self.jeopardy_ms > 0 {
             self.watch_lease(key, at, now, context);
         }
@@ -297,13 +300,18 @@ impl LockLedger {
             context.take_mark(at);
         }
         let cause = ReleaseCause::of(cause, actor, owner);
-        let noted = self.ended(change, (owner, grant), cause, context.is_waited_for(key));
+        let noted = self.ended(change, (owner, grant), cause, context);
         noted.tell(db, key, context);
     }
 
     /// A key no longer has a value: whoever held it as a lock holds it no longer.
     #[inline(always)]
-    pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) -> Noted {
+    pub(super) fn end_all(
+        &mut self,
+        change: &Change<'_>,
+        removal: Removal<'_>,
+        context: &Context<'_>,
+    ) -> Noted {
         let mut noted = Noted::Nothing;
         let Removal { value, mark, cause } = removal;
         let &Change { db, key, actor, .. } = change;
@@ -311,18 +319,18 @@ impl LockLedger {
             Some(Marked::One(grant)) => {
                 redisson::with_first_owner(value, |owner| {
                     let cause = ReleaseCause::of(cause, actor, owner);
-                    noted = self.ended(change, (owner, grant), cause, waited_for);
+                    noted = self.ended(change, (owner, grant), cause, context);
                 });
             }
             Some(Marked::Several) => {
                 for (owner, grant) in self.owners.take(db, key).into_iter().flatten() {
                     let cause = ReleaseCause::of(cause, actor, &owner);
-                    noted = noted.then(self.ended(change, (&owner, grant), cause, waited_for));
+                    noted = noted.then(self.ended(change, (&owner, grant), cause, context));
                 }
             }
             Some(Marked::ReadLease(number)) => drop(self.read_leases.take(number)),
             // Nobody was seen to take it, but somebody waits until it is free.
-            None if waited_for => {
+            None if context.is_waited_for_in(db, key) => {
                 redisson::with_first_owner(value, |owner| {
                     // After a delay the cause is still that of the loss.
                     if owner != DELAY_FIELD {
@@ -348,6 +356,20 @@ impl LockLedger {
         self.owners.remove(db, key, from);
         self.owners.insert(db, key, to, grant);
         context.set_mark(at, Marked::Several.mark());
+        if context.is_waited_for(key) {
+            self.waits_again((db, key), to, context);
+        }
+    }
+
+    /// An owner has come to hold a key that is waited for, or no longer holds it: what it waits for itself may close a
+    /// cycle now.
+    #[cold]
+    #[inline(never)]
+    fn waits_again(&mut self, (db, key): (usize, &[u8]), owner: &[u8], context: &Context<'_>) {
+        let owner = redisson::owner_of(owner);
+        if context.waits_as(db, owner) {
+            self.news.hold_changed(db, key, owner);
+        }
     }
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
@@ -394,8 +416,9 @@ impl LockLedger {
         change: &Change<'_>,
         (owner, grant): (&[u8], Grant),
         cause: ReleaseCause,
-        waited_for: bool,
+        context: &Context<'_>,
     ) -> Noted {
+        let waited_for = context.is_waited_for_in(change.db, change.key);
         let cause = self.declared.unwrap_or(cause);
         let mut delay_ms = None;
         if let Some(Detail { delay: Some(delay), .. }) = self.details.remove(grant.number)
@@ -410,6 +433,9 @@ impl LockLedger {
         }
         if self.history.is_some() {
             self.record_end(change, owner, grant, cause, delay_ms);
+        }
+        if waited_for {
+            self.waits_again((change.db, change.key), owner, context);
         }
         if self.news.is_wanted() {
             let &Change { db, key, .. } = change;

@@ -139,7 +139,7 @@ impl LockLedger {
             if self.history.is_some() {
                 self.semaphore_gone(&of_from, Cause::Command, context);
             }
-            let noted = self.end_all(&of_from, removal, context.is_waited_for_in(from_db, from));
+            let noted = self.end_all(&of_from, removal, context);
             noted.tell(from_db, from, context);
         }
         for (owner, native) in owners {
@@ -175,7 +175,7 @@ impl LockLedger {
             return;
         }
         let removal = Removal { value: before, mark: context.take_mark(at), cause: Cause::Overwrite };
-        let noted = self.end_all(change, removal, context.is_waited_for(change.key));
+        let noted = self.end_all(change, removal, context);
         noted.tell(change.db, change.key, context);
     }
 
@@ -192,7 +192,7 @@ impl LockLedger {
             self.semaphore_gone(change, removal.cause, context);
             self.unleased.forget(change.db, change.key, b"");
         }
-        let noted = self.end_all(change, *removal, context.is_waited_for(change.key));
+        let noted = self.end_all(change, *removal, context);
         noted.tell(change.db, change.key, context);
         if self.jeopardy_ms > 0 {
             context.cancel_key_timer(change.db, change.key, KeyTimer::Jeopardy);
@@ -209,7 +209,7 @@ impl LockLedger {
         let waited_for: BTreeSet<&[u8]> = flushed.waited_for().map(|(key, _)| key).collect();
         let others = flushed.marked().filter(|(key, _)| !waited_for.contains(key)).take(MOST);
         for (key, removal) in others.chain(flushed.waited_for()) {
-            let noted = self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
+            let noted = self.end_all(&Change { key, ..*change }, removal, context);
             noted.tell(change.db, key, context);
         }
         self.semaphores_flushed(change);

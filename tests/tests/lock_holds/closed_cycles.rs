@@ -1,0 +1,187 @@
+//! Cycles of waits that are closed by no request that waits: by who comes to hold a lock, or holds it no longer.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server whose clock stands, and clients.
+fn server<const N: usize>() -> (Simulation, u64, [u64; N]) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let main = server.connect();
+    let clients = [0; N].map(|_| server.connect());
+    server.ask(main, "CLOCK.FREEZE");
+    (server, main, clients)
+}
+
+/// Nobody waits in a cycle.
+fn check_graph(server: &mut Simulation, main: u64) {
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert!(graph.ends_with("cycles\r\n*0\r\n"), "{graph}");
+}
+
+/// What an owner holds of the locks that it asks for together it need not wait for, until it holds it no longer.
+#[test]
+fn who_loses_one_of_the_locks_that_it_waits_for_together_waits_for_it_again() {
+    for end in [
+        "CLOCK.ADVANCE 200",
+        "LOCK.RELEASE k2 a",
+        "LOCK.FORCEUNLOCK k2 OWNER a",
+        "LOCK.TRANSFER k2 a d",
+        "HDEL k2 a",
+        "EVAL \"return redis.call('hdel', KEYS[1], 'a')\" 1 k2",
+    ] {
+        let (mut server, main, [a, c, w]) = server();
+        server.ask(main, "LOCK.ACQUIRE k0 x EXCLUSIVE");
+        server.ask(a, "LOCK.ACQUIRE k2 a SHARED PX 200");
+        server.ask(c, "LOCK.ACQUIRE k2 c SHARED");
+        server.send(w, "LOCK.ACQUIRE k2 w EXCLUSIVE BLOCK 0");
+        server.send(a, "LOCK.MACQUIRE 2 k0 k2 a SHARED BLOCK 0");
+        server.send(c, "LOCK.ACQUIRE k0 c EXCLUSIVE BLOCK 0");
+        assert_eq!((server.read(a), server.read(c)), (String::new(), String::new()), "{end}");
+        server.ask(main, end);
+        assert_eq!(server.read(a), "-DEADLOCK a -> k2 -> c -> k0 -> a\r\n", "{end}");
+        check_graph(&mut server, main);
+        server.ask(main, "LOCK.RELEASE k0 x");
+        assert!(server.read(c).contains("token"), "{end}");
+        for line in ["LOCK.RELEASE k2 c", "LOCK.RELEASE k2 d"] {
+            server.ask(main, line);
+        }
+        assert!(server.read(w).contains("token"), "{end}");
+    }
+}
+
+/// The same where everything is gone, and nothing is to wait for.
+#[test]
+fn who_loses_a_lock_that_is_free_then_goes_on_waiting() {
+    for end in ["CLOCK.ADVANCE 200", "DEL k2", "FLUSHALL", "RENAME k2 k3"] {
+        let (mut server, main, [a, b]) = server();
+        server.ask(main, "LOCK.ACQUIRE k0 x");
+        server.ask(a, "LOCK.ACQUIRE k2 a PX 200");
+        server.send(a, "LOCK.MACQUIRE 2 k0 k2 a BLOCK 0");
+        server.send(b, "LOCK.ACQUIRE k2 b BLOCK 0");
+        server.ask(main, end);
+        check_graph(&mut server, main);
+        server.ask(main, "LOCK.RELEASE k0 x");
+        assert!(server.read(a).contains("tokens"), "{end}");
+        server.ask(main, "LOCK.MRELEASE 2 k0 k2 a");
+        assert!(server.read(b).contains("token"), "{end}");
+    }
+}
+
+/// Who is given a lock at once may wait for another by another request.
+#[test]
+fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
+    let (mut server, main, [a, same, b, c]) = server();
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.ask(c, "LOCK.ACQUIRE k1 c SHARED");
+    server.send(a, "LOCK.ACQUIRE k2 a BLOCK 0");
+    server.send(b, "LOCK.ACQUIRE k1 b EXCLUSIVE BLOCK 0");
+    // It passes the writer that waits.
+    assert!(server.ask(same, "LOCK.ACQUIRE k1 a SHARED PRIORITY 1").contains("token"));
+    assert_eq!(server.read(a), "-DEADLOCK a -> k2 -> b -> k1 -> a\r\n");
+    check_graph(&mut server, main);
+    for line in ["LOCK.RELEASE k1 a", "LOCK.RELEASE k1 c"] {
+        server.ask(main, line);
+    }
+    assert!(server.read(b).contains("token"));
+}
+
+/// So may who is given a lock by another owner, or by a script that writes it as Redisson's do.
+#[test]
+fn a_lock_that_is_given_away_ends_the_wait_that_closes_a_cycle_by_that() {
+    const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    for give in [
+        format!("LOCK.TRANSFER c x {OWNER}"),
+        format!("EVAL \"redis.call('del', 'c') return redis.call('lock.acquire', 'c', '{OWNER}')\" 0"),
+        format!("EVAL \"redis.call('del', 'c') return redis.call('hset', 'c', '{OWNER}', 1)\" 0"),
+    ] {
+        let (mut server, main, [a, b]) = server();
+        server.ask(b, "LOCK.ACQUIRE b b");
+        server.ask(main, "LOCK.ACQUIRE c x");
+        server.send(a, &format!("LOCK.ACQUIRE b {OWNER} BLOCK 0"));
+        server.send(b, "LOCK.ACQUIRE c b BLOCK 0");
+        server.ask(main, &give);
+        assert_eq!(server.read(a), format!("-DEADLOCK {OWNER} -> b -> b -> c -> {OWNER}\r\n"), "{give}");
+        check_graph(&mut server, main);
+        server.ask(main, &format!("LOCK.RELEASE c {OWNER}"));
+        assert!(server.read(b).contains("token"), "{give}");
+    }
+}
+
+/// What a transaction gives and takes back closes nothing.
+#[test]
+fn a_cycle_that_a_transaction_opens_again_ends_no_wait() {
+    let (mut server, main, [a, b]) = server();
+    server.ask(b, "LOCK.ACQUIRE b b");
+    server.ask(main, "LOCK.ACQUIRE c x");
+    server.send(a, "LOCK.ACQUIRE b a BLOCK 0");
+    server.send(b, "LOCK.ACQUIRE c b BLOCK 0");
+    for line in ["MULTI", "LOCK.TRANSFER c x a", "PUBLISH news text", "LOCK.TRANSFER c a x", "EXEC"] {
+        server.ask(main, line);
+    }
+    assert_eq!((server.read(a), server.read(b)), (String::new(), String::new()));
+    server.ask(main, "LOCK.RELEASE c x");
+    assert!(server.read(b).contains("token"));
+}
+
+/// Those who read `k` wait for `r`, which wants to share `k` and `k0`, and waits for that alone.
+fn who_shares_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u64, &str)]) {
+    server.ask(main, "LOCK.ACQUIRE k0 x EXCLUSIVE");
+    server.ask(r, "LOCK.ACQUIRE k9 r");
+    for (client, reader) in readers {
+        server.ask(*client, &format!("LOCK.ACQUIRE k {reader} SHARED"));
+    }
+    server.send(r, "LOCK.MACQUIRE 2 k0 k r SHARED BLOCK 0");
+    let (first, reader) = readers[0];
+    server.send(first, &format!("LOCK.ACQUIRE k9 {reader} BLOCK 0"));
+}
+
+/// Who wants to write before those who wait to share a lock among others keeps it from them; so does a reader that
+/// waits until it can write.
+#[test]
+fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
+    for (readers, line) in [
+        (&["h"][..], "LOCK.ACQUIRE k p EXCLUSIVE PRIORITY 1 BLOCK 0"),
+        (&["h", "p"], "LOCK.CONVERT k p EXCLUSIVE BLOCK 0"),
+    ] {
+        let (mut server, main, [r, h, p]) = server();
+        let readers: Vec<(u64, &str)> = [h, p].into_iter().zip(readers.iter().copied()).collect();
+        who_shares_several(&mut server, main, r, &readers);
+        assert_eq!(server.ask(p, line), "-DEADLOCK p -> k -> h -> k9 -> r -> k -> p\r\n", "{line}");
+        // Behind it, it keeps nothing from it.
+        assert_eq!(server.ask(main, "LOCK.ACQUIRE k q EXCLUSIVE BLOCK 0"), "");
+        let other = server.connect();
+        check_graph(&mut server, other);
+        server.ask(other, "DEL k0");
+        assert!(server.read(r).contains("tokens"), "{line}");
+    }
+}
+
+/// A reader that is alone writes at once, and keeps the lock from those who wait to share it among others.
+#[test]
+fn a_conversion_at_once_ends_the_wait_that_closes_a_cycle_by_that() {
+    let (mut server, main, [r, p, same]) = server();
+    who_shares_several(&mut server, main, r, &[(p, "p")]);
+    server.ask(same, "LOCK.CONVERT k p EXCLUSIVE");
+    assert_eq!(server.read(p), "-DEADLOCK p -> k9 -> r -> k -> p\r\n");
+    check_graph(&mut server, main);
+}
+
+/// Who holds one of the locks that it waits for together does not wait for it, whoever else does.
+#[test]
+fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one_that_it_reads() {
+    let (mut server, main, [a, c, same]) = server();
+    server.ask(main, "LOCK.MACQUIRE 2 m l d SHARED PX 50");
+    server.ask(c, "LOCK.ACQUIRE l c SHARED");
+    server.ask(a, "LOCK.ACQUIRE l a SHARED");
+    server.send(c, "LOCK.CONVERT l c EXCLUSIVE BLOCK 0");
+    server.send(same, "LOCK.ACQUIRE m c EXCLUSIVE PX 100 BLOCK 0");
+    assert_eq!(server.ask(a, "LOCK.MACQUIRE 2 l m a SHARED BLOCK 0"), "");
+    check_graph(&mut server, main);
+    // But for the other, when the one that converts has got it.
+    server.ask(main, "CLOCK.ADVANCE 50");
+    assert!(server.read(same).contains("token"));
+    assert_eq!(server.read(c), "-DEADLOCK c -> l -> a -> m -> c\r\n");
+    check_graph(&mut server, main);
+    server.ask(main, "CLOCK.ADVANCE 100");
+    assert!(server.read(a).contains("tokens"));
+}
