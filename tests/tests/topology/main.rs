@@ -10,6 +10,7 @@ mod keyspace_events;
 mod lag;
 mod node_faults;
 mod parts;
+mod permits;
 mod program;
 mod replicas;
 mod sentinels;

@@ -1,9 +1,10 @@
-//! Holds that another server of the process has granted. Who takes over from it, or is sent a key, finds the key alone,
-//! in which nothing says that it is a lock: the history of all servers does.
+//! Holds that another server of the process has granted, and permits. Who takes over from it, or is sent a key, finds the
+//! key alone, in which nothing says that it is a lock, or how many permits there are: the history of all servers does.
 
 use super::history::{Cause, Entry, Event, Name, Ring};
 use super::history_feed::MergedHistory;
 use super::ledger::{self, Grant};
+use super::semaphores::native_permits;
 use crate::keyspace::Keyspace;
 use crate::time::Now;
 use std::collections::BTreeMap;
@@ -40,8 +41,32 @@ fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
     last.into_iter().map(of).collect()
 }
 
-/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on.
+/// The semaphores that a history tells of: how many permits there are in all, and whether it began with none.
+/// O(n log n), n its entries.
+fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
+    let mut known = BTreeMap::new();
+    for (_, entry) in ring.after(0).filter(|(_, entry)| entry.event == Event::Permits) {
+        let of_before = known.remove(&entry.key);
+        if let Some(total) = entry.total() {
+            let is_signal = match entry.cause {
+                Cause::Init => total == 0,
+                _ => of_before.is_some_and(|(_, is_signal)| is_signal),
+            };
+            known.insert(entry.key, (total, is_signal));
+        }
+    }
+    known
+}
+
+/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on, and
+/// of semaphores there are as many permits.
 pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
+    let ring = history.ring();
+    for (key, total) in semaphores(ring) {
+        let (mut tx, key) = (keyspace.tx(ring.db(key).unwrap_or(0), now), ring.text(key));
+        let native = native_permits(&tx, key);
+        ledger::inherit_permits(&mut tx, key, total, native);
+    }
     for last in last_grants(history.ring()) {
         ledger::inherit(&mut keyspace.tx(last.db, now), last.key, last.owner, (last.grant, true));
     }

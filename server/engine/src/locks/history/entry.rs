@@ -190,7 +190,8 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) client_name: Name,
     /// The command, or a script: its SHA-1 or, if [`Entry::is_by_text`], its text.
     pub(in crate::locks) by: Name,
-    /// What a fault did, the text of a mark, or the cycle that a request would have closed.
+    /// What a fault did, the text of a mark, or the cycle that a request would have closed; of permits that were taken,
+    /// their lease in milliseconds, in digits.
     pub(in crate::locks) text: Name,
     pub(in crate::locks) event: Event,
     pub(in crate::locks) cause: Cause,

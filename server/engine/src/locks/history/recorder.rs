@@ -99,7 +99,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) native: Option<bool>,
     /// Whether the hold lasts as long as a connection.
     pub(crate) session: bool,
-    /// What a fault did, the text of a mark, or the cycle that a request would have closed.
+    /// What a fault did, the text of a mark, or the cycle that a request would have closed; of permits that were taken,
+    /// their lease in milliseconds, in digits.
     pub(crate) text: &'a [u8],
     /// The client it concerns, where that is not the one whose request runs; 0: time alone acts.
     pub(crate) client: Option<u64>,
@@ -398,6 +399,9 @@ impl History {
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
             (entry.grant, entry.holds, entry.cause) = (what.grant, what.holds, what.cause);
             (entry.ttl_ms, entry.total) = (what.ttl_ms.unwrap_or(NO_TTL), what.total.unwrap_or(NO_TOTAL));
+        }
+        if let Some(seq) = found.filter(|_| !what.text.is_empty()) {
+            self.ring.set_text(seq, what.text);
         }
         found.is_some()
     }

@@ -6,6 +6,7 @@ use super::names::{Name, Names};
 use super::places::{Places, own_number};
 use super::stamps::{StampSource, Stamps};
 use super::times::{Since, Times, When};
+use lockwheel_resp::number;
 
 /// What faults do to an answer that does not reach its client, by the first word of what the history has of them.
 const KEPT: [&[u8]; 7] =
@@ -118,6 +119,18 @@ impl Ring {
         let at = seq.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let place = self.places.as_ref().zip(at).and_then(|(places, at)| places.of.get(at));
         place.copied().map_or(0, usize::from)
+    }
+
+    /// The lease of permits that were taken, in milliseconds, if they have one.
+    pub(in crate::locks) fn lease_of(&self, entry: &Entry) -> Option<i64> {
+        number::parse_i64(self.text(entry.text)).filter(|_| entry.event == Event::Permits)
+    }
+
+    /// An entry has this text from now on.
+    pub(super) fn set_text(&mut self, seq: u64, text: &[u8]) {
+        let text = self.names.intern(0, text);
+        let before = self.get_mut(seq).map(|entry| std::mem::replace(&mut entry.text, text));
+        self.names.release(before.unwrap_or(text));
     }
 
     /// Whether the entries are those of several servers.

@@ -304,6 +304,16 @@ pub(in crate::locks) fn inherit(
     ledger.inherit((db, key), owner, (grant, replaces), &mut context)
 }
 
+/// A semaphore of another server has so many permits in all, and may have begun with none; so many of them this server
+/// has given out before, and what else is not left is out, too. O(log n).
+pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64, bool), native: i64) {
+    let db = tx.db();
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if ledger.history().is_some() {
+        ledger.inherit_permits((db, key), total, native, &context);
+    }
+}
+
 /// MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());

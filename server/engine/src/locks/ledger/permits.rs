@@ -29,6 +29,8 @@ pub(in crate::locks) struct PermitsNote<'a> {
     pub(in crate::locks) added: i64,
     /// How many without an id native commands have given out.
     pub(in crate::locks) native: i64,
+    /// For how long they are given out; `None`: until they are given back.
+    pub(in crate::locks) lease_ms: Option<i64>,
 }
 
 /// Whether a semaphore's own command runs, or its timer, which say themselves what they do.
@@ -82,16 +84,34 @@ impl LockLedger {
             permits.foreign = permits.foreign.saturating_add(note.permits);
         }
         self.semaphores.put(db, note.key, Followed { now: permits, ..Followed::default() });
+        let lease = note.lease_ms.map(|lease_ms| lease_ms.to_string()).unwrap_or_default();
         let what = Happening {
             db,
             holds: note.permits,
             cause: note.cause,
+            text: lease.as_bytes(),
             client,
             native: Some(true),
             ..Happening::new(Event::Permits, note.key, note.owner)
         };
         if let Some(history) = self.history.as_deref_mut() {
             history.record(now, shown(permits, what));
+        }
+    }
+
+    /// A semaphore has come from another server, which has known how many permits there are; so many of them this one
+    /// has given out before.
+    pub(super) fn inherit_permits(
+        &mut self,
+        (db, key): (usize, &[u8]),
+        (total, is_signal): (i64, bool),
+        native: i64,
+        context: &Context<'_>,
+    ) {
+        if let Some((left, with_id)) = permits_of_key(key, context) {
+            let before = Permits { left, with_id, native, is_signal, ..Permits::default() };
+            let now = before.inherited(total);
+            self.semaphores.put(db, key, Followed { now, ..Followed::default() });
         }
     }
 
@@ -231,10 +251,12 @@ impl LockLedger {
         let is_of_request = followed.request != 0;
         self.semaphores.put(db, key, followed);
         let Some(history) = self.history.as_deref_mut() else { return };
+        let lease = lease_given(change).map(|lease_ms| lease_ms.to_string()).unwrap_or_default();
         let what = Happening {
             db,
             holds,
             cause,
+            text: lease.as_bytes(),
             client: client(actor),
             native: Some(false),
             ..Happening::new(Event::Permits, key, b"")
@@ -332,6 +354,19 @@ impl LockLedger {
 fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
     let held = permits.held().max(0).unsigned_abs();
     Happening { grant: held, ttl_ms: Some(permits.left), total: permits.total, ..what }
+}
+
+/// The least that is an instant, and no number of permits, among the arguments of Redisson's scripts: in the year 2001.
+const LEAST_INSTANT: i64 = 1_000_000_000_000;
+
+/// The lease of a permit that a script gives an id: until when it writes itself, by the clock of its client, which it
+/// may name, too.
+fn lease_given(change: &Change<'_>) -> Option<i64> {
+    let &Change { actor, now, .. } = change;
+    let [name, _, score, ..] = actor.command else { return None };
+    let until_ms = number::parse_i64(score).filter(|_| name.eq_ignore_ascii_case(b"zadd"))?;
+    let instants = numbers(actor).into_iter().filter(|of| (LEAST_INSTANT..until_ms).contains(of));
+    Some(until_ms.saturating_sub(instants.max().unwrap_or(now.wall_ms())))
 }
 
 /// Whether a script removes an id that is one of its arguments: it gives back a permit, which is not over.

@@ -38,6 +38,13 @@ impl Permits {
         Permits { left, total: Some(left), is_signal: left == 0, ..Permits::default() }
     }
 
+    /// The same of so many, as another server knew: those of which nothing is known here are out, whoever has them.
+    pub(super) fn inherited(self, total: i64) -> Self {
+        let known = self.left.saturating_add(self.held());
+        let foreign = self.foreign.saturating_add(total.saturating_sub(known).max(0));
+        Permits { foreign, total: Some(total.max(known)), ..self }
+    }
+
     /// How many are held.
     pub(super) fn held(&self) -> i64 {
         self.native.saturating_add(self.foreign).saturating_add(self.with_id)

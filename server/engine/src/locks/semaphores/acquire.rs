@@ -179,7 +179,7 @@ impl Acquire {
             Hold { permits: self.permits, token, lease, id: None },
             &ids,
         );
-        super::note(tx, key, owner, HistoryCause::Acquire, self.permits, 0);
+        super::note_taken(tx, key, owner, self.permits, self.lease_ms);
         if let Some(lease_ms) = self.lease_ms.filter(|_| self.session) {
             session::begin(tx, token, key, owner, (lease_ms, self.ping_ms));
         }

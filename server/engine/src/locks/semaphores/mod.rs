@@ -92,10 +92,25 @@ fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
     tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
 }
 
+/// How many permits without ids this server has given out natively. O(log n).
+pub(super) fn native_permits(tx: &Tx<'_>, key: &[u8]) -> i64 {
+    account(tx, key, |account| account.holds.plain()).unwrap_or(0)
+}
+
 /// A command, or the end of a lease, has changed so many permits, of which `added` are more in all.
 fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits: i64, added: i64) {
-    let native = account(tx, key, |account| account.holds.plain()).unwrap_or(0);
-    super::ledger::note_permits(tx, PermitsNote { key, owner, cause, permits, added, native });
+    let native = native_permits(tx, key);
+    super::ledger::note_permits(
+        tx,
+        PermitsNote { key, owner, cause, permits, added, native, lease_ms: None },
+    );
+}
+
+/// An owner has taken so many, for so long; with `None`, until it gives them back.
+fn note_taken(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], permits: i64, lease_ms: Option<i64>) {
+    let native = native_permits(tx, key);
+    let cause = HistoryCause::Acquire;
+    super::ledger::note_permits(tx, PermitsNote { key, owner, cause, permits, added: 0, native, lease_ms });
 }
 
 /// When the first hold of an account ends, in wall milliseconds, and when that was made.

@@ -30,7 +30,7 @@ fn excludes(one: Mode, other: Mode, is_one_key: bool) -> bool {
 }
 
 /// Where an entry is from, if there are several servers.
-fn at_node(ring: &Ring, seq: u64) -> String {
+pub(super) fn at_node(ring: &Ring, seq: u64) -> String {
     let node = ring.place(seq).map(|node| format!(" on {}", String::from_utf8_lossy(node)));
     node.unwrap_or_default()
 }

@@ -10,6 +10,7 @@ mod exclusion;
 mod fair_order;
 mod fences;
 mod finding;
+mod given_permits;
 mod habits;
 mod herds;
 mod invariant;

@@ -7,9 +7,9 @@ use super::invariant::Invariant;
 use super::locks::{Locks, View};
 use super::{
     deadlocks::Deadlocks, eternal_locks::EternalLocks, exclusion::Exclusion, fair_order::FairOrder,
-    fences::Fences, habits::Habits, herds::Herds, late_owners::LateOwners, layout_mix::LayoutMix,
-    missed_wakeups::MissedWakeups, permits::Permits, releases::Releases, tokens::Tokens,
-    unanswered::UnansweredAcquires, watchdogs::Watchdogs,
+    fences::Fences, given_permits::GivenPermits, habits::Habits, herds::Herds, late_owners::LateOwners,
+    layout_mix::LayoutMix, missed_wakeups::MissedWakeups, permits::Permits, releases::Releases,
+    tokens::Tokens, unanswered::UnansweredAcquires, watchdogs::Watchdogs,
 };
 use crate::time::Now;
 
@@ -64,6 +64,7 @@ pub(super) fn findings(ring: &Ring, now: Now, limits: VerifyLimits) -> Vec<Findi
         Box::<UnansweredAcquires>::default(),
         Box::<Watchdogs>::default(),
         Box::<Permits>::default(),
+        Box::<GivenPermits>::default(),
         Box::<Habits>::default(),
     ];
     let (mut locks, mut findings) = (Locks::default(), Vec::new());

@@ -71,7 +71,9 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, pro
         let _infallible = write!(text, "{separator}:{name} ");
         separator = " ";
     };
-    for (name, value) in [("key", entry.key), ("owner", entry.owner), ("text", entry.text)] {
+    let lease = if entry.event == Event::Permits { entry.text } else { Name::NONE };
+    let said = if lease == Name::NONE { entry.text } else { Name::NONE };
+    for (name, value) in [("key", entry.key), ("owner", entry.owner), ("text", said)] {
         if value != Name::NONE {
             begin(text, name);
             quote(text, ring.text(value));

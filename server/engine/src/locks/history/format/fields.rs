@@ -59,7 +59,11 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
     let is_permits = entry.event == Event::Permits;
     let has_holds = entry.native().is_some() || is_permits;
     let holds = if has_holds { Field::Number(entry.holds) } else { Field::Null };
-    let ttl = if is_clock || is_permits { None } else { entry.ttl() };
+    let ttl = match entry.event {
+        Event::Clock => None,
+        Event::Permits => ring.lease_of(entry),
+        _ => entry.ttl(),
+    };
     let cause = if entry.cause == Cause::None { "" } else { entry.cause.name() };
     let fault = if entry.event == Event::Fault { text(entry.text) } else { Field::Null };
     let db = ring.db(entry.key).map_or(Field::Null, |db| Field::Number(db as i64));

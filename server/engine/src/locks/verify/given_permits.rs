@@ -1,0 +1,135 @@
+//! `permits-bound` of several servers: what they have given out together of one semaphore is not more than there is, as
+//! it is when two masters go on with what they both had.
+//!
+//! Each server shows only what it knows itself. So what is out is counted from what was taken and given back, wherever
+//! that was; it is the least that can be: who gives back has had what would have lasted longest, and what is leased is
+//! out until its first lease ends, which the server that gave it may not live to see.
+
+use super::super::history::{Cause, Entry, Event, Name};
+use super::exclusion::at_node;
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Permits that a server has given somebody.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    place: usize,
+    owner: Name,
+    permits: i64,
+}
+
+/// What is out of a semaphore.
+#[derive(Debug, Default)]
+struct Semaphore {
+    /// By the end of their leases, in wall milliseconds, and their entries.
+    out: BTreeMap<(i64, u64), Given>,
+    /// How many there are in all, by the servers that know it.
+    totals: BTreeMap<usize, i64>,
+    /// There are more than that, or fewer, and nobody knows how many.
+    is_unknown: bool,
+}
+
+impl Semaphore {
+    /// Leases are over.
+    fn end_leases(&mut self, wall_ms: i64) {
+        self.out = self.out.split_off(&(wall_ms.saturating_add(1), 0));
+    }
+
+    /// So many are given back; how many of these nobody has had.
+    fn give_back(&mut self, mut permits: i64) -> i64 {
+        while permits > 0
+            && let Some(mut last) = self.out.last_entry()
+        {
+            let given = last.get_mut();
+            let back = permits.min(given.permits);
+            (permits, given.permits) = (permits - back, given.permits - back);
+            if given.permits == 0 {
+                last.remove();
+            }
+        }
+        permits
+    }
+
+    /// How many are out that are more than all, of several servers.
+    fn excess(&self) -> Option<i64> {
+        let total = self.totals.values().max().filter(|_| !self.is_unknown)?;
+        let places: BTreeSet<usize> = self.out.values().map(|given| given.place).collect();
+        let out = self.out.values().fold(0_i64, |sum, given| sum.saturating_add(given.permits));
+        (places.len() > 1 && out > *total).then(|| out.saturating_sub(*total))
+    }
+}
+
+/// The semaphores of several servers.
+#[derive(Debug, Default)]
+pub(super) struct GivenPermits {
+    by_key: BTreeMap<Name, Semaphore>,
+}
+
+impl GivenPermits {
+    fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
+        let (place, wall_ms) = (view.ring.place_number(seq), view.ring.when(seq, entry).wall_ms);
+        let semaphore = self.by_key.entry(entry.key).or_default();
+        semaphore.end_leases(wall_ms);
+        match (entry.cause, entry.total()) {
+            (_, Some(total)) => drop(semaphore.totals.insert(place, total)),
+            (Cause::Adjust | Cause::Drain, None) => semaphore.is_unknown = true,
+            (_, None) => {}
+        }
+        match entry.cause {
+            Cause::Acquire => {
+                let end_ms = view.ring.lease_of(entry).map_or(i64::MAX, |ms| wall_ms.saturating_add(ms));
+                let given = Given { place, owner: entry.owner, permits: entry.holds };
+                semaphore.out.insert((end_ms, seq), given);
+            }
+            Cause::Release | Cause::Disconnected => {
+                let of_nobody = semaphore.give_back(entry.holds);
+                semaphore.is_unknown |= of_nobody > 0 && entry.total().is_none();
+            }
+            Cause::Adjust | Cause::Drain | Cause::Expired => {}
+            // Its server has become a replica: what it has given is lost.
+            Cause::FailedOver => {
+                semaphore.out.retain(|_, given| given.place != place);
+                semaphore.totals.remove(&place);
+            }
+            _ => {
+                let totals = entry.total().map(|total| (place, total)).into_iter().collect();
+                *semaphore = Semaphore { totals, ..Semaphore::default() };
+            }
+        }
+    }
+}
+
+impl Invariant for GivenPermits {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        if entry.event != Event::Permits || !view.ring.is_of_several() {
+            return;
+        }
+        self.take_in(view, seq, entry);
+        let excess = self.by_key.get(&entry.key).filter(|_| entry.cause == Cause::Acquire);
+        let Some((semaphore, excess)) = excess.and_then(|of| Some((of, of.excess()?))) else { return };
+        let mut given: Vec<(u64, Given)> =
+            semaphore.out.iter().map(|((_, seq), given)| (*seq, *given)).collect();
+        given.sort_unstable_by_key(|(seq, _)| *seq);
+        let told: Vec<String> = given
+            .iter()
+            .map(|(seq, given)| format!("{}{}", given.permits, at_node(view.ring, *seq)))
+            .collect();
+        let mut owners: Vec<Name> = Vec::new();
+        for (_, Given { owner, .. }) in &given {
+            if *owner != Name::NONE && !owners.contains(owner) {
+                owners.push(*owner);
+            }
+        }
+        let (name, told) = (words(view.ring, entry.key), told.join(", "));
+        findings.push(Finding {
+            level: Level::Violation,
+            invariant: "permits-bound",
+            key: entry.key,
+            seqs: given.iter().map(|(seq, _)| *seq).collect(),
+            owners,
+            text: format!("of {name} {excess} more than all permits have been given: {told}"),
+        });
+    }
+}
