@@ -455,3 +455,30 @@ fn servers_that_all_restart_on_a_clock_that_stands_are_there_again_when_nobody_i
     assert_eq!(text(&mut again, "SET k v"), "+OK");
     assert_eq!(text(&mut client(&topology, 1), "GET k"), "\"v\"");
 }
+
+/// The others follow it in one step each, and those behind them as before.
+#[test]
+fn a_replica_of_a_replica_becomes_the_one_master() {
+    let topology = ours::builder().time(Time::Manual).replicas(3).start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    let ports: Vec<u16> = topology.servers().iter().map(lockwheel::Server::port).collect();
+    for (server, of) in [(2, 1), (3, 1)] {
+        clients[server].line(&format!("REPLICAOF 127.0.0.1 {}", ports[of]));
+    }
+    clients[0].line("SET k v");
+    assert_eq!(clients[2].line("FAULT.FAILOVER 2").to_string(), "+OK");
+    for (server, of) in [(0, Some(2)), (1, Some(2)), (2, None), (3, Some(1))] {
+        let role = Client::connect(topology.servers()[server].addr()).line("ROLE").to_string();
+        let is_it = match of {
+            Some(of) => role.contains("slave") && role.contains(&format!(":{},", ports[of])),
+            None => role.contains("master"),
+        };
+        assert!(is_it, "{server}: {role}");
+    }
+    let mut new_master = Client::connect(topology.servers()[2].addr());
+    new_master.line("SET k w");
+    for server in topology.servers() {
+        assert_eq!(Client::connect(server.addr()).line("GET k").to_string(), "\"w\"");
+    }
+}

@@ -197,9 +197,16 @@ impl Network {
         self.node_at(host, port)
     }
 
-    /// A replica becomes the master with what it has; its master and the other replicas of that follow it.
+    /// The master that a server follows, be it by others that do.
+    fn first_master_of(&self, nodes: &[&mut Engine], node: usize) -> Option<usize> {
+        // Servers may follow each other in a circle.
+        let chain = std::iter::successors(self.master_of(nodes, node), |of| self.master_of(nodes, *of));
+        chain.take(nodes.len()).take_while(|of| *of != node).last()
+    }
+
+    /// A replica becomes the master with what it has; the master and the other replicas of that follow it.
     fn fail_over(&mut self, nodes: &mut [&mut Engine], replica: usize, numbers: GrantNumbers, asker: Asker) {
-        let Some(master) = self.master_of(nodes, replica) else { return };
+        let Some(master) = self.first_master_of(nodes, replica) else { return };
         let others: Vec<usize> = (0..nodes.len())
             .filter(|node| *node != replica && self.master_of(nodes, *node) == Some(master))
             .collect();
