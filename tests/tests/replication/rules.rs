@@ -132,6 +132,11 @@ fn keys_of_a_replica_expire_when_its_master_says_so() {
 fn both_sides_tell_of_each_other() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
+        // Of a master that has never been heard there is nothing to tell.
+        pair.ask_replica("REPLICAOF 127.0.0.1 1");
+        assert_eq!(pair.ask_replica("CLIENT LIST TYPE master"), "\"\"", "{makes:?}");
+        assert_eq!(info(&mut pair.replica, "clients", "connected_clients"), "1", "{makes:?}");
+        assert_eq!(pair.ask_replica("CLIENT KILL TYPE master"), ":0", "{makes:?}");
         pair.follow();
         let port = pair.servers.1.addr().port();
         let told = info(&mut pair.master, "replication", "slave0");

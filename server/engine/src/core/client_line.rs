@@ -8,6 +8,17 @@ use crate::tracking::{TrackedClient, TrackingMode};
 use lockwheel_resp::Protocol;
 
 impl Engine {
+    /// The clients that are told of, oldest first.
+    pub(crate) fn listed_clients(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.live().filter(|session| !self.is_unheard_master(session))
+    }
+
+    /// Whether this runs what a master sends that is not heard: that is no client yet, or none any more.
+    pub(crate) fn is_unheard_master(&self, session: &Session) -> bool {
+        let following = self.following.as_ref().filter(|following| following.slot == session.slot);
+        following.is_some_and(|following| !following.is_connected())
+    }
+
     /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
     ///
     /// Redis buffer fields map to ours where possible, else 0.

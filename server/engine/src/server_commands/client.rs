@@ -265,10 +265,10 @@ fn list(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     let mut text = Vec::new();
     let mut describe = |session| engine.describe_to(call.slot, args, session, &mut text);
     match args.len() {
-        2 => engine.sessions.live().for_each(&mut describe),
+        2 => engine.listed_clients().for_each(&mut describe),
         4 if args.is(2, "type") => {
             let filter = Filter::of_type(&args[3])?;
-            let wanted = engine.sessions.live().filter(|session| filter.matches(session));
+            let wanted = engine.listed_clients().filter(|session| filter.matches(session));
             wanted.for_each(&mut describe);
         }
         4.. if args.is(2, "id") => {
@@ -295,7 +295,7 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         Some(id) => {
             engine.live_client(id).filter(is_wanted).map(|session| session.slot).into_iter().collect()
         }
-        None => engine.sessions.live().filter(is_wanted).map(|session| session.slot).collect(),
+        None => engine.listed_clients().filter(is_wanted).map(|session| session.slot).collect(),
     };
     if by_address {
         wanted.truncate(1);
@@ -326,6 +326,6 @@ impl Engine {
     /// The client of this number, unless it is being disconnected.
     fn live_client(&self, id: u64) -> Option<&Session> {
         let session = self.sessions.get(self.sessions.find(id)?);
-        (session.closing != Some(Closing::Now)).then_some(session)
+        (session.closing != Some(Closing::Now) && !self.is_unheard_master(session)).then_some(session)
     }
 }

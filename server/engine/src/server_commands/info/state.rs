@@ -65,7 +65,7 @@ fn listeners(engine: &Engine, lines: &mut Lines) {
 /// The clients.
 pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
     let largest = |of: fn(&Session) -> usize| engine.sessions.live().map(of).max().unwrap_or(0);
-    lines.field("connected_clients", engine.sessions.live().filter(|client| !client.is_replica).count());
+    lines.field("connected_clients", engine.listed_clients().filter(|client| !client.is_replica).count());
     lines.field("cluster_connections", 0);
     lines.field("maxclients", engine.config.maxclients);
     lines.field("client_recent_max_input_buffer", largest(|client| client.delivery.buffers().query().0));
