@@ -1,6 +1,6 @@
 //! Random walks over everything that can be asked of locks, semaphores and latches, together with what happens to keys,
-//! clients and the clock. Nobody ever waits in a cycle. Then everything is given back, and whoever still waits has to be
-//! served; and what was seen of the walk has to be free of overlaps and of waiters that nobody woke.
+//! clients and the clock. Nobody ever waits in a cycle. Then everything is given back, and whoever still waits has to
+//! be served; and what was seen of the walk has to be free of overlaps and of waiters that nobody woke.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;

@@ -34,8 +34,8 @@ impl Engine {
         checked
     }
 
-    /// Owners that wait have been given locks, or have lost such that they wait for again. Those who hold what they wait
-    /// for may wait behind them now: such a request ends with an error, as if it came now.
+    /// Owners that wait have been given locks, or have lost such that they wait for again. Those who hold what they
+    /// wait for may wait behind them now: such a request ends with an error, as if it came now.
     pub(super) fn end_closed_cycles(&mut self) {
         while let Some((db, owner)) = self.keyspace.waiters.next_unchecked() {
             for id in self.waits_of(db, &owner) {
@@ -52,8 +52,8 @@ impl Engine {
         tx.waited_for_as(owner).flat_map(|key| tx.waiting_as(key, owner)).map(|(_, id)| id).collect()
     }
 
-    /// Checks that a request that waits is in no cycle. One for a lock that its owner has come to hold is retried in this
-    /// step, and is served or told.
+    /// Checks that a request that waits is in no cycle. One for a lock that its owner has come to hold is retried in
+    /// this step, and is served or told.
     fn check_wait(&mut self, id: WaiterId, owner: &[u8]) -> Result<(), CommandError> {
         let Some(blocked) = self.parked.get(id) else { return Ok(()) };
         let Retry::OnKeys(on) = &blocked.retry else { return Ok(()) };

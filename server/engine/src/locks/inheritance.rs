@@ -1,5 +1,6 @@
-//! Holds that another server of the process has granted, and permits. Who takes over from it, or is sent a key, finds the
-//! key alone, in which nothing says that it is a lock, or how many permits there are: the history of all servers does.
+//! Holds that another server of the process has granted, and permits. Who takes over from it, or is sent a key, finds
+//! the key alone, in which nothing says that it is a lock, or how many permits there are: the history of all servers
+//! does.
 
 use super::history::{Cause, Entry, Event, Name, Ring};
 use super::history_feed::MergedHistory;
@@ -58,8 +59,8 @@ fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
     known
 }
 
-/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on, and
-/// of semaphores there are as many permits.
+/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on,
+/// and of semaphores there are as many permits.
 pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     let ring = history.ring();
     for (key, total) in semaphores(ring) {

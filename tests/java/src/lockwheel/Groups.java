@@ -44,6 +44,7 @@ final class Groups {
         if (nativeLocks) {
             groups.add(new NativeGroup());
             groups.add(new NativeModesGroup());
+            groups.add(new NativeMessagesGroup());
             addOptional(groups, OPTIONAL_NATIVE, ignored -> {});
         }
         addOptional(groups, OPTIONAL, absent);
