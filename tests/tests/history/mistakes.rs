@@ -277,6 +277,25 @@ fn a_deadlock_that_the_end_of_a_lease_closes() {
     assert!(text.contains("DEADLOCK alice -> k2 -> bob -> k0 -> alice"), "{text}");
 }
 
+/// The same one is told once, however often it is closed.
+#[test]
+fn a_deadlock_that_is_closed_and_ended_again() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    for _ in 0..3 {
+        server.send(bob, "LOCK.ACQUIRE b bob PX 60000");
+        server.ask("LOCK.ACQUIRE c carol PX 60000");
+        server.send(alice, "LOCK.ACQUIRE b alice BLOCK 0");
+        server.send(bob, "LOCK.ACQUIRE c bob BLOCK 0");
+        server.ask("LOCK.TRANSFER c carol alice");
+        assert_eq!(found(&mut server), ["ok", "lint deadlock"]);
+        server.ask("LOCK.RELEASE c alice");
+        server.ask("LOCK.RELEASE c bob");
+        server.ask("LOCK.RELEASE b bob");
+        server.advance(10);
+    }
+}
+
 /// Two threads of two instances hold a lock each, and want the other's; and how the first listens to what it wants.
 fn of_redisson() -> (Server, u64) {
     let mut server = Server::new();

@@ -185,3 +185,157 @@ fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one
     server.ask(main, "CLOCK.ADVANCE 100");
     assert!(server.read(a).contains("tokens"));
 }
+
+/// Those who wait to share several locks keep one from nobody who shares that one, but through who wants it alone.
+#[test]
+fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
+    let (mut server, main, [e, b, c, other]) = server();
+    for line in ["LOCK.ACQUIRE k x EXCLUSIVE", "LOCK.ACQUIRE k0 x EXCLUSIVE"] {
+        server.ask(main, line);
+    }
+    server.send(e, "LOCK.ACQUIRE k e EXCLUSIVE BLOCK 0");
+    server.send(b, "LOCK.MACQUIRE 2 k k0 b SHARED BLOCK 0");
+    server.send(c, "LOCK.ACQUIRE k c SHARED BLOCK 0");
+    server.ask(main, "LOCK.TRANSFER k0 x c");
+    assert_eq!(server.ask(other, "LOCK.ACQUIRE k c SHARED BLOCK 0"), "", "nor is it refused");
+    check_graph(&mut server, main);
+    for line in ["LOCK.RELEASE k x", "LOCK.RELEASE k e"] {
+        server.ask(main, line);
+    }
+    assert!(server.read(c).contains("token") && server.read(other).contains("token"));
+    assert_eq!(server.read(b), "");
+    // With a writer between the two it does.
+    let (mut server, main, [e, b, c]) = self::server();
+    for line in ["LOCK.ACQUIRE k x EXCLUSIVE", "LOCK.ACQUIRE k0 c EXCLUSIVE"] {
+        server.ask(main, line);
+    }
+    server.send(b, "LOCK.MACQUIRE 2 k k0 b SHARED BLOCK 0");
+    server.send(e, "LOCK.ACQUIRE k e EXCLUSIVE BLOCK 0");
+    assert_eq!(server.ask(c, "LOCK.ACQUIRE k c SHARED BLOCK 0"), "-DEADLOCK c -> k -> b -> k0 -> c\r\n");
+}
+
+/// Of several waits of an owner for a lock the first counts: who has been served by it need not wait by the others.
+#[test]
+fn who_stands_between_two_waits_of_an_owner_waits_for_it_alone() {
+    let (mut server, main, [r, m, same, z]) = server();
+    for key in ["k", "k1", "j"] {
+        server.ask(main, &format!("LOCK.ACQUIRE {key} x EXCLUSIVE"));
+    }
+    server.send(r, "LOCK.MACQUIRE 2 k k1 r SHARED BLOCK 0");
+    server.send(m, "LOCK.MACQUIRE 2 k k1 m SHARED BLOCK 0");
+    server.send(same, "LOCK.ACQUIRE k r SHARED BLOCK 0");
+    server.send(z, "LOCK.ACQUIRE j z EXCLUSIVE BLOCK 0");
+    check_graph(&mut server, main);
+    server.ask(main, "LOCK.TRANSFER j x m");
+    assert_eq!(server.read(m), "");
+    for key in ["k", "k1"] {
+        server.ask(main, &format!("LOCK.RELEASE {key} x"));
+    }
+    assert!(server.read(r).contains("tokens") && server.read(same).contains("token"));
+    assert!(server.read(m).contains("tokens"));
+}
+
+/// A key that somebody waits for as a lock is one, whatever its owners are called and however they come there.
+#[test]
+fn a_lock_that_comes_to_its_key_by_itself_may_close_a_cycle() {
+    for come in [
+        &["HSET k2 mode read d 1"][..],
+        &["HSET k2 mode write d:write 1"],
+        &["HSET q mode read d 1", "RENAME q k2"],
+        &["HSET q mode read d 1", "COPY q k2"],
+    ] {
+        let (mut server, main, [b, d]) = server();
+        server.ask(main, "LOCK.ACQUIRE k0 c EXCLUSIVE");
+        server.send(b, "LOCK.MACQUIRE 2 k0 k2 b EXCLUSIVE BLOCK 0");
+        server.send(d, "LOCK.MACQUIRE 2 k0 k1 d SHARED BLOCK 0");
+        come.iter().for_each(|line| drop(server.ask(main, line)));
+        assert_eq!(server.read(d), "-DEADLOCK d -> k0 -> b -> k2 -> d\r\n", "{come:?}");
+        check_graph(&mut server, main);
+    }
+}
+
+/// What an owner holds of them counts though nobody has seen it take that.
+#[test]
+fn the_end_of_a_hold_that_was_not_seen_to_begin_may_close_a_cycle() {
+    for end in ["LOCK.RELEASE k2 a", "HDEL k2 a", "LOCK.FORCEUNLOCK k2 OWNER a", "LOCK.TRANSFER k2 a d"] {
+        let (mut server, main, [a, c, w]) = server();
+        for line in ["HSET k2 mode read a 1 c 1", "PEXPIRE k2 60000"] {
+            server.ask(main, line);
+        }
+        for hold in ["a", "c"] {
+            server.ask(main, &format!("SET {{k2}}:{hold}:rwlock_timeout:1 1 PX 60000"));
+        }
+        server.ask(main, "LOCK.ACQUIRE k0 x EXCLUSIVE");
+        server.send(w, "LOCK.ACQUIRE k2 w EXCLUSIVE BLOCK 0");
+        server.send(a, "LOCK.MACQUIRE 2 k0 k2 a SHARED BLOCK 0");
+        server.send(c, "LOCK.ACQUIRE k0 c EXCLUSIVE BLOCK 0");
+        assert_eq!((server.read(a), server.read(c)), (String::new(), String::new()), "{end}");
+        server.ask(main, end);
+        assert_eq!(server.read(a), "-DEADLOCK a -> k2 -> c -> k0 -> a\r\n", "{end}");
+        check_graph(&mut server, main);
+    }
+}
+
+#[test]
+fn an_exchange_of_databases_may_close_a_cycle() {
+    let (mut server, main, [a, b, other]) = server();
+    server.ask(other, "SELECT 1");
+    for (client, line) in [
+        (main, "LOCK.ACQUIRE b b"),
+        (main, "LOCK.ACQUIRE c x"),
+        (other, "LOCK.ACQUIRE c a"),
+        (other, "LOCK.ACQUIRE b b"),
+    ] {
+        server.ask(client, line);
+    }
+    server.send(a, "LOCK.ACQUIRE b a BLOCK 0");
+    server.send(b, "LOCK.ACQUIRE c b BLOCK 0");
+    server.ask(main, "SWAPDB 0 1");
+    let told = [server.read(a), server.read(b)].concat();
+    assert_eq!(told.matches("-DEADLOCK").count(), 1, "{told}");
+    check_graph(&mut server, main);
+}
+
+/// Who waits for a lock that is of another kind now is told that, and waits for nobody.
+#[test]
+fn a_wait_that_ends_by_what_closes_a_cycle_is_in_none() {
+    for give in ["'set', 'c', 'a', 'nx', 'px', 10000", "'lock.acquire', 'c', 'a', 'SHARED'"] {
+        let (mut server, main, [a, b]) = server();
+        server.ask(b, "LOCK.ACQUIRE b b");
+        server.ask(main, "LOCK.ACQUIRE c x");
+        server.send(a, "LOCK.ACQUIRE b a BLOCK 0");
+        server.send(b, "LOCK.ACQUIRE c b BLOCK 0");
+        server.ask(main, &format!("EVAL \"redis.call('del', 'c') return redis.call({give})\" 0"));
+        assert!(server.read(b).starts_with('-'), "{give}");
+        assert_eq!(server.read(a), "", "{give}");
+        server.ask(main, "LOCK.RELEASE b b");
+        assert!(server.read(a).contains("token"), "{give}");
+    }
+}
+
+/// A check looks at all of an owner's waits at once, and once for all that has happened to it.
+#[test]
+fn thousands_of_waits_of_one_owner_are_checked_at_once() {
+    const WAITS: usize = 1_000;
+    let (mut server, main, [a, b, z]) = server();
+    for n in 0..WAITS {
+        server.ask(main, &format!("LOCK.ACQUIRE b{n} b"));
+        server.ask(main, &format!("LOCK.ACQUIRE c{n} c"));
+    }
+    [a, b].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    for n in 0..WAITS {
+        server.ask(a, &format!("LOCK.ACQUIRE b{n} a ASYNC"));
+        server.ask(b, &format!("LOCK.ACQUIRE c{n} b ASYNC"));
+    }
+    server.ask(main, "LOCK.ACQUIRE j x");
+    server.send(z, "LOCK.ACQUIRE j z BLOCK 0");
+    server.ask(
+        main,
+        "EVAL \"for _ = 1, 1000 do redis.call('lock.transfer', 'j', 'x', 'a') \
+         redis.call('lock.transfer', 'j', 'a', 'x') end\" 0",
+    );
+    server.ask(main, "LOCK.TRANSFER j x a");
+    check_graph(&mut server, main);
+    server.ask(main, "LOCK.RELEASE j a");
+    assert!(server.read(z).contains("token"));
+}

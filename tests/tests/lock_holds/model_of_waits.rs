@@ -176,25 +176,35 @@ impl Model {
         None
     }
 
-    /// Ends the waits that are in a cycle by what their owners have come to hold, or have lost.
-    fn end_closed_cycles(&mut self) {
-        for owner in std::mem::take(&mut self.changed) {
+    /// Ends the waits that are in a cycle by what their owners have come to hold, or have lost: first that of the owner
+    /// of which that was seen last. Whether there was one.
+    fn end_closed_cycles(&mut self) -> bool {
+        let mut has_ended = false;
+        let mut changed = std::mem::take(&mut self.changed);
+        let mut known = BTreeSet::new();
+        changed.retain(|owner| known.insert(*owner));
+        for owner in changed.into_iter().rev() {
             let Some(at) = self.queue.iter().position(|waiter| waiter.request.owner == owner) else {
                 continue;
             };
             if let Some(steps) = self.shortest_cycle(owner) {
                 let waiter = self.queue.remove(at);
                 self.told.insert(waiter.client, format!("deadlock of {steps}"));
+                has_ended = true;
             }
         }
+        has_ended
     }
 
-    /// Serves all that can be: the first of each line, and those who hold what they wait for.
+    /// Serves all that can be: the first of each line, and those who hold what they wait for. Then who waits in a cycle
+    /// that has been closed waits no longer.
     fn serve(&mut self) {
-        self.end_closed_cycles();
-        while let Some(at) = (0..self.queue.len()).find(|&at| self.is_asked(at) && self.serve_at(at)) {
-            self.queue.remove(at);
-        }
+        while {
+            while let Some(at) = (0..self.queue.len()).find(|&at| self.is_asked(at) && self.serve_at(at)) {
+                self.queue.remove(at);
+            }
+            self.end_closed_cycles()
+        } {}
     }
 
     fn is_asked(&self, at: usize) -> bool {

@@ -107,12 +107,15 @@ impl Engine {
         }
     }
 
-    /// Retries the waiters of signalled keys, in the order of their places, until none is served.
+    /// Retries the waiters of signalled keys, in the order of their places, until none is served. Who waits then in a
+    /// cycle that has just been closed waits no longer.
     pub(crate) fn serve_ready(&mut self) {
-        self.end_closed_cycles();
-        while let Some(ready) = self.keyspace.waiters.next_ready() {
-            self.serve_key(&ready);
-        }
+        while {
+            while let Some(ready) = self.keyspace.waiters.next_ready() {
+                self.serve_key(&ready);
+            }
+            self.end_closed_cycles()
+        } {}
     }
 
     fn serve_key(&mut self, ready: &ReadyKey) {
@@ -226,7 +229,6 @@ impl Engine {
         self.check_output_limit(slot);
         self.wake(slot);
         self.deliver();
-        self.end_closed_cycles();
         true
     }
 

@@ -4,10 +4,9 @@
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use crate::keyspace::{Place, WaiterId};
-use crate::locks::graph::{ForeignWaits, Waiting, check_foreign, check_waiting, is_held_by};
-use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, conversion, events, shares};
+use crate::locks::graph::{Waiting, check_foreign, closed_cycle};
+use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events, shares};
 use crate::spec::{Args, CommandError, OnKeys};
-use std::collections::BTreeSet;
 
 impl Engine {
     /// Checks that a request that is about to wait for a lock closes no cycle in which owners of Redisson's wait. One
@@ -20,7 +19,7 @@ impl Engine {
     ) -> Result<(), CommandError> {
         let Retry::OnKeys(on) = &unfinished.wait.retry else { return Ok(()) };
         let Some(label) = on.label.filter(|_| is_for_lock(on)) else { return Ok(()) };
-        let (keys, place) = (keys(on, args.all()), Place { rank: on.rank, arrival: u64::MAX });
+        let (keys, place) = (keys(on, args.all()), Place::of_newcomer(on.rank));
         let (shares, together) = (shares(on.class.name), wants_together(on));
         let waiting = Waiting { owner: &args[label], keys: &keys, place, shares, together };
         let mut tx = self.keyspace.tx(db, self.time.now);
@@ -35,51 +34,38 @@ impl Engine {
     }
 
     /// Owners that wait have been given locks, or have lost such that they wait for again. Those who hold what they
-    /// wait for may wait behind them now: such a request ends with an error, as if it came now.
-    pub(super) fn end_closed_cycles(&mut self) {
+    /// wait for may wait behind them now: such a request ends with an error, as if it came now. Whether any has ended.
+    pub(super) fn end_closed_cycles(&mut self) -> bool {
+        let mut has_ended = false;
         while let Some((db, owner)) = self.keyspace.waiters.next_unchecked() {
-            for id in self.waits_of(db, &owner) {
-                if let Err(error) = self.check_wait(id, &owner) {
-                    self.cancel_wait_as(id, &error, HistoryCause::Deadlock);
-                }
+            while let Some((id, cycle)) = closed_cycle(&self.keyspace.tx(db, self.time.now), &owner)
+                && self.end_in_deadlock((db, &owner), id, &cycle)
+            {
+                has_ended = true;
             }
         }
+        has_ended
     }
 
-    /// The requests by which an owner waits.
-    fn waits_of(&mut self, db: usize, owner: &[u8]) -> BTreeSet<WaiterId> {
-        let tx = self.keyspace.tx(db, self.time.now);
-        tx.waited_for_as(owner).flat_map(|key| tx.waiting_as(key, owner)).map(|(_, id)| id).collect()
-    }
-
-    /// Checks that a request that waits is in no cycle. One for a lock that its owner has come to hold is retried in
-    /// this step, and is served or told.
-    fn check_wait(&mut self, id: WaiterId, owner: &[u8]) -> Result<(), CommandError> {
-        let Some(blocked) = self.parked.get(id) else { return Ok(()) };
-        let Retry::OnKeys(on) = &blocked.retry else { return Ok(()) };
+    /// Ends the wait of a request that is in a cycle; whether it waited for locks.
+    fn end_in_deadlock(&mut self, (db, owner): (usize, &[u8]), id: WaiterId, cycle: &[u8]) -> bool {
+        let Some(blocked) = self.parked.get(id) else { return false };
+        let Retry::OnKeys(on) = &blocked.retry else { return false };
         if !is_for_lock(on) {
-            return Ok(());
+            return false;
         }
-        let argv = blocked.request.argv();
-        let keys = keys(on, &argv);
-        let (shares, together) = (shares(on.class.name), wants_together(on));
-        let waiting = Waiting { owner, keys: &keys, place: blocked.place, shares, together };
-        let mut tx = self.keyspace.tx(blocked.db, self.time.now);
-        if !together && !converts(on) && keys.iter().any(|key| is_held_by(&tx, key, owner)) {
-            return Ok(());
+        let mut tx = self.keyspace.tx(db, self.time.now);
+        for key in keys(on, &blocked.request.argv()) {
+            events::deadlock(&mut tx, key, owner, cycle);
         }
-        check_waiting(&mut tx, waiting, &ForeignWaits::default())
+        let error = CommandError::new([b"DEADLOCK ", cycle].concat());
+        self.cancel_wait_as(id, &error, HistoryCause::Deadlock)
     }
 }
 
 /// Whether a request waits for locks.
 fn is_for_lock(on: &OnKeys) -> bool {
     on.class.line == LOCK_LINE
-}
-
-/// Whether its owner holds the lock already, and wants to hold it otherwise.
-fn converts(on: &OnKeys) -> bool {
-    on.class.name == conversion().name
 }
 
 /// Whether it wants all of them together.

@@ -134,7 +134,6 @@ impl Engine {
             }
         }
         self.deliver();
-        self.end_closed_cycles();
         true
     }
 

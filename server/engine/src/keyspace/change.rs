@@ -69,7 +69,7 @@ pub enum What<'a> {
         /// The text that it was set to.
         text: &'a [u8],
     },
-    /// It was given the value of another key, which was marked or waited for.
+    /// It was given the value of another key, which was marked or is gone by that; or it is waited for.
     Copied {
         /// Its entry, with its value.
         at: EntryId,

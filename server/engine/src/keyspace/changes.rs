@@ -183,7 +183,8 @@ impl Tx<'_> {
         mark: Option<Mark>,
         moved: bool,
     ) {
-        if mark.is_some() || (moved && self.keyspace.interests.any(Interests::VALUES)) {
+        let is_of_interest = || moved || self.keyspace.waiters.waits_for(self.db, key);
+        if mark.is_some() || (self.keyspace.interests.any(Interests::VALUES) && is_of_interest()) {
             self.report(key, &What::Copied { at, from_db, from, mark, moved });
         }
     }

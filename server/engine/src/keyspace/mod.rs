@@ -43,6 +43,7 @@ mod tickets;
 mod tx;
 mod typed;
 mod unchanged;
+mod unchecked_labels;
 mod waiters;
 mod waits;
 mod watches;

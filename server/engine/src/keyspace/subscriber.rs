@@ -158,6 +158,18 @@ impl Context<'_> {
         self.waiters.waits_for(self.db, key)
     }
 
+    /// Whether anybody waits for a key of the same database in a line. O(log n).
+    pub fn is_waited_for_in_line(&self, key: &[u8], line: &str) -> bool {
+        self.waiters.first_in_line(self.db, key, line).is_some()
+    }
+
+    /// The labels under which anything is waited for in a database, each with one of these keys. O(n).
+    pub fn labels_in(&self, db: usize) -> Vec<(Box<[u8]>, Box<[u8]>)> {
+        let by_label = self.waiters.by_label();
+        let first = |label: &[u8]| Some((label.into(), by_label.of(db, label).next()?.into()));
+        by_label.labels().filter_map(first).collect()
+    }
+
     /// Whether anything is waited for under a label in a database. O(log n).
     pub fn waits_as(&self, db: usize, label: &[u8]) -> bool {
         self.waiters.by_label().of(db, label).next().is_some()

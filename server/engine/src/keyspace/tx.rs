@@ -227,7 +227,7 @@ impl Tx<'_> {
         key: &[u8],
         class: &str,
         places: (Bound<Place>, Bound<Place>),
-    ) -> impl Iterator<Item = (Place, &Waiter)> {
+    ) -> impl DoubleEndedIterator<Item = (Place, &Waiter)> {
         self.keyspace.waiters.between(self.db, key, class, places)
     }
 

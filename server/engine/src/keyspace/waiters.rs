@@ -3,6 +3,7 @@
 use super::db_key::{DbKey, DbKeyRef, give_back};
 use super::held_back::HeldBack;
 use super::tickets::Tickets;
+use super::unchecked_labels::UncheckedLabels;
 use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
@@ -45,6 +46,16 @@ pub struct Place {
 impl Place {
     /// Before all waiters: none has arrived so early.
     pub const FRONT: Self = Place { rank: i64::MIN, arrival: 0 };
+
+    /// That of who comes next, behind all of its rank.
+    pub fn of_newcomer(rank: i64) -> Self {
+        Place { rank, arrival: u64::MAX - 1 }
+    }
+
+    /// The next one, which is nobody's.
+    pub fn next(self) -> Self {
+        Place { arrival: self.arrival.saturating_add(1), ..self }
+    }
 }
 
 /// One waiter in the queue of a key.
@@ -77,8 +88,7 @@ pub struct Waiters {
     ready: VecDeque<DbKey>,
     /// The keys of `ready`, so that a key signalled often is asked once, and what has happened to them.
     ready_keys: HashMap<DbKey, Signal, FixedState>,
-    /// The labels whose waits are to be checked, with their databases.
-    unchecked: VecDeque<(usize, Box<[u8]>)>,
+    unchecked: UncheckedLabels,
 }
 
 /// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
@@ -175,7 +185,7 @@ impl Waiters {
             arrivals: 0,
             ready: VecDeque::new(),
             ready_keys: HashMap::with_hasher(hasher),
-            unchecked: VecDeque::new(),
+            unchecked: UncheckedLabels::default(),
         }
     }
 
@@ -303,7 +313,7 @@ impl Waiters {
         key: &[u8],
         class: &str,
         places: (Bound<Place>, Bound<Place>),
-    ) -> impl Iterator<Item = (Place, &Waiter)> {
+    ) -> impl DoubleEndedIterator<Item = (Place, &Waiter)> {
         let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
         let class = classes.into_iter().flatten().find(|one| one.name == class);
         class
@@ -408,13 +418,13 @@ impl Waiters {
     pub fn hold_changed(&mut self, db: usize, key: &[u8], label: Box<[u8]>) {
         if self.waits_for(db, key) && self.by_label.of(db, &label).next().is_some() {
             self.signal(db, key, Signal::Less);
-            self.unchecked.push_back((db, label));
+            self.unchecked.add(db, label);
         }
     }
 
-    /// The database and label that are to be checked next, each as often as a hold of theirs has changed.
+    /// The database and label that are to be checked next: each once, and first the one that was named last.
     pub fn next_unchecked(&mut self) -> Option<(usize, Box<[u8]>)> {
-        self.unchecked.pop_front()
+        self.unchecked.take()
     }
 
     /// Whether a waited-for key has been signalled.

@@ -48,7 +48,7 @@ mod verify;
 use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, conversion, shares};
+pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, shares};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub(crate) use events::watch_leases;

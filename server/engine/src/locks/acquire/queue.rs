@@ -5,6 +5,7 @@ use super::super::ownership::waiting_holders;
 use super::super::snapshot::LockMode;
 use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::{Asking, OutOfTurn, WaitClass};
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// The line in which all of them stand.
 pub(crate) const LINE: &str = "lock";
@@ -82,7 +83,7 @@ pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
 }
 
 /// The class of those who wait until they can write what they read.
-pub(crate) const fn conversion() -> &'static WaitClass {
+pub(in crate::locks) const fn conversion() -> &'static WaitClass {
     &CONVERSION
 }
 
@@ -99,16 +100,17 @@ pub(crate) fn shares(class: &str) -> bool {
     SHARERS.contains(&class)
 }
 
-/// Whether an owner waits for a lock, by whatever requests, only to share it.
-pub(in crate::locks) fn waits_to_share(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
-    let waits = |class: &&str| tx.waits_as(key, owner, class);
-    SHARERS.iter().any(waits) && !ALONE.iter().any(waits)
+/// The first wait of an owner for a lock: its place, and the name of its class. O(log n), n those who wait.
+pub(in crate::locks) fn first_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<(Place, &'static str)> {
+    let classes = ALONE.into_iter().chain(SHARERS);
+    classes.filter_map(|class| Some((tx.first_waiting_as(key, owner, class)?, class))).min()
 }
 
-/// Whether somebody who wants to hold a lock alone waits before this place.
-pub(in crate::locks) fn alone_waits_before(tx: &Tx<'_>, key: &[u8], place: Option<Place>) -> bool {
-    let is_before = |first: Place| place.is_none_or(|place| first < place);
-    ALONE.iter().any(|class| tx.first_waiting(key, class).is_some_and(is_before))
+/// The last place before this one of somebody who wants to hold a lock alone. O(log n), n those who wait.
+pub(in crate::locks) fn last_alone(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> Option<Place> {
+    let places = (Unbounded, before.map_or(Unbounded, Excluded));
+    let last = |class: &&str| tx.waiting_between(key, class, places).next_back();
+    ALONE.iter().filter_map(last).map(|(place, _)| place).max()
 }
 
 /// Whether waiters of this class may be held back when the lock is free: a fair lock has an order of its own.

@@ -146,7 +146,7 @@ impl AcquireSeveral {
         Ok(match tx.first_in_line(key, LINE) {
             None => true,
             Some(_) if !waits && self.options.layout == Layout::Shared => {
-                !queue::alone_waits_before(tx, key, Some(Place { rank, arrival: u64::MAX }))
+                queue::last_alone(tx, key, Some(Place::of_newcomer(rank))).is_none()
             }
             Some((_, first)) if waits => SEVERAL.contains(&first.class) && *first.label == *owner,
             Some((place, _)) => place.rank > rank,

@@ -11,7 +11,8 @@ mod warnings;
 
 pub(super) use message::announce;
 pub(super) use news::{HoldNews, HolderConnection, News};
+pub(crate) use of_waits::deadlock;
 pub(crate) use of_waits::left;
-pub(super) use of_waits::{deadlock, granted, queued};
+pub(super) use of_waits::{granted, queued};
 pub(crate) use warnings::watch_leases;
 pub(super) use warnings::{converted, jeopardy, lease_set, lint, lint_release};

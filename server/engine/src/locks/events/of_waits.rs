@@ -38,7 +38,7 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
 }
 
 /// A request that would close a deadlock is refused.
-pub(in crate::locks) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycle: &[u8]) {
+pub(crate) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycle: &[u8]) {
     announce(tx, key, "deadlock", || vec![owner_field(owner), ("cycle", EventValue::Text(cycle.into()))]);
 }
 

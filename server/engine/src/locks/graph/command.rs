@@ -4,7 +4,7 @@ use super::super::channel_waiters::{channel_waiters, listened_channels};
 use super::super::listening::ListeningHandler;
 use super::super::redisson;
 use super::dot;
-use super::edges::{self, Edge};
+use super::edges::{self, Edge, Wait};
 use super::inferred::Inferred;
 use super::search::{self, Cycle};
 use crate::keyspace::Tx;
@@ -93,14 +93,9 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
         };
         let waits = |label: &[u8]| !label.is_empty() && !edges::has(tx, &key, label);
         for waiter in tx.waiting(&key).filter(|waiter| waits(&waiter.label)) {
-            let place = edges::last_place(tx, &key, &waiter.label);
-            let is_among_readers =
-                edges::shares(tx, &key, &waiter.label) && !edges::alone_waits_before(tx, &key, place);
-            let may_read = is_among_readers && edges::is_read(tx, &key);
-            let mut before = if may_read { BTreeSet::new() } else { holders.clone() };
-            if !is_among_readers || edges::shares_several(tx, &key, &waiter.label) {
-                before.append(&mut edges::ahead(tx, &key, None, place));
-            }
+            let kept = Wait::of(tx, &key, &waiter.label).kept(tx, &key, None);
+            let mut before = if kept.by_holders { holders.clone() } else { BTreeSet::new() };
+            before.append(&mut edges::ahead(tx, &key, None, kept.by_those_before));
             add(&waiter.label, &before, NATIVE);
         }
         for waiter in channel_waiters(pubsub, &key) {

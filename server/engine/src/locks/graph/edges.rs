@@ -1,7 +1,6 @@
 //! Whom a wait for a lock waits for.
 
-pub(super) use super::super::acquire::queue::alone_waits_before;
-use super::super::acquire::queue::{SEVERAL, conversion, waits_to_share};
+use super::super::acquire::queue::{self, SEVERAL, conversion};
 use super::super::history::Ring;
 pub(super) use super::super::layouts::read_write::is_read;
 use super::super::ledger::LockLedger;
@@ -48,7 +47,7 @@ pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<
 }
 
 /// Whether an owner holds a lock.
-pub(crate) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     match tx.peek(key) {
         Some(value @ Value::Hash(_)) => redisson::is_held_by(value, owner),
         Some(value @ Value::Str(_)) => tx.marked(key).is_some() && redisson::is_held_by(value, owner),
@@ -82,25 +81,52 @@ pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     holds && !tx.waits_as(key, owner, conversion().name)
 }
 
-/// Whether an owner waits for a lock only to share it, with readers or with who wants to share several.
-pub(super) fn shares(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
-    let is_shared = is_read(tx, key) || is_shared_with_others(tx, key);
-    is_shared && waits_to_share(tx, key, owner)
-}
-
 /// Whether anybody waits to share a lock who wants others with it. O(1).
 pub(super) fn is_shared_with_others(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.first_waiting(key, SEVERAL[1]).is_some()
 }
 
-/// Whether an owner that waits to share a lock wants others with it: those before it who want several keep it, too.
-pub(super) fn shares_several(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
-    tx.waits_as(key, owner, SEVERAL[1])
+/// How an owner waits for a lock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wait {
+    /// Its place in the queue; of who waits as Redisson does none.
+    pub(super) place: Option<Place>,
+    /// Whether it wants to share the lock, with readers or with who wants to share several.
+    pub(super) shares: bool,
+    /// Whether it wants others with it.
+    pub(super) several: bool,
 }
 
-/// The last place of an owner in the queue of a key.
-pub(super) fn last_place(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Place> {
-    tx.waiting_as(key, owner).map(|(place, _)| place).last()
+impl Wait {
+    /// The first of an owner's: once that is served, the owner need not wait by the others. O(log n), n those who wait.
+    pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
+        let Some((place, class)) = queue::first_wait(tx, key, owner) else { return Wait::default() };
+        let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);
+        let shares = queue::shares(class) && is_shared();
+        Wait { place: Some(place), shares, several: SEVERAL.contains(&class) }
+    }
+
+    /// Who keeps the lock from it; `alone`: at this place somebody comes who wants to hold it alone. O(log n), n those
+    /// who wait.
+    pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Kept {
+        let alone = alone.max(queue::last_alone(tx, key, self.place));
+        let is_among_readers = self.shares && alone.is_none();
+        // Who shares one lock waits for nobody but for who wants it alone, and for those for whom that one waits.
+        let by_those_before = match self.shares && !self.several {
+            true => Some(alone.map_or(Place::FRONT, Place::next)),
+            false => self.place,
+        };
+        Kept { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
+    }
+}
+
+/// Who keeps a lock from one who waits for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    /// Its holders do.
+    pub(super) by_holders: bool,
+    /// Those do who want several, up to this place; `None`: all of them.
+    pub(super) by_those_before: Option<Place>,
 }
 
 /// The history, while it is on.

@@ -13,8 +13,6 @@ mod search;
 
 pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;
-pub(crate) use edges::is_held_by;
-pub(crate) use foreign::ForeignWaits;
 pub(super) use inferred::{Asked, is_one_instance};
 pub(super) use search::{Newcomer, check};
-pub(crate) use search::{Waiting, check_waiting};
+pub(crate) use search::{Waiting, closed_cycle};

@@ -1,10 +1,10 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
-use super::super::events;
-use super::edges;
+use super::super::{events, ledger};
+use super::edges::{self, Wait};
 use super::foreign::ForeignWaits;
-use crate::keyspace::{CalledBy, Place, Tx};
+use crate::keyspace::{CalledBy, Place, Tx, WaiterId};
 use crate::spec::CommandError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type Cycle = Vec<Box<[u8]>>;
 
 /// An owner, and a lock that it waits for.
-type Wait = (Box<[u8]>, Box<[u8]>);
+type OwnersWait = (Box<[u8]>, Box<[u8]>);
 
 /// A request that is about to wait.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) together: bool,
 }
 
-/// A request that waits, or is about to.
+/// A request that is about to wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting<'r> {
     pub(crate) owner: &'r [u8],
@@ -45,11 +45,15 @@ pub(crate) struct Waiting<'r> {
 impl<'r> From<Newcomer<'r>> for Waiting<'r> {
     fn from(newcomer: Newcomer<'r>) -> Self {
         let Newcomer { owner, keys, rank, shares, together } = newcomer;
-        Waiting { owner, keys, place: Place { rank, arrival: u64::MAX }, shares, together }
+        Waiting { owner, keys, place: Place::of_newcomer(rank), shares, together }
     }
 }
 
 impl Waiting<'_> {
+    fn wait(&self) -> Wait {
+        Wait { place: Some(self.place), shares: self.shares, several: self.together }
+    }
+
     /// Whether it stands before who waits for a lock at a place.
     fn is_before(&self, key: &[u8], place: Option<Place>) -> bool {
         self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
@@ -79,18 +83,23 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
     if !matches!(tx.called_by(), CalledBy::Client) {
         return Ok(());
     }
+    for key in newcomer.keys.iter().filter(|_| newcomer.together) {
+        if edges::has(tx, key, newcomer.owner) {
+            ledger::adopt(tx, key, newcomer.owner);
+        }
+    }
     check_waiting(tx, newcomer.into(), &ForeignWaits::default())
 }
 
-/// Checks that a request that waits, or is about to, is in no cycle of waits, with those of Redisson's that are known.
+/// Checks that a request that is about to wait closes no cycle of waits, with those of Redisson's that are known.
 ///
 /// The error names the cycle.
-pub(crate) fn check_waiting(
+pub(super) fn check_waiting(
     tx: &mut Tx<'_>,
     waiting: Waiting<'_>,
     foreign: &ForeignWaits<'_>,
 ) -> Result<(), CommandError> {
-    match cycle(tx, waiting, foreign) {
+    match Search::of(tx, waiting, foreign).cycle() {
         None => Ok(()),
         Some(cycle) => {
             let cycle = text(&cycle);
@@ -100,52 +109,43 @@ pub(crate) fn check_waiting(
     }
 }
 
+/// The shortest cycle in which an owner waits natively, in words, and the request by which it does.
+///
+/// O(n log n), n the owners and locks that can be reached.
+pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u8>)> {
+    let cycle = Search::of_owner(tx, owner, &ForeignWaits::default()).cycle()?;
+    let (_, id) = tx.waiting_as(cycle.get(1)?, owner).next()?;
+    Some((id, text(&cycle)))
+}
+
 /// How many locks are few enough to look first whether the owner holds one of them.
 const FEW_LOCKS: usize = 64;
 
-/// A search, from a request on to those whom it waits for, and so on.
+/// A search, from an owner's waits on to those whom they wait for, and so on.
 struct Search<'s, 'k> {
     tx: &'s Tx<'k>,
+    /// The owner's request that is about to wait; without keys there is none, and its waits are those that there are.
     waiting: Waiting<'s>,
     foreign: &'s ForeignWaits<'s>,
-    /// The waits that have been come upon, the request's own first.
+    /// The waits that have been come upon, the owner's own first.
     steps: Vec<Step>,
-    seen: BTreeSet<Wait>,
+    seen: BTreeSet<OwnersWait>,
     /// The locks whose holders have been met.
     held: BTreeSet<Box<[u8]>>,
     /// Up to which place the queues have been walked, `None` for the end.
     walked: BTreeMap<Box<[u8]>, Option<Place>>,
 }
 
-/// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
-/// reached; with few locks that are waited for, and no client of Redisson's that waits, O(log n) if nobody waits for
-/// its owner.
-fn cycle(tx: &Tx<'_>, waiting: Waiting<'_>, foreign: &ForeignWaits<'_>) -> Option<Cycle> {
-    let mut search = Search::new(tx, waiting, foreign);
-    // Among many locks most ways are short, and it is only on a long one that all are looked at.
-    let locks = tx.keys_waited_for();
-    let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
-    let mut at = 0;
-    while at < search.steps.len() {
-        if search.steps.len() > long {
-            if !search.may_meet_owner() {
-                return None;
-            }
-            long = usize::MAX;
-        }
-        if search.meets_owner(at) {
-            return Some(path(&search.steps, at, waiting.owner));
-        }
-        at += 1;
-    }
-    None
-}
-
 impl<'s, 'k> Search<'s, 'k> {
     fn new(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let (steps, seen) = (Vec::new(), BTreeSet::new());
         let (held, walked) = (BTreeSet::new(), BTreeMap::new());
-        let mut search = Search { tx, waiting, foreign, steps, seen, held, walked };
+        Search { tx, waiting, foreign, steps, seen, held, walked }
+    }
+
+    /// From a request that is about to wait.
+    fn of(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
+        let mut search = Search::new(tx, waiting, foreign);
         for &key in waiting.keys {
             // The others of several are what it waits for.
             if !(waiting.together && edges::has(tx, key, waiting.owner)) {
@@ -155,7 +155,40 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// Whether anybody may wait for the request's owner: without that no cycle closes, however many it waits for.
+    /// From all by which an owner waits.
+    fn of_owner(tx: &'s Tx<'k>, owner: &'s [u8], foreign: &'s ForeignWaits<'s>) -> Self {
+        let waiting = Waiting { owner, keys: &[], place: Place::FRONT, shares: false, together: false };
+        let mut search = Search::new(tx, waiting, foreign);
+        for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {
+            search.come_upon(owner, key, None);
+        }
+        search
+    }
+
+    /// The shortest cycle of waits that the owner is in, or closes when it waits. O(n log n), n the owners and locks
+    /// that can be reached; with few locks that are waited for, and no client of Redisson's that waits, O(log n) if
+    /// nobody waits for the owner.
+    fn cycle(mut self) -> Option<Cycle> {
+        // Among many locks most ways are short, and it is only on a long one that all are looked at.
+        let locks = self.tx.keys_waited_for();
+        let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
+        let mut at = 0;
+        while at < self.steps.len() {
+            if self.steps.len() > long {
+                if !self.may_meet_owner() {
+                    return None;
+                }
+                long = usize::MAX;
+            }
+            if self.meets_owner(at) {
+                return Some(path(&self.steps, at, self.waiting.owner));
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Whether anybody may wait for the owner: without that no cycle closes, however many it waits for.
     /// O(n log n), n the locks that are waited for.
     fn may_meet_owner(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
@@ -174,35 +207,26 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Whether the one who waits in a step waits for the request's owner. If not, the waits of those whom it waits for
-    /// are added.
+    /// Whether the one who waits in a step waits for the owner. If not, the waits of those whom it waits for are added.
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
-        let (owner, key, is_first) = (step.owner.clone(), step.key.clone(), step.from.is_none());
-        let last_place = || edges::last_place(tx, &key, &owner);
-        let before = if is_first { Some(waiting.place) } else { last_place() };
-        let shares = if is_first { waiting.shares } else { edges::shares(tx, &key, &owner) };
+        let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
+        let is_newcomer = is_own && !waiting.keys.is_empty();
+        let wait = if is_newcomer { waiting.wait() } else { Wait::of(tx, &key, &owner) };
         // One of a higher rank passes those who wait already.
-        let is_behind = !is_first && waiting.is_before(&key, before);
-        let is_behind_alone = is_behind && !waiting.shares;
-        let is_among_readers = shares && !is_behind_alone && !edges::alone_waits_before(tx, &key, before);
-        let several = if is_first { waiting.together } else { edges::shares_several(tx, &key, &owner) };
-        let reads_too = waiting.shares && is_among_readers && !several;
-        if is_behind && !reads_too && waiting.keeps(shares && several) {
+        let passes = !is_own && waiting.is_before(&key, wait.place);
+        let kept = wait.kept(tx, &key, (passes && !waiting.shares).then_some(waiting.place));
+        let before = kept.by_those_before;
+        if passes && waiting.is_before(&key, before) && waiting.keeps(wait.shares && wait.several) {
             return true;
         }
-        let is_kept_by_holders = !(is_among_readers && edges::is_read(tx, &key));
-        let is_kept_by_those_ahead = several || !is_among_readers;
         // What it holds of the first locks itself is none that it waits for.
-        let is_held = || is_kept_by_holders && edges::is_held_by(tx, &key, waiting.owner);
-        let is_ahead = || is_kept_by_those_ahead && edges::is_ahead(tx, &key, waiting.owner, before);
-        if !is_first && (is_held() || is_ahead()) {
+        let is_held = || kept.by_holders && edges::is_held_by(tx, &key, waiting.owner);
+        if !is_own && (is_held() || edges::is_ahead(tx, &key, waiting.owner, before)) {
             return true;
         }
-        let mut others = if is_kept_by_holders { self.more_holders(&key) } else { BTreeSet::new() };
-        if is_kept_by_those_ahead {
-            others.append(&mut self.more_ahead(&key, before));
-        }
+        let mut others = if kept.by_holders { self.more_holders(&key) } else { BTreeSet::new() };
+        others.append(&mut self.more_ahead(&key, before));
         others.iter().filter(|other| ***other != *waiting.owner).for_each(|other| self.add_waits(other, at));
         false
     }

@@ -2,7 +2,7 @@
 
 use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
-use super::super::redisson::{self, WRITE_SUFFIX};
+use super::super::redisson::{self, WRITE_SUFFIX, write_field};
 use super::super::sessions::SessionLeases;
 use super::details::{Delay, Detail};
 use super::grant::{Grant, Marked};
@@ -302,6 +302,17 @@ pub(in crate::locks) fn inherit(
     let db = tx.db();
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     ledger.inherit((db, key), owner, (grant, replaces), &mut context)
+}
+
+/// What an owner holds of a lock that it waits for among others is known from now on, if the server has not seen it
+/// taken: when it ends, the owner waits for that, too. O(log n), n the owners.
+pub(in crate::locks) fn adopt(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    for field in [owner, &write_field(owner)] {
+        if grant(tx, key, field).is_none() {
+            let number = next_grant(tx);
+            inherit(tx, key, field, (Grant { number, native: false }, false));
+        }
+    }
 }
 
 /// A semaphore of another server has so many permits in all, and may have begun with none; so many of them this server

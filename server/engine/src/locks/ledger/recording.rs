@@ -1,5 +1,6 @@
 //! What the ledger adds to the history, while it is on.
 
+use super::super::LOCK_LINE;
 use super::super::history::{Cause, Event, Happening, Mode};
 use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::fair_queues::{Owner, difference};
@@ -355,13 +356,15 @@ impl LockLedger {
         }
     }
 
-    /// Whether a field that has been added is an owner's: by its form, or because its key is known to be a lock.
-    pub(super) fn is_owner(&self, (db, key): (usize, &[u8]), field: &[u8]) -> bool {
+    /// Whether a field that has been added is an owner's: by its form, or because its key is known to be a lock, as
+    /// somebody waits for it as such.
+    pub(super) fn is_owner(&self, (db, key): (usize, &[u8]), field: &[u8], context: &Context<'_>) -> bool {
         if redisson::is_owner(field) {
             return true;
         }
         let is_known = (!self.observed.is_empty() && self.observed.has(key))
-            || (self.history.is_some() && self.was_native(db, key));
+            || (self.history.is_some() && self.was_native(db, key))
+            || context.is_waited_for_in_line(key, LOCK_LINE);
         is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 
+use super::super::LOCK_LINE;
 use super::super::redisson::{self, MODE_FIELD};
 use super::grant::Marked;
 use super::lock_ledger::LockLedger;
@@ -50,7 +51,7 @@ impl Subscriber for LockLedger {
             What::Replaced { at, before } => self.replaced(change, *at, before, context),
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
-            What::Swapped { one, other } => self.swapped(*one, *other),
+            What::Swapped { one, other } => self.exchanged(*one, *other, context),
             What::Leaving { .. } => self.leave(change, context),
             What::Arrived { .. } => self.arrive(change, context),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
@@ -68,6 +69,16 @@ impl Subscriber for LockLedger {
 }
 
 impl LockLedger {
+    /// Two databases have been exchanged. Those who wait in them stay, and others may hold what they wait for.
+    fn exchanged(&mut self, one: usize, other: usize, context: &Context<'_>) {
+        self.swapped(one, other);
+        for db in [one, other] {
+            for (label, key) in context.labels_in(db) {
+                self.news.hold_changed(db, &key, &label);
+            }
+        }
+    }
+
     /// Delays are to begin.
     #[cold]
     fn tell_delays(&mut self, context: &mut Context<'_>) {
@@ -87,7 +98,7 @@ impl LockLedger {
             self.read_leases.mix(change.db, change.key, field);
         }
         let is_new = match before {
-            None => self.is_owner((change.db, change.key), field),
+            None => self.is_owner((change.db, change.key), field, context),
             Some(mark) => {
                 let grant = self.grant_of(change.db, change.key, (context.value(at), mark), field);
                 field != MODE_FIELD && grant.is_none()
@@ -142,6 +153,9 @@ impl LockLedger {
             let noted = self.end_all(&of_from, removal, context);
             noted.tell(from_db, from, context);
         }
+        if mark.is_none() && context.is_waited_for_in_line(change.key, LOCK_LINE) {
+            self.restored(change, at, None, context);
+        }
         for (owner, native) in owners {
             self.begin((change.db, change.key, at), context.mark(at), &owner, native, change.now, context);
         }
@@ -153,7 +167,8 @@ impl LockLedger {
         let is_lock = matches!(mark.map(Marked::read), Some(Marked::One(_) | Marked::Several));
         let owners: Vec<Box<[u8]>> = match context.value(at) {
             Value::Hash(hash) => {
-                let is_owner = |field: &&[u8]| is_lock || self.is_owner((change.db, change.key), field);
+                let is_owner =
+                    |field: &&[u8]| is_lock || self.is_owner((change.db, change.key), field, context);
                 let owners = redisson::owners(hash).filter(is_owner);
                 owners.map(Box::from).collect()
             }

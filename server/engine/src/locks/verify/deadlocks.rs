@@ -74,9 +74,7 @@ impl Deadlocks {
         };
         let text = format!("{who} was refused {lock}: DEADLOCK {named}");
         // Each is told of once; of a request for several locks each lock has an entry.
-        if !self.refused.insert((entry.owner, named)) {
-            return;
-        }
+        let is_new = self.refused.insert((entry.owner, named));
         let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
         let at_ms = view.ring.when(seq, entry).monotonic_ms;
         let closed = self.found.get_mut(&names_of(&cycle, entry));
@@ -85,6 +83,7 @@ impl Deadlocks {
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
                 (found.level, found.text) = (Level::Lint, text);
             }
+            _ if !is_new => {}
             _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text),
         }
     }

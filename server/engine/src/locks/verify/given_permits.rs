@@ -74,11 +74,11 @@ impl GivenPermits {
         semaphore.end_leases(wall_ms);
         match (entry.cause, entry.total()) {
             (_, Some(total)) => drop(semaphore.totals.insert(place, total)),
-            (Cause::Adjust | Cause::Drain, None) => semaphore.is_unknown = true,
+            (Cause::Adjust, None) => semaphore.is_unknown = true,
             (_, None) => {}
         }
         match entry.cause {
-            Cause::Acquire => {
+            Cause::Acquire | Cause::Drain => {
                 let end_ms = view.ring.lease_of(entry).map_or(i64::MAX, |ms| wall_ms.saturating_add(ms));
                 let given = Given { place, owner: entry.owner, permits: entry.holds };
                 semaphore.out.insert((end_ms, seq), given);
@@ -87,7 +87,7 @@ impl GivenPermits {
                 let of_nobody = semaphore.give_back(entry.holds);
                 semaphore.is_unknown |= of_nobody > 0 && entry.total().is_none();
             }
-            Cause::Adjust | Cause::Drain | Cause::Expired => {}
+            Cause::Adjust | Cause::Expired => {}
             // Its server has become a replica: what it has given is lost.
             Cause::FailedOver => {
                 semaphore.out.retain(|_, given| given.place != place);
@@ -107,7 +107,8 @@ impl Invariant for GivenPermits {
             return;
         }
         self.take_in(view, seq, entry);
-        let excess = self.by_key.get(&entry.key).filter(|_| entry.cause == Cause::Acquire);
+        let is_given = matches!(entry.cause, Cause::Acquire | Cause::Drain);
+        let excess = self.by_key.get(&entry.key).filter(|_| is_given);
         let Some((semaphore, excess)) = excess.and_then(|of| Some((of, of.excess()?))) else { return };
         let mut given: Vec<(u64, Given)> =
             semaphore.out.iter().map(|((_, seq), given)| (*seq, *given)).collect();

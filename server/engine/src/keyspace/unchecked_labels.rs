@@ -1,0 +1,43 @@
+//! Labels whose waits are to be checked, since what they wait for may have changed.
+
+use std::collections::BTreeSet;
+
+/// The labels, with their databases, in the order in which they were named.
+#[derive(Debug, Default)]
+pub(super) struct UncheckedLabels {
+    in_order: Vec<(usize, Box<[u8]>)>,
+    known: BTreeSet<(usize, Box<[u8]>)>,
+}
+
+impl UncheckedLabels {
+    /// Names one; one that is there stays where it is. O(log n).
+    pub(super) fn add(&mut self, db: usize, label: Box<[u8]>) {
+        let one = (db, label);
+        if self.known.insert(one.clone()) {
+            self.in_order.push(one);
+        }
+    }
+
+    /// Takes the one that was named last. O(log n).
+    pub(super) fn take(&mut self) -> Option<(usize, Box<[u8]>)> {
+        let last = self.in_order.pop()?;
+        self.known.remove(&last);
+        Some(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_taken_once_and_the_last_one_first() {
+        let mut labels = UncheckedLabels::default();
+        for (db, label) in [(0, b"a"), (1, b"a"), (0, b"b"), (0, b"a")] {
+            labels.add(db, label.as_slice().into());
+        }
+        let taken: Vec<(usize, Box<[u8]>)> = std::iter::from_fn(|| labels.take()).collect();
+        let expected = [(0, b"b"), (1, b"a"), (0, b"a")].map(|(db, label)| (db, Box::from(label.as_slice())));
+        assert_eq!(taken, expected);
+    }
+}
