@@ -157,7 +157,7 @@ fn permits_with_leases_of_redisson_s_are_out_as_long_as_these_last() {
         servers.ask(0, "SEM.INIT s 1");
         servers.promote();
         let now = servers.wall_ms() + 3_600_000;
-        let mut take = |servers: &mut Servers, server: usize, id: &str| {
+        let take = |servers: &mut Servers, server: usize, id: &str| {
             let (end, now) = ((now + 100).to_string(), now.to_string());
             let words = ["3", "s", "{s}:timeout", CHANNEL, "1", &end, &now, id];
             assert_eq!(servers.run(server, TAKE_ID, &words), format!("{id:?}"));

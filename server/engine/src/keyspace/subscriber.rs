@@ -164,10 +164,9 @@ impl Context<'_> {
     }
 
     /// The labels under which anything is waited for in a database, each with one of these keys. O(n).
-    pub fn labels_in(&self, db: usize) -> Vec<(Box<[u8]>, Box<[u8]>)> {
+    pub fn labels_in(&self, db: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
         let by_label = self.waiters.by_label();
-        let first = |label: &[u8]| Some((label.into(), by_label.of(db, label).next()?.into()));
-        by_label.labels().filter_map(first).collect()
+        by_label.labels().filter_map(move |label| Some((label, by_label.of(db, label).next()?)))
     }
 
     /// Whether anything is waited for under a label in a database. O(log n).

@@ -130,6 +130,8 @@ struct Search<'s, 'k> {
     /// The waits that have been come upon, the owner's own first.
     steps: Vec<Step>,
     seen: BTreeSet<OwnersWait>,
+    /// The owners whose waits have been added.
+    met: BTreeSet<Box<[u8]>>,
     /// The locks whose holders have been met.
     held: BTreeSet<Box<[u8]>>,
     /// Up to which place the queues have been walked, `None` for the end.
@@ -139,8 +141,8 @@ struct Search<'s, 'k> {
 impl<'s, 'k> Search<'s, 'k> {
     fn new(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let (steps, seen) = (Vec::new(), BTreeSet::new());
-        let (held, walked) = (BTreeSet::new(), BTreeMap::new());
-        Search { tx, waiting, foreign, steps, seen, held, walked }
+        let (met, held, walked) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        Search { tx, waiting, foreign, steps, seen, met, held, walked }
     }
 
     /// From a request that is about to wait.
@@ -231,8 +233,11 @@ impl<'s, 'k> Search<'s, 'k> {
         false
     }
 
-    /// Adds what somebody waits for who is waited for in a step.
+    /// Adds what somebody waits for who is waited for in a step, unless that has been done.
     fn add_waits(&mut self, other: &[u8], at: usize) {
+        if !self.met.insert(other.into()) {
+            return;
+        }
         let (tx, foreign) = (self.tx, self.foreign);
         for key in tx.waited_for_as(other).chain(foreign.of(tx, other)) {
             if !edges::has(tx, key, other) {

@@ -74,7 +74,7 @@ impl LockLedger {
         self.swapped(one, other);
         for db in [one, other] {
             for (label, key) in context.labels_in(db) {
-                self.news.hold_changed(db, &key, &label);
+                self.news.hold_changed(db, key, label);
             }
         }
     }
