@@ -286,6 +286,17 @@ impl Tx<'_> {
         self.keyspace.waiters.first_as(self.db, key, name, class)
     }
 
+    /// The first place of those who wait for a key under this label in the classes that are asked for, and the name of
+    /// the class. O(log n), but for waits of other classes under the same label.
+    pub fn first_wait_as(
+        &self,
+        key: &[u8],
+        name: &[u8],
+        asked: impl Fn(&str) -> bool,
+    ) -> Option<(Place, &'static str)> {
+        self.keyspace.waiters.first_wait_as(self.db, key, name, asked)
+    }
+
     /// What is known of a key holds until it changes: notes that, while anybody waits for any key. O(1).
     pub fn note_unchanged(&mut self, key: &[u8]) {
         if self.keyspace.waiters.keys() > 0 && self.exists(key) {

@@ -373,6 +373,21 @@ impl Waiters {
         places.find(|place| of_class.waiters.contains_key(place)).copied()
     }
 
+    /// The first place under a label of the classes that are asked for, and the name of the class. O(log n), but for
+    /// waits of other classes under the same label.
+    pub(super) fn first_wait_as(
+        &self,
+        db: usize,
+        key: &[u8],
+        label: &[u8],
+        asked: impl Fn(&str) -> bool,
+    ) -> Option<(Place, &'static str)> {
+        let queue = self.queues.get(&DbKeyRef(db, key))?;
+        let class_at = |place| queue.classes.iter().find(|class| class.waiters.contains_key(place));
+        let mut waits = queue.labelled.get(label)?.iter();
+        waits.find_map(|place| Some((*place, class_at(place)?.name)).filter(|(_, class)| asked(class)))
+    }
+
     /// The key has changed, or one of its waiters has left.
     #[inline]
     pub fn signal(&mut self, db: usize, key: &[u8], what: Signal) {

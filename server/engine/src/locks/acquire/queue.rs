@@ -102,8 +102,7 @@ pub(crate) fn shares(class: &str) -> bool {
 
 /// The first wait of an owner for a lock: its place, and the name of its class. O(log n), n those who wait.
 pub(in crate::locks) fn first_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<(Place, &'static str)> {
-    let classes = ALONE.into_iter().chain(SHARERS);
-    classes.filter_map(|class| Some((tx.first_waiting_as(key, owner, class)?, class))).min()
+    tx.first_wait_as(key, owner, |class| mode_of(class).is_some())
 }
 
 /// The last place before this one of somebody who wants to hold a lock alone. O(log n), n those who wait.

@@ -109,12 +109,15 @@ impl Wait {
     /// Who keeps the lock from it; `alone`: at this place somebody comes who wants to hold it alone. O(log n), n those
     /// who wait.
     pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Kept {
+        if !self.shares {
+            return Kept { by_holders: true, by_those_before: self.place };
+        }
         let alone = alone.max(queue::last_alone(tx, key, self.place));
-        let is_among_readers = self.shares && alone.is_none();
+        let is_among_readers = alone.is_none();
         // Who shares one lock waits for nobody but for who wants it alone, and for those for whom that one waits.
-        let by_those_before = match self.shares && !self.several {
-            true => Some(alone.map_or(Place::FRONT, Place::next)),
-            false => self.place,
+        let by_those_before = match self.several {
+            true => self.place,
+            false => Some(alone.map_or(Place::FRONT, Place::next)),
         };
         Kept { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
     }

@@ -356,15 +356,16 @@ impl LockLedger {
         }
     }
 
-    /// Whether a field that has been added is an owner's: by its form, or because its key is known to be a lock, as
-    /// somebody waits for it as such.
+    /// Whether a field that has been added is an owner's: by its form, because its key is known to be a lock, or since
+    /// somebody waits for that as a lock, and the owner for others.
     pub(super) fn is_owner(&self, (db, key): (usize, &[u8]), field: &[u8], context: &Context<'_>) -> bool {
         if redisson::is_owner(field) {
             return true;
         }
         let is_known = (!self.observed.is_empty() && self.observed.has(key))
             || (self.history.is_some() && self.was_native(db, key))
-            || context.is_waited_for_in_line(key, LOCK_LINE);
+            || (context.is_waited_for_in_line(key, LOCK_LINE)
+                && context.waits_as(db, redisson::owner_of(field)));
         is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
     }
 
