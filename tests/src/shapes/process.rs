@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::program;
 use crate::redis_server::{Kind, free_port, fresh_directory, skip};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -116,15 +117,26 @@ impl Process {
         own.iter().chain(more).map(|word| (*word).to_owned()).collect()
     }
 
-    /// Waits until it accepts connections; false when it ends instead.
+    /// Waits until it answers; false when it ends instead, as when another process has taken its port.
     fn is_ready(&mut self) -> bool {
-        while TcpStream::connect(self.addr()).is_err() {
+        while !self.is_there().unwrap_or(false) {
             if self.child.try_wait().expect("it is ours").is_some() {
                 return false;
             }
             std::thread::sleep(LOOK);
         }
         true
+    }
+
+    /// Whether it is this process that listens on its port, and no other.
+    fn is_there(&self) -> io::Result<bool> {
+        let mut stream = TcpStream::connect(self.addr())?;
+        // What listens there may be anything.
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        stream.write_all(b"INFO server\r\nQUIT\r\n")?;
+        let mut told = Vec::new();
+        stream.read_to_end(&mut told)?;
+        Ok(String::from_utf8_lossy(&told).contains(&format!("process_id:{}\r\n", self.child.id())))
     }
 
     /// The address that it listens on.
