@@ -283,7 +283,7 @@ impl Tx<'_> {
 
     /// The first place of those that do.
     pub fn first_waiting_as(&self, key: &[u8], name: &[u8], class: &str) -> Option<Place> {
-        self.keyspace.waiters.first_as(self.db, key, name, class)
+        self.first_wait_as(key, name, |found| found == class).map(|(place, _)| place)
     }
 
     /// The first place of those who wait for a key under this label in the classes that are asked for, and the name of

@@ -364,15 +364,6 @@ impl Waiters {
         places.filter_map(waiter)
     }
 
-    /// The first place of the clients of this class that wait for a key under this label. O(log n) each that does so
-    /// under it.
-    pub(super) fn first_as(&self, db: usize, key: &[u8], label: &[u8], class: &str) -> Option<Place> {
-        let queue = self.queues.get(&DbKeyRef(db, key))?;
-        let of_class = queue.classes.iter().find(|found| found.name == class)?;
-        let mut places = queue.labelled.get(label)?.iter();
-        places.find(|place| of_class.waiters.contains_key(place)).copied()
-    }
-
     /// The first place under a label of the classes that are asked for, and the name of the class. O(log n), but for
     /// waits of other classes under the same label.
     pub(super) fn first_wait_as(

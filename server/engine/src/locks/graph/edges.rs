@@ -70,8 +70,8 @@ pub(super) fn ahead(
 
 /// Whether an owner is one of those before a place.
 pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Place>) -> bool {
-    let first = SEVERAL.iter().filter_map(|class| tx.first_waiting_as(key, owner, class)).min();
-    first.is_some_and(|first| before.is_none_or(|before| first < before))
+    let first = tx.first_wait_as(key, owner, |class| SEVERAL.contains(&class));
+    first.is_some_and(|(first, _)| before.is_none_or(|before| first < before))
 }
 
 /// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert
