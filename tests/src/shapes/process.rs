@@ -133,10 +133,17 @@ impl Process {
         let mut stream = TcpStream::connect(self.addr())?;
         // What listens there may be anything.
         stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        stream.write_all(b"INFO server\r\nQUIT\r\n")?;
-        let mut told = Vec::new();
-        stream.read_to_end(&mut told)?;
-        Ok(String::from_utf8_lossy(&told).contains(&format!("process_id:{}\r\n", self.child.id())))
+        stream.write_all(b"INFO server\r\n")?;
+        let own = format!("process_id:{}\r\n", self.child.id());
+        let (mut told, mut part) = (Vec::new(), [0; 4096]);
+        // A sentinel knows no QUIT, so that the end of the stream does not come by itself.
+        while !String::from_utf8_lossy(&told).contains(&own) {
+            match stream.read(&mut part)? {
+                0 => return Ok(false),
+                count => told.extend_from_slice(&part[..count]),
+            }
+        }
+        Ok(true)
     }
 
     /// The address that it listens on.
