@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a shape is started anew when another process took one of its ports.
 const START_ATTEMPTS_MAX: u32 = 20;
@@ -17,6 +17,10 @@ const PORT_MAX: u16 = 55_000;
 
 /// Between two looks at a state that nobody tells of.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// A state that has not come by then never comes, however slow the machine is: without an end to the wait the whole run
+/// would end without a word of which state it was.
+const NEVER: Duration = Duration::from_secs(600);
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +53,15 @@ pub fn is_full() -> bool {
     std::env::var("LOCKWHEEL_SHAPES").is_ok_and(|words| words.split_whitespace().any(|word| word == "redis"))
 }
 
-/// Waits for a state, which is named for who reads the test.
-pub fn until(_what: &str, mut is_reached: impl FnMut() -> bool) {
+/// Waits for a state.
+///
+/// # Panics
+/// With what it is, when it has not come in [`NEVER`].
+#[track_caller]
+pub fn until(what: &str, mut is_reached: impl FnMut() -> bool) {
+    let start = Instant::now();
     while !is_reached() {
+        assert!(start.elapsed() < NEVER, "waited for: {what}");
         std::thread::sleep(LOOK);
     }
 }
@@ -119,13 +129,12 @@ impl Process {
 
     /// Waits until it answers; false when it ends instead, as when another process has taken its port.
     fn is_ready(&mut self) -> bool {
-        while !self.is_there().unwrap_or(false) {
-            if self.child.try_wait().expect("it is ours").is_some() {
-                return false;
-            }
-            std::thread::sleep(LOOK);
-        }
-        true
+        let mut has_ended = false;
+        until("it answers or ends", || {
+            has_ended = self.child.try_wait().expect("it is ours").is_some();
+            has_ended || self.is_there().unwrap_or(false)
+        });
+        !has_ended
     }
 
     /// Whether it is this process that listens on its port, and no other.

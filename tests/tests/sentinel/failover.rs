@@ -1,7 +1,8 @@
 //! Masters that end, and sentinels that agree on who follows.
 
-use crate::process::{Sentinel, Servers, Whose, until};
+use crate::process::{Sentinel, Servers, Whose};
 use lockwheel_tests::client::Client;
+use lockwheel_tests::shapes::until;
 use std::collections::BTreeMap;
 
 /// What tells of an instant, and differs between two sentinels.

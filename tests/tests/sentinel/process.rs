@@ -4,6 +4,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{Kind, RealServer, free_port};
 use lockwheel_tests::reply::Reply;
+use lockwheel_tests::shapes::until;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -161,12 +162,5 @@ impl Servers {
             "sentinel monitor m 127.0.0.1 {port} {quorum}\nsentinel down-after-milliseconds m 1500\n\
              sentinel failover-timeout m 6000"
         )
-    }
-}
-
-/// Waits for a state, which is named for who reads the test.
-pub(crate) fn until(_what: &str, mut is_reached: impl FnMut() -> bool) {
-    while !is_reached() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }

@@ -1,9 +1,10 @@
 //! What a sentinel tells of servers that fall silent, come back and start anew, beside one of Redis that watches the
 //! same servers at the same time.
 
-use crate::process::{Sentinel, Whose, until};
+use crate::process::{Sentinel, Whose};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::shapes::until;
 use std::net::SocketAddr;
 
 /// A master and a replica that no sentinel may promote, and the two sentinels that watch them.
