@@ -86,8 +86,10 @@ final class FailoverGroup implements Groups.Group {
      * way from the old server to the new one is heard by nobody.
      */
     private static void served(Scene scene, Task<?> waiter, Scenario.Body told) throws Throwable {
-        for (long tries = 0; !waiter.done(); tries++) {
-            if (tries * AGAIN_MILLIS > LEASE_OF_THREE + scene.patience()) {
+        // The longest lease has begun before.
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEASE_OF_THREE);
+        while (!waiter.done()) {
+            if (System.nanoTime() > deadline) {
                 throw new AssertionError("the waiter is not served: " + scene.evidence() + waiter.where());
             }
             told.run(scene);
@@ -131,6 +133,17 @@ final class FailoverGroup implements Groups.Group {
         while (true) {
             try {
                 return lock.isHeldByCurrentThread();
+            } catch (RedisException meanwhile) {
+                // As above.
+            }
+        }
+    }
+
+    /** How long its lease still has; asked again as above, as a connection that is about to be closed may be asked. */
+    private static long leftAtLast(RLock lock) {
+        while (true) {
+            try {
+                return lock.remainTimeToLive();
             } catch (RedisException meanwhile) {
                 // As above.
             }
@@ -203,9 +216,9 @@ final class FailoverGroup implements Groups.Group {
         through(scene);
         RLock ofB = scene.b().getLock(scene.name());
         long renewals = 0;
-        for (long polls = 0, last = ofB.remainTimeToLive(); renewals < 1; polls++) {
+        for (long polls = 0, last = leftAtLast(ofB); renewals < 1; polls++) {
             Thread.sleep(20);
-            long left = ofB.remainTimeToLive();
+            long left = leftAtLast(ofB);
             Check.within(1, scene.watchdog(), left, "the time to live");
             renewals += left > last ? 1 : 0;
             last = left;
