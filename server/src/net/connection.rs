@@ -3,7 +3,7 @@
 use super::busy::{self, Job, WhileBusy};
 use super::client_limit::ClientGuard;
 use super::contain::contained;
-use super::input::Input;
+use super::input::{Input, with_first_request};
 use super::messages::{Answer, LoopMessage};
 use super::new_connection::{NewConnection, NewSession};
 use super::session_status::SessionStatus;
@@ -29,6 +29,8 @@ const BATCH: usize = 64;
 const LONG_INPUT: usize = 256 * 1024;
 /// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
 const MANY: usize = 4;
+/// Bytes that are looked at while nothing is read: the request that gets through a partition has fewer.
+const PEEKED: usize = 64;
 
 /// What to do with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub(super) struct Connection {
     asked: bool,
     /// Nothing was read for a while, whatever came.
     was_held: bool,
+    /// The next request is run though nothing else is: it gets through a partition.
+    gets_through: bool,
     _guard: ClientGuard,
 }
 
@@ -90,6 +94,7 @@ impl Connection {
             output_left: false,
             asked: false,
             was_held: false,
+            gets_through: false,
             _guard: connection.guard,
         };
         connection.learn(session.status);
@@ -106,7 +111,10 @@ impl Connection {
             return Ok(Next::Write);
         }
         if self.status.link.holds_input {
-            return Ok(Next::Wait);
+            self.gets_through = self.next_gets_through();
+            if !self.gets_through {
+                return Ok(Next::Wait);
+            }
         }
         let read = match (&*self.socket).read(buffer) {
             // Input that was read before EOF is answered first.
@@ -128,6 +136,17 @@ impl Connection {
         // A read that leaves room in the buffer has emptied the socket; more input makes it ready again.
         let may_have_more = read == buffer.len() || self.ends || self.socket.may_have_more();
         Ok(if may_have_more { Next::RunAndRead } else { Next::Run })
+    }
+
+    /// Whether the request that comes next gets through a partition. Nothing is read.
+    #[cold]
+    fn next_gets_through(&self) -> bool {
+        let waits = self.input.len() > 0 || self.status.blocked || self.asked;
+        let mut bytes = [0; PEEKED];
+        !waits
+            && self.socket.peek(&mut bytes).is_ok_and(|count| {
+                with_first_request(&bytes[..count], |argv| self.status.link.carries(argv)).unwrap_or(false)
+            })
     }
 
     /// Runs the complete requests of the input, as far as the session may go.
@@ -153,6 +172,7 @@ impl Connection {
                 }
             }
             let ran = self.run_batch(turn);
+            self.gets_through = false;
             if ran > 0 {
                 self.input.drop_requests(ran);
             }
@@ -182,7 +202,7 @@ impl Connection {
     fn may_run(&self) -> bool {
         let link = self.status.link;
         let may_go_on = !self.status.blocked && self.status.closing.is_none() && !self.asked;
-        may_go_on && !link.holds_input && !link.is_lost
+        may_go_on && (!link.holds_input || self.gets_through) && !link.is_lost
     }
 
     /// Runs the requests that have been parsed, as far as possible. How many ran: none when nothing is to be read any
@@ -240,7 +260,7 @@ impl Connection {
     }
 
     fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> usize {
-        let requests = self.input.requests();
+        let requests = if self.gets_through { 1 } else { self.input.requests() };
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {

@@ -16,6 +16,14 @@ const AHEAD: usize = 8;
 /// The arguments of one request.
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 
+/// Calls `run` with the arguments of the first of the complete requests in these bytes, if there is one.
+pub(super) fn with_first_request<T>(bytes: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> Option<T> {
+    let mut batch = Batch::default();
+    // What is wrong is answered when it is read.
+    let _parsed = RequestParser::default().parse(bytes, &RequestLimits::default(), &mut batch);
+    (!batch.is_empty()).then(|| batch.with_arguments(0, bytes, run))
+}
+
 /// Bytes that have been read and not yet run: complete requests, and the beginning of one.
 pub(super) struct Input {
     pub(super) limits: RequestLimits,

@@ -50,6 +50,22 @@ impl Socket {
         false
     }
 
+    /// Copies what comes next, which is still to be read afterwards; nothing where it is encrypted.
+    ///
+    /// # Errors
+    /// As those of reading.
+    pub(super) fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.peek(buffer),
+            #[cfg(unix)]
+            Socket::Unix(stream) => {
+                use rustix::net::{RecvFlags, recv};
+                Ok(recv(stream, buffer, RecvFlags::PEEK)?.0)
+            }
+            Socket::Tls(_) => Ok(0),
+        }
+    }
+
     /// Whether there may be more to read though the last read has not filled its buffer.
     #[inline]
     pub(super) fn may_have_more(&self) -> bool {

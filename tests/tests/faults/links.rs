@@ -87,6 +87,33 @@ fn a_partition_holds_new_connections_and_spares_who_asks_and_who_is_exempt() {
     assert_eq!((scene.read(new), scene.read(exempt)), ("+PONG".into(), "+OK +PONG".into()));
 }
 
+/// Or nobody could, once who has asked for the partition is gone.
+#[test]
+fn what_ends_a_partition_gets_through_it() {
+    for direction in ["IN", "OUT", "BOTH"] {
+        let mut scene = Scene::new();
+        let client = scene.client();
+        scene.steer(&format!("FAULT.PARTITION ALL {direction}"), ":1");
+        scene.check(client, "Fault.Heal", ":1");
+        scene.check(client, "PING", "+PONG");
+    }
+}
+
+#[test]
+fn nothing_else_gets_through_a_partition() {
+    let mut scene = Scene::new();
+    let [behind, other, frozen] = std::array::from_fn(|_| scene.client());
+    scene.steer(&format!("FAULT.FREEZECLIENT {frozen} FOREVER"), ":1");
+    scene.steer("FAULT.PARTITION ALL", ":3");
+    scene.check(behind, "PING", "");
+    scene.check(behind, "FAULT.HEAL", "");
+    scene.check(other, "FAULT.HEAL now", "");
+    scene.check(frozen, "FAULT.HEAL", "");
+    scene.steer("FAULT.HEAL", ":1");
+    assert_eq!((scene.read(behind), scene.read(frozen)), ("+PONG :0".into(), String::new()));
+    assert!(scene.read(other).starts_with("-ERR wrong number of arguments"));
+}
+
 #[test]
 fn clients_are_cut_off_by_name_and_by_library() {
     let mut scene = Scene::new();

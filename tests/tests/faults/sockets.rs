@@ -69,6 +69,28 @@ fn a_lost_reply_is_never_sent_and_the_connection_is_cut_later() {
     }
 }
 
+/// It gets through in one piece or in several, and what comes behind it goes on.
+#[test]
+fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
+    for threads in THREADS {
+        for pieces in [1, 2, 5] {
+            let (server, mut steer, [mut held]) = scene(threads);
+            check(&mut steer, "FAULT.PARTITION ALL", ":1");
+            drop(steer);
+            held.send_line("SET k v");
+            let mut healer = Client::connect(server.addr());
+            let sent = [encode(&["FAULT.HEAL"]), encode(&["PING"])].concat();
+            for piece in sent.chunks(sent.len().div_ceil(pieces)) {
+                healer.send_raw(piece);
+                std::thread::yield_now();
+            }
+            assert_eq!(healer.read_reply().to_string(), ":1");
+            assert_eq!(healer.read_reply().to_string(), "+PONG");
+            assert_eq!(held.read_reply().to_string(), "+OK");
+        }
+    }
+}
+
 #[test]
 fn connections_are_cut_before_and_after_and_within_an_answer() {
     for (action, sent, is_set) in [

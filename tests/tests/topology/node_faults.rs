@@ -261,6 +261,26 @@ fn servers_are_cut_off_from_their_clients() {
     assert_eq!(clients[1].read_reply().to_string(), "\"late\"");
 }
 
+/// Two are down, and the last is cut off from all clients by one that is gone.
+#[test]
+fn servers_that_nobody_is_left_to_ask_are_healed_by_a_new_connection() {
+    let (topology, mut clients) = manual();
+    let mut asker = client(&topology, 2);
+    for line in ["FAULT.DOWN 0", "FAULT.DOWN 1"] {
+        assert_eq!(text(&mut asker, line), "+OK");
+    }
+    assert_eq!(text(&mut asker, "FAULT.PARTITION NODES 2 FROM CLIENTS"), ":1");
+    drop(asker);
+    clients[2].send_line("PING");
+    let mut healer = client(&topology, 2);
+    assert_eq!(text(&mut healer, "FAULT.HEAL"), ":1");
+    assert_eq!(clients[2].read_reply().to_string(), "+PONG");
+    for place in [0, 1] {
+        assert_eq!(text(&mut healer, &format!("FAULT.UP {place}")), ":1");
+        assert_eq!(text(&mut client(&topology, place), "PING"), "+PONG");
+    }
+}
+
 #[test]
 fn a_replica_takes_over_as_it_is() {
     let (topology, mut clients) = manual();

@@ -236,8 +236,8 @@ impl Simulation {
             client.requests.clear();
         }
         while !self.engine.session(slot).is_blocked()
-            && !self.engine.link(slot).holds_input
-            && let Some(request) = client.requests.pop_front()
+            && let Some(request) =
+                client.requests.pop_front_if(|request| self.engine.link(slot).carries(request))
         {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
             if !argv.is_empty() && self.engine.execute(slot, &argv) == Progress::Stop {

@@ -74,7 +74,7 @@ impl Faults {
     pub(super) fn link_of(&self, client: Client<'_>) -> Link {
         let is_lost = self.lost.contains_key(&client.id);
         let is_frozen = self.frozen.contains_key(&client.id);
-        let mut link = if is_frozen { Link::HELD } else { Link::default() };
+        let mut link = if is_frozen { Link::FROZEN } else { Link::default() };
         link.is_lost = is_lost;
         if self.exempt.contains(&client.id) {
             return link;

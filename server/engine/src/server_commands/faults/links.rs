@@ -53,7 +53,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     together_row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Ends all partitions.")
+        .summary("Ends all partitions, through which it gets itself.")
         .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
 ];
 
