@@ -119,6 +119,40 @@ fn a_replica_that_was_cut_comes_back() {
 
 /// Redisson may listen at a replica, and what the master sends nobody there hears.
 #[test]
+fn the_replica_of_a_replica_that_was_cut_comes_back_with_it() {
+    for (middle, last) in [(1, 2), (2, 1)] {
+        let (topology, mut clients) = manual();
+        let port = topology.servers()[middle].port();
+        clients[last].line(&format!("REPLICAOF 127.0.0.1 {port}"));
+        clients[0].line(&format!("FAULT.DOWN {middle} 100"));
+        clients[0].line("SET k v");
+        clients[0].line("CLOCK.ADVANCE 100");
+        assert_eq!(text(&mut clients[last], "GET k"), "\"v\"");
+    }
+}
+
+/// It is not refused at each instant at which something happens.
+#[test]
+fn a_replica_comes_back_when_its_master_has_found_its_own() {
+    let (topology, mut clients) = manual();
+    let [port, middle] = [0, 1].map(|server| topology.servers()[server].port());
+    // Nobody listens there.
+    clients[1].line("REPLICAOF 127.0.0.1 1");
+    clients[2].line(&format!("REPLICAOF 127.0.0.1 {middle}"));
+    clients[1].line("CONFIG RESETSTAT");
+    for ms in 1..100 {
+        clients[0].line(&format!("SET k{ms} v PX {ms}"));
+    }
+    clients[0].line("CLOCK.ADVANCE 5000");
+    let errors = text(&mut clients[1], "INFO errorstats");
+    assert!(!errors.contains("NOMASTERLINK"), "{errors}");
+    assert_eq!(info(&mut clients[2], "master_link_status"), "down");
+    clients[0].line("SET k v");
+    clients[1].line(&format!("REPLICAOF 127.0.0.1 {port}"));
+    assert_eq!(text(&mut clients[2], "GET k"), "\"v\"");
+}
+
+#[test]
 fn a_native_release_is_told_to_who_listens_to_a_replica() {
     let (_topology, mut clients) = manual();
     clients[2].line("SUBSCRIBE redisson_lock__channel:{l}");

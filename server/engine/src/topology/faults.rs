@@ -120,16 +120,19 @@ impl Network {
         }
     }
 
-    /// Replicas whose link is down try again, where their master is there; whether there is one.
-    pub(super) fn retry_masters(&self, nodes: &mut [&mut Engine]) -> bool {
-        let mut any = false;
+    /// Replicas whose link is down and that have not tried yet do so, where their master is there and has what it
+    /// would send them; whether there is one.
+    pub(super) fn retry_masters(&self, nodes: &mut [&mut Engine], tried: &mut Vec<usize>) -> bool {
+        let before = tried.len();
         for node in 0..nodes.len() {
-            let is_there = self.master_of(nodes, node).is_some_and(|master| !nodes[master].was_killed());
-            if is_there && !nodes[node].was_killed() {
-                any |= nodes[node].retry_master();
+            let serves = |master: usize| !nodes[master].was_killed() && nodes[master].has_its_master();
+            let is_served = self.master_of(nodes, node).is_some_and(serves);
+            if is_served && !nodes[node].was_killed() && !tried.contains(&node) && nodes[node].retry_master()
+            {
+                tried.push(node);
             }
         }
-        any
+        tried.len() > before
     }
 
     /// The numbers of grants go on where their masters' are, as if replicas were told of them at once.

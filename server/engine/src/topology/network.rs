@@ -87,9 +87,8 @@ impl Network {
                 all.find_map(|(index, node)| Some((index, node.next_clock_request()?)))
             else {
                 // What was cut comes back at once, where that is possible.
-                if !has_retried && self.retry_masters(nodes) {
+                if !has_retried && self.reconnect(nodes, outside) {
                     has_retried = true;
-                    self.drain_all(nodes, outside);
                     continue;
                 }
                 return;
@@ -168,11 +167,19 @@ impl Network {
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
             // Who has lost its master may find it again, one that has just come back among them.
-            if self.retry_masters(nodes) {
-                self.drain_all(nodes, outside);
-                self.exchange(nodes, outside);
-            }
+            self.reconnect(nodes, outside);
         })
+    }
+
+    /// Replicas whose link is down try once to find their masters again, those of replicas after these. Whether there
+    /// was one.
+    fn reconnect(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) -> bool {
+        let mut tried = Vec::new();
+        while self.retry_masters(nodes, &mut tried) {
+            self.drain_all(nodes, outside);
+            self.exchange(nodes, outside);
+        }
+        !tried.is_empty()
     }
 
     /// The output of all servers is handled.

@@ -107,6 +107,11 @@ impl Engine {
         self.replication_rules_changed();
     }
 
+    /// Whether it is a master, or knows at once what its master does: only then it has what replicas of it follow.
+    pub(crate) fn has_its_master(&self) -> bool {
+        self.following.as_ref().is_none_or(Following::is_connected)
+    }
+
     /// Connects to the master anew, if the link is down: it may be there again. Whether it was down.
     pub(crate) fn retry_master(&mut self) -> bool {
         let is_down = self.following.as_ref().is_some_and(|following| following.link.is_none());

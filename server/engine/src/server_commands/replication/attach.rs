@@ -131,7 +131,7 @@ fn attach(engine: &mut Engine, call: Call<'_>, wanted: Wanted<'_>) -> Outcome {
     if engine.session(call.slot).is_replica {
         return Ok(());
     }
-    if engine.following.as_ref().is_some_and(|following| !following.is_connected()) {
+    if !engine.has_its_master() {
         return Err(CommandError::text(NO_MASTER_LINK));
     }
     let reads_newer_forms = engine.announced(call).reads_newer_forms;
