@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
 import org.redisson.RedissonMultiLock;
 import org.redisson.api.RBlockingQueue;
 import org.redisson.api.RCountDownLatch;
@@ -123,27 +124,16 @@ final class FailoverGroup implements Groups.Group {
                 lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
                 return;
             } catch (RedisException meanwhile) {
-                Check.that(!isHeldAtLast(lock), "a lock that was not given");
+                Check.that(!atLast(lock::isHeldByCurrentThread), "a lock that was not given");
             }
         }
     }
 
-    /** Whether this thread has it; asked again as above. */
-    private static boolean isHeldAtLast(RLock lock) {
+    /** The answer to what is asked again as above, or because its connection was about to be closed. */
+    private static <T> T atLast(Supplier<T> asked) {
         while (true) {
             try {
-                return lock.isHeldByCurrentThread();
-            } catch (RedisException meanwhile) {
-                // As above.
-            }
-        }
-    }
-
-    /** How long its lease still has; asked again as above, as a connection that is about to be closed may be asked. */
-    private static long leftAtLast(RLock lock) {
-        while (true) {
-            try {
-                return lock.remainTimeToLive();
+                return asked.get();
             } catch (RedisException meanwhile) {
                 // As above.
             }
@@ -216,9 +206,9 @@ final class FailoverGroup implements Groups.Group {
         through(scene);
         RLock ofB = scene.b().getLock(scene.name());
         long renewals = 0;
-        for (long polls = 0, last = leftAtLast(ofB); renewals < 1; polls++) {
+        for (long polls = 0, last = atLast(ofB::remainTimeToLive); renewals < 1; polls++) {
             Thread.sleep(20);
-            long left = leftAtLast(ofB);
+            long left = atLast(ofB::remainTimeToLive);
             Check.within(1, scene.watchdog(), left, "the time to live");
             renewals += left > last ? 1 : 0;
             last = left;
