@@ -71,8 +71,6 @@ pub(super) struct Connection {
     asked: bool,
     /// Nothing was read for a while, whatever came.
     was_held: bool,
-    /// The next request is run though nothing else is: it gets through a partition.
-    gets_through: bool,
     _guard: ClientGuard,
 }
 
@@ -94,7 +92,6 @@ impl Connection {
             output_left: false,
             asked: false,
             was_held: false,
-            gets_through: false,
             _guard: connection.guard,
         };
         connection.learn(session.status);
@@ -110,16 +107,17 @@ impl Connection {
         if self.status.closing.is_some() {
             return Ok(Next::Write);
         }
-        if self.status.link.holds_input {
-            self.gets_through = self.next_gets_through();
-            if !self.gets_through {
-                return Ok(Next::Wait);
-            }
+        if self.status.link.holds_input && !self.next_gets_through() {
+            return Ok(Next::Wait);
         }
         let read = match (&*self.socket).read(buffer) {
             // Input that was read before EOF is answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => {
+                // Answers that are still to be written go out: the client may have closed its half only.
+                self.write_output()?;
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.ends = false;
@@ -138,15 +136,25 @@ impl Connection {
         Ok(if may_have_more { Next::RunAndRead } else { Next::Run })
     }
 
-    /// Whether the request that comes next gets through a partition. Nothing is read.
+    /// Whether the request that comes next, some of which may have been read, gets through a partition. Reads nothing.
     #[cold]
     fn next_gets_through(&self) -> bool {
-        let waits = self.input.len() > 0 || self.status.blocked || self.asked;
-        let mut bytes = [0; PEEKED];
-        !waits
-            && self.socket.peek(&mut bytes).is_ok_and(|count| {
-                with_first_request(&bytes[..count], |argv| self.status.link.carries(argv)).unwrap_or(false)
-            })
+        let begun = self.input.bytes();
+        if begun.len() > PEEKED || self.status.blocked || self.asked {
+            return false;
+        }
+        let mut bytes = [0; 2 * PEEKED];
+        bytes[..begun.len()].copy_from_slice(begun);
+        self.socket.peek(&mut bytes[begun.len()..]).is_ok_and(|count| {
+            let bytes = &bytes[..begun.len() + count];
+            with_first_request(bytes, |argv| self.status.link.carries(argv)).unwrap_or(false)
+        })
+    }
+
+    /// Whether nothing is between the client and the server that keeps the first request of the input from it.
+    fn is_carried(&self) -> bool {
+        let link = self.status.link;
+        !link.holds_input || self.input.with_arguments(0, |argv| link.carries(argv))
     }
 
     /// Runs the complete requests of the input, as far as the session may go.
@@ -165,14 +173,15 @@ impl Connection {
                     }
                     break;
                 }
+                Ok(_) if !self.is_carried() => break,
                 Ok(_) => has_run = true,
+                Err(_) if self.status.link.holds_input => break,
                 Err(error) => {
                     self.protocol_error(&error, turn);
                     break;
                 }
             }
             let ran = self.run_batch(turn);
-            self.gets_through = false;
             if ran > 0 {
                 self.input.drop_requests(ran);
             }
@@ -200,9 +209,7 @@ impl Connection {
     }
 
     fn may_run(&self) -> bool {
-        let link = self.status.link;
-        let may_go_on = !self.status.blocked && self.status.closing.is_none() && !self.asked;
-        may_go_on && (!link.holds_input || self.gets_through) && !link.is_lost
+        !self.status.blocked && self.status.closing.is_none() && !self.asked && !self.status.link.is_lost
     }
 
     /// Runs the requests that have been parsed, as far as possible. How many ran: none when nothing is to be read any
@@ -260,7 +267,7 @@ impl Connection {
     }
 
     fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> usize {
-        let requests = if self.gets_through { 1 } else { self.input.requests() };
+        let requests = if self.status.link.holds_input { 1 } else { self.input.requests() };
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {
@@ -294,7 +301,8 @@ impl Connection {
     /// Notes the keys of the requests that are about to run, unless they are so many that the batch fetches its own.
     pub(super) fn prefetch_few(&mut self, engine: &mut Engine) {
         // An error is answered when it is reached.
-        if self.may_run() && matches!(self.input.parse(), Ok(1..MANY)) {
+        let may_run = self.may_run() && !self.status.link.holds_input;
+        if may_run && matches!(self.input.parse(), Ok(1..MANY)) {
             self.prefetch(engine, 0);
         }
     }

@@ -51,6 +51,11 @@ impl Input {
         }
     }
 
+    /// What has not been run.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.done..]
+    }
+
     pub(super) fn len(&self) -> usize {
         self.bytes.len() - self.done
     }

@@ -91,6 +91,41 @@ fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
     }
 }
 
+/// A server that has read some of it before the partition, or all of it, but run nothing.
+#[test]
+fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
+    for threads in THREADS {
+        let (_server, mut steer, [mut healer]) = scene(threads);
+        healer.send_raw(b"*1\r\n$10\r\nFAULT.");
+        while !steer.line("CLIENT LIST").to_string().contains("qbuf=15 ") {}
+        check(&mut steer, "FAULT.PARTITION ALL", ":1");
+        healer.send_raw(b"HEAL\r\n");
+        assert_eq!(healer.read_reply().to_string(), ":1");
+        for _ in 0..100 {
+            // What it is answered is not held, whichever comes first.
+            steer.send_line("FAULT.PARTITION ALL IN");
+            healer.send_line("FAULT.HEAL");
+            assert!(matches!(healer.read_reply().to_string().as_str(), ":0" | ":1"));
+            assert_eq!(steer.read_reply().to_string(), ":1");
+            steer.line("FAULT.HEAL");
+        }
+    }
+}
+
+#[test]
+fn who_has_ended_a_partition_is_answered_though_it_sends_no_more() {
+    for threads in THREADS {
+        for direction in ["IN", "OUT", "BOTH"] {
+            let (server, mut steer, []) = scene(threads);
+            check(&mut steer, &format!("FAULT.PARTITION ALL {direction}"), ":0");
+            let mut healer = Client::connect(server.addr());
+            healer.send_raw(&[encode(&["FAULT.HEAL"]), encode(&["PING"])].concat());
+            healer.finish_sending();
+            assert_eq!(healer.read_to_close(), b":1\r\n+PONG\r\n");
+        }
+    }
+}
+
 #[test]
 fn connections_are_cut_before_and_after_and_within_an_answer() {
     for (action, sent, is_set) in [
