@@ -113,6 +113,73 @@ fn transactions_of_several_nodes_are_refused_as_a_whole() {
     }
 }
 
+/// Nothing of what comes then is kept, so that it is in no slot.
+#[test]
+fn transactions_that_will_not_run_say_so_as_by_redis() {
+    let Some(mut both) = Both::start(Protocol::Resp2) else { return };
+    let unknown = "SETX {bar}1";
+    let refused = "MGET {bar}1 b";
+    let short = "GET";
+    for before in [&[][..], &["GET {bar}1"], &["GET {bar}1", "GET b"], &["GET b"]] {
+        for wrong in [unknown, refused, short, "GET foo", "MULTI", "WATCH b"] {
+            for after in [&[][..], &["GET b"], &["GET b", "GET {bar}1"]] {
+                for line in [&["MULTI"], before, &[wrong], after, &["EXEC"]].concat() {
+                    both.same(0, line);
+                }
+            }
+        }
+    }
+    for changed in [false, true] {
+        for queued in [&["GET {bar}1", "GET b"][..], &["GET b"], &[unknown, "GET b", "GET {bar}1"]] {
+            let begin = if changed { "SET {bar}1 a" } else { "PING" };
+            for line in [&["WATCH {bar}1", begin, "MULTI"], queued, &["EXEC"]].concat() {
+                both.same(0, line);
+            }
+        }
+    }
+}
+
+/// Redis looks at keys that are counted before the one that they are stored in.
+#[test]
+fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
+    let Some(mut both) = Both::start(Protocol::Resp2) else { return };
+    both.same(0, "CONFIG SET cluster-require-full-coverage no");
+    // That of `b`.
+    both.same(0, "CLUSTER DELSLOTS 3300");
+    for line in [
+        "GET b",
+        "MGET {bar}1 b",
+        "MGET b {bar}1",
+        "SORT {bar}1 STORE b",
+        "SORT b STORE {bar}1",
+        "EVAL \"return 1\" 2 {bar}1 b",
+        "EVAL \"return 1\" 2 b {bar}1",
+        "EVAL \"return 1\" x b {bar}1",
+        "LMPOP 2 b {bar}1 LEFT",
+        "SINTERCARD 2 {bar}1 b",
+    ] {
+        both.same(0, line);
+    }
+    for command in ["ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE"] {
+        for keys in [
+            "{bar}1 1 b",
+            "b 1 {bar}1",
+            "b 2 {bar}1 {bar}2",
+            "{bar}1 2 {bar}2 b",
+            "{bar}1 2 b {bar}2",
+            "b 1 b",
+            "b 0 {bar}1",
+            "b x {bar}1",
+            "b 3 {bar}1 b",
+            "b 1x {bar}1",
+            "foo 1 b",
+            "b 1 foo",
+        ] {
+            both.same(0, &format!("{command} {keys}"));
+        }
+    }
+}
+
 #[test]
 fn there_is_one_database() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };

@@ -239,8 +239,11 @@ impl Engine {
         if let Some(multi) = &mut session.multi
             && !flags.contains(Flags::UNQUEUED)
         {
-            multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
-            multi.push(command, Request::new(args.all()));
+            // As in Redis nothing more is kept of what will not run: EXEC in a cluster asks for the slots of the rest.
+            if !session.watch_broken && !multi.aborted {
+                multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
+                multi.push(command, Request::new(args.all()));
+            }
             session.last_command = Some(command);
             reply.status(b"QUEUED");
             return Progress::Continue;

@@ -43,7 +43,18 @@ impl Spec {
                 let is_whole = last < len && last >= first as i64;
                 if is_whole { (first..=last as usize).step_by(step).collect() } else { Vec::new() }
             }
-            None => self.find_keys(request).into_iter().map(|(position, _)| position).collect(),
+            None => self.found_by_redis(request).into_iter().map(|(position, _)| position).collect(),
+        }
+    }
+
+    /// The keys in the order in which Redis looks for their slots: where they are counted these come first, and of a
+    /// number that no command would accept there is none.
+    fn found_by_redis(&self, request: Args<'_>) -> Vec<Key> {
+        let is_counted =
+            |spec: &KeySpec| matches!((spec.begin, spec.find), (Begin::Index(_), Find::Count { .. }));
+        match self.keys.iter().find(|spec| is_counted(spec)) {
+            Some(spec) => self.counted_as_by_c(spec, request).unwrap_or_default(),
+            None => self.find_keys(request),
         }
     }
 
