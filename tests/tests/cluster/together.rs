@@ -113,7 +113,7 @@ fn who_meets_one_knows_all_and_a_replica_has_what_its_master_has() {
         assert_eq!(nodes.text(3, "SET {bar}k v"), moved);
         nodes.text(3, "READWRITE");
         assert_eq!(nodes.text(3, "GET {bar}k"), moved);
-        // On a busy machine one may have waited too long for an answer, and have been made anew.
+        // Each node makes its own, some later than others.
         nodes.until(0, "CLUSTER LINKS", |links| {
             (links.matches("\"to\"").count(), links.matches("\"from\"").count()) == (3, 3)
         });
