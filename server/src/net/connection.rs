@@ -173,9 +173,9 @@ impl Connection {
                     }
                     break;
                 }
-                Ok(_) if !self.is_carried() => break,
+                Ok(_) if !self.is_carried() => return Ok(self.keep_back()),
                 Ok(_) => has_run = true,
-                Err(_) if self.status.link.holds_input => break,
+                Err(_) if self.status.link.holds_input => return Ok(self.keep_back()),
                 Err(error) => {
                     self.protocol_error(&error, turn);
                     break;
@@ -199,6 +199,14 @@ impl Connection {
             return Err(io::Error::other("client-query-buffer-limit"));
         }
         Ok(Next::Write)
+    }
+
+    /// What was read before nothing more was to be read runs when that is over, though the client has closed meanwhile.
+    #[cold]
+    fn keep_back(&mut self) -> Next {
+        self.unrun = true;
+        self.input.record_len();
+        Next::Write
     }
 
     /// The slow script's thread has answered.
@@ -346,7 +354,9 @@ impl Connection {
 
     /// Whether something may have come while nothing was read, and can be read now.
     pub(super) fn take_unread(&mut self) -> bool {
-        !self.status.link.holds_input && std::mem::take(&mut self.was_held)
+        self.was_held
+            && (!self.status.link.holds_input || self.next_gets_through())
+            && std::mem::take(&mut self.was_held)
     }
 
     /// The requests that wait behind one that had not ended when this was last asked: that may be over, and one that is

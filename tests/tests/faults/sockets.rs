@@ -112,6 +112,67 @@ fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
     }
 }
 
+/// What stood before it may have an end while the partition has none.
+#[test]
+fn what_ends_a_partition_is_heard_when_nothing_waits_before_it_any_more() {
+    for threads in THREADS {
+        for (before, end) in [
+            ("BLPOP q 0", "RPUSH q v"),
+            ("BLPOP q 0", "CLIENT UNBLOCK"),
+            ("BLPOP q 1", "CLOCK.ADVANCE 1000"),
+            ("GET k", "FAULT.GO held"),
+            ("PING", "FAULT.THAWCLIENT NAME cut"),
+        ] {
+            let (_server, mut steer, [mut healer]) = scene(threads);
+            check(&mut healer, "CLIENT SETNAME cut", "+OK");
+            let id = healer.line("CLIENT ID").to_string()[1..].to_owned();
+            check(&mut steer, "FAULT.ADD held ON get DO HOLDREPLY", "+OK");
+            healer.send_line(before);
+            match before {
+                "PING" => {
+                    assert_eq!(healer.read_reply().to_string(), "+PONG");
+                    check(&mut steer, "FAULT.FREEZECLIENT NAME cut FOREVER", ":1");
+                }
+                "GET k" => check(&mut steer, "AWAIT.HELD held 1", ":1"),
+                _ => check(&mut steer, "AWAIT.BLOCKED 1", ":1"),
+            }
+            check(&mut steer, "FAULT.PARTITION ALL IN", ":1");
+            healer.send_line("FAULT.HEAL");
+            let line = if end == "CLIENT UNBLOCK" { format!("{end} {id}") } else { end.to_owned() };
+            assert!(!steer.line(&line).is_error(), "{line}");
+            if before != "PING" {
+                healer.read_reply();
+            }
+            assert_eq!(healer.read_reply().to_string(), ":1", "{before}, {end}");
+        }
+    }
+}
+
+/// It had reached the server.
+#[test]
+fn what_was_read_before_a_partition_runs_after_it_though_its_client_has_closed() {
+    for threads in THREADS {
+        for closes in [false, true] {
+            let (_server, mut steer, [mut client]) = scene(threads);
+            client.send_raw(&[encode(&["BLPOP", "q", "0"]), encode(&["INCR", "n"])].concat());
+            check(&mut steer, "AWAIT.BLOCKED 1", ":1");
+            check(&mut steer, "FAULT.PARTITION ALL IN", ":1");
+            check(&mut steer, "RPUSH q v", ":1");
+            assert_eq!(client.read_reply().to_string(), "[\"q\", \"v\"]");
+            if closes {
+                client.close();
+                check(&mut steer, "FAULT.HEAL", ":1");
+                check(&mut steer, "AWAIT.CLIENTS 1 EXACT", ":1");
+            } else {
+                client.finish_sending();
+                check(&mut steer, "FAULT.HEAL", ":1");
+                assert_eq!(client.read_to_close(), b":1\r\n");
+            }
+            check(&mut steer, "GET n", "\"1\"");
+        }
+    }
+}
+
 #[test]
 fn who_has_ended_a_partition_is_answered_though_it_sends_no_more() {
     for threads in THREADS {
