@@ -157,8 +157,24 @@ fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
         "EVAL \"return 1\" x b {bar}1",
         "LMPOP 2 b {bar}1 LEFT",
         "SINTERCARD 2 {bar}1 b",
+        "XREAD STREAMS {bar}1 b 0 0",
+        "XREAD STREAMS b 0",
+        "XREAD COUNT 1 BLOCK 1 STREAMS b 0",
+        "XREAD COUNT STREAMS STREAMS b 0",
+        "XREAD NOACK STREAMS b 0",
+        "XREAD WORD STREAMS b 0",
+        "XREAD WORD 1 STREAMS foo 0",
+        "XREADGROUP GROUP g c STREAMS b >",
+        "XREADGROUP GROUP g c NOACK COUNT 1 STREAMS foo >",
+        "XREADGROUP GROUP g c WORD STREAMS foo >",
+        "XREADGROUP COUNT 1 GROUP g c STREAMS foo >",
     ] {
         both.same(0, line);
+    }
+    // Whose words are others since 7.2.
+    let words = "XREAD STREAMS b {bar}1 0".split(' ').map(|word| word.as_bytes().to_vec());
+    for answer in both.answers(0, &words.collect::<Vec<_>>()) {
+        assert!(answer.contains("ERR Unbalanced"), "{answer}");
     }
     for command in ["ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE"] {
         for keys in [

@@ -32,7 +32,7 @@ impl Spec {
 
     /// The positions of what decides which node of a cluster a request belongs to. O(arguments).
     pub(crate) fn find_routed(&self, request: Args<'_>) -> Vec<usize> {
-        if let Some(find) = self.key_finder {
+        if let Some(find) = self.slot_finder.or(self.key_finder) {
             return find(request).into_iter().map(|(position, _)| position).collect();
         }
         match self.range_of_all() {

@@ -25,6 +25,8 @@ pub struct Spec {
     pub keys: &'static [KeySpec],
     /// Finds its keys where the specs cannot.
     pub key_finder: Option<KeyFinder>,
+    /// Finds those whose slot decides to which node of a cluster a request belongs, where the specs find others.
+    pub slot_finder: Option<KeyFinder>,
     /// Where the channels are that it needs rights to.
     pub channels: Option<ChannelSpec>,
     /// The group that the documentation lists it in.
@@ -112,6 +114,7 @@ impl<H: Copy + 'static> Row<H> {
             categories: &[],
             keys: &[],
             key_finder: None,
+            slot_finder: None,
             channels: None,
             group: "generic",
             since: "1.0.0",
@@ -157,6 +160,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the function that finds its keys where the specs cannot, or cannot tell what is done to them.
     pub const fn key_finder(mut self, find: KeyFinder) -> Self {
         self.spec.key_finder = Some(find);
+        self
+    }
+
+    /// Sets the function that finds the keys whose slot decides where a request belongs, where the specs find others.
+    pub const fn slot_finder(mut self, find: KeyFinder) -> Self {
+        self.spec.slot_finder = Some(find);
         self
     }
 

@@ -5,7 +5,7 @@ use super::read_options::{After, ReadOptions, Reader, no_group};
 use super::replies::write_entries;
 use crate::keyspace::{Tx, events};
 use crate::spec::{
-    Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow,
+    Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
     KeyFlags, KeySpec, Null, Row, Wait, WaitClass, errors,
 };
 use crate::values::stream::StreamId;
@@ -28,6 +28,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
         .flags(&[Flags::READONLY, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .categories(&["stream"])
         .keys(&[streams(1)])
+        .slot_finder(find_streams)
         .about(
             "stream",
             "5.0.0",
@@ -42,6 +43,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
         .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .categories(&["stream"])
         .keys(&[streams(4)])
+        .slot_finder(find_streams)
         .about(
             "stream",
             "5.0.0",
@@ -69,6 +71,23 @@ const fn streams(from: i32) -> KeySpec {
         begin: Begin::Keyword("STREAMS", from),
         find: Find::Range { last: -1, step: 1, limit: 2 },
     }
+}
+
+/// The streams of a request, as Redis finds them for their slots: none where there are not as many ids, or behind a
+/// word that is no option.
+fn find_streams(request: Args<'_>) -> Vec<Key> {
+    let mut at = 1;
+    while at < request.len() && !request.is(at, "streams") {
+        at += match () {
+            () if request.is(at, "block") || request.is(at, "count") => 2,
+            () if request.is(at, "group") => 3,
+            () if request.is(at, "noack") => 1,
+            () => return Vec::new(),
+        };
+    }
+    let behind = request.len().saturating_sub(at + 1);
+    let count = if behind.is_multiple_of(2) { behind / 2 } else { 0 };
+    (at + 1..at + 1 + count).map(|position| (position, KeyFlags::empty())).collect()
 }
 
 /// Those who wait for entries of a stream.
