@@ -30,6 +30,8 @@ fn who_has_said_nothing_is_not_counted() {
     replica.line("REPLCONF listening-port 7 capa eof capa psync2");
     replica.send_line("PSYNC ? -1");
     let mut client = Client::connect(server.addr());
+    // Nothing is counted before there was a replica.
+    until("it is sent the data", || info(&mut client, "replication", "connected_slaves") == "1");
     // What it has acknowledged is nothing yet: it does not even count as there.
     assert_eq!(client.line("WAIT 0 0").to_string(), ":0");
     client.line("SET k v");
