@@ -151,10 +151,15 @@ impl Connection {
         })
     }
 
-    /// Whether nothing is between the client and the server that keeps the first request of the input from it.
-    fn is_carried(&self) -> bool {
+    /// Whether what the input begins with was read, but is to be held: so many complete requests, or what is none.
+    fn keeps_back(&self, requests: Option<usize>) -> bool {
         let link = self.status.link;
-        !link.holds_input || self.input.with_arguments(0, |argv| link.carries(argv))
+        link.holds_input
+            && match requests {
+                Some(0) => false,
+                Some(_) => !self.input.with_arguments(0, |argv| link.carries(argv)),
+                None => true,
+            }
     }
 
     /// Runs the complete requests of the input, as far as the session may go.
@@ -166,16 +171,20 @@ impl Connection {
         self.input.record_len();
         let mut has_run = false;
         while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
-            match self.input.parse() {
+            let parsed = self.input.parse();
+            if self.keeps_back(parsed.as_ref().ok().copied()) {
+                // It runs when that is over, though the client has closed meanwhile.
+                self.unrun = true;
+                break;
+            }
+            match parsed {
                 Ok(0) => {
                     if !has_run {
                         self.input.count_partial_read();
                     }
                     break;
                 }
-                Ok(_) if !self.is_carried() => return Ok(self.keep_back()),
                 Ok(_) => has_run = true,
-                Err(_) if self.status.link.holds_input => return Ok(self.keep_back()),
                 Err(error) => {
                     self.protocol_error(&error, turn);
                     break;
@@ -199,14 +208,6 @@ impl Connection {
             return Err(io::Error::other("client-query-buffer-limit"));
         }
         Ok(Next::Write)
-    }
-
-    /// What was read before nothing more was to be read runs when that is over, though the client has closed meanwhile.
-    #[cold]
-    fn keep_back(&mut self) -> Next {
-        self.unrun = true;
-        self.input.record_len();
-        Next::Write
     }
 
     /// The slow script's thread has answered.

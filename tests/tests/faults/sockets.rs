@@ -2,6 +2,7 @@
 
 use lockwheel::{Server, Time};
 use lockwheel_tests::client::{Client, encode};
+use lockwheel_tests::shapes::until;
 
 const THREADS: [usize; 3] = [1, 2, 4];
 
@@ -97,7 +98,7 @@ fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
     for threads in THREADS {
         let (_server, mut steer, [mut healer]) = scene(threads);
         healer.send_raw(b"*1\r\n$10\r\nFAULT.");
-        while !steer.line("CLIENT LIST").to_string().contains("qbuf=15 ") {}
+        until("a part is read", || steer.line("CLIENT LIST").to_string().contains("qbuf=15 "));
         check(&mut steer, "FAULT.PARTITION ALL", ":1");
         healer.send_raw(b"HEAL\r\n");
         assert_eq!(healer.read_reply().to_string(), ":1");

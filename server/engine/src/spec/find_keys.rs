@@ -21,7 +21,7 @@ impl Spec {
         }
         self.specified_keys(request).unwrap_or_else(|| match self.key_finder {
             Some(find) => find(request),
-            None => self.keys.iter().find_map(|spec| self.counted_as_by_c(spec, request)).unwrap_or_default(),
+            None => self.all_counted_as_by_c(request),
         })
     }
 
@@ -43,19 +43,15 @@ impl Spec {
                 let is_whole = last < len && last >= first as i64;
                 if is_whole { (first..=last as usize).step_by(step).collect() } else { Vec::new() }
             }
-            None => self.found_by_redis(request).into_iter().map(|(position, _)| position).collect(),
+            None => self.find_in_order_of_slots(request).into_iter().map(|(position, _)| position).collect(),
         }
     }
 
     /// The keys in the order in which Redis looks for their slots: where they are counted these come first, and of a
     /// number that no command would accept there is none.
-    fn found_by_redis(&self, request: Args<'_>) -> Vec<Key> {
-        let is_counted =
-            |spec: &KeySpec| matches!((spec.begin, spec.find), (Begin::Index(_), Find::Count { .. }));
-        match self.keys.iter().find(|spec| is_counted(spec)) {
-            Some(spec) => self.counted_as_by_c(spec, request).unwrap_or_default(),
-            None => self.find_keys(request),
-        }
+    fn find_in_order_of_slots(&self, request: Args<'_>) -> Vec<Key> {
+        let are_counted = self.keys.iter().any(|spec| matches!(spec.find, Find::Count { .. }));
+        if are_counted { self.all_counted_as_by_c(request) } else { self.find_keys(request) }
     }
 
     /// The first and the last of all keys, where they are one range, as COMMAND tells it; negative: from the end.
@@ -97,6 +93,10 @@ impl Spec {
             }
         }
         Some(keys)
+    }
+
+    fn all_counted_as_by_c(&self, request: Args<'_>) -> Vec<Key> {
+        self.keys.iter().find_map(|spec| self.counted_as_by_c(spec, request)).unwrap_or_default()
     }
 
     /// The keys of a request whose number of keys no command would accept. Redis looks for them a second time, reads

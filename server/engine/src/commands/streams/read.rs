@@ -73,17 +73,17 @@ const fn streams(from: i32) -> KeySpec {
     }
 }
 
+/// What may stand before the streams, and how many arguments it has.
+const OPTIONS: [(&str, usize); 4] = [("block", 1), ("count", 1), ("group", 2), ("noack", 0)];
+
 /// The streams of a request, as Redis finds them for their slots: none where there are not as many ids, or behind a
 /// word that is no option.
 fn find_streams(request: Args<'_>) -> Vec<Key> {
     let mut at = 1;
     while at < request.len() && !request.is(at, "streams") {
-        at += match () {
-            () if request.is(at, "block") || request.is(at, "count") => 2,
-            () if request.is(at, "group") => 3,
-            () if request.is(at, "noack") => 1,
-            () => return Vec::new(),
-        };
+        let option = OPTIONS.iter().find(|(word, _)| request.is(at, word));
+        let Some((_, arguments)) = option else { return Vec::new() };
+        at += 1 + arguments;
     }
     let behind = request.len().saturating_sub(at + 1);
     let count = if behind.is_multiple_of(2) { behind / 2 } else { 0 };
