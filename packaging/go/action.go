@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Action is what a rule does. Durations are of the monotonic hand.
+// Action is what a rule does. Durations are of the monotonic hand, in whole milliseconds.
 type Action []any
 
 // DropRequest loses the request, and all that its connection sends and is sent from there on, until the client closes
@@ -16,14 +16,14 @@ func DropReply() Action { return Action{"DROPREPLY"} }
 
 // ClosedAfter is [DropRequest] or [DropReply] on a connection that the server cuts after so long.
 func (a Action) ClosedAfter(duration time.Duration) Action {
-	return append(a[:len(a):len(a)], "CLOSEAFTER", duration.Milliseconds())
+	return append(a[:len(a):len(a)], "CLOSEAFTER", duration)
 }
 
 // Delay executes the request so much later; what is behind it on its connection waits too.
-func Delay(by time.Duration) Action { return Action{"DELAY", by.Milliseconds()} }
+func Delay(by time.Duration) Action { return Action{"DELAY", by} }
 
 // DelayReply executes the request at once and answers it so much later.
-func DelayReply(by time.Duration) Action { return Action{"DELAYREPLY", by.Milliseconds()} }
+func DelayReply(by time.Duration) Action { return Action{"DELAYREPLY", by} }
 
 // Hold executes the request when [Faults.Go] says so.
 func Hold() Action { return Action{"HOLD"} }

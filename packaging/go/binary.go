@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,8 @@ const name = "lockwheel"
 const variable = "LOCKWHEEL_BINARY"
 
 // ErrNoBinary is what [Start] answers when there is no program to start.
-var ErrNoBinary = errors.New("no lockwheel program: set LOCKWHEEL_BINARY, put it beside the test binary or on PATH, " +
-	"or install it by `cargo install lockwheel`; there are ready ones for linux x86_64 (glibc or musl)")
+var ErrNoBinary = errors.New("no lockwheel program: name it in LOCKWHEEL_BINARY, or put it on PATH or beside the test " +
+	"binary; in a checkout of Lockwheel `cargo install --path server` puts one on PATH")
 
 // binary finds the program: what the options say, then the environment, then beside this one, then PATH.
 func binary(wanted string) (string, error) {
@@ -23,7 +24,7 @@ func binary(wanted string) (string, error) {
 		return wanted, nil
 	}
 	if told := os.Getenv(variable); told != "" {
-		return told, nil
+		return named(told)
 	}
 	if own, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(own), name)
@@ -35,4 +36,20 @@ func binary(wanted string) (string, error) {
 		return found, nil
 	}
 	return "", ErrNoBinary
+}
+
+// named is the program that the environment names. Tests run in the folder of their package: a path that begins
+// elsewhere leads nowhere there.
+func named(path string) (string, error) {
+	if found, err := exec.LookPath(path); err == nil && filepath.Base(path) == path {
+		return found, nil
+	}
+	whole, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(whole)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s is %q: %w", variable, path, err)
+	}
+	return whole, nil
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // Clock turns the two hands of a server's clock: the wall hand, on which keys expire, and the monotonic one, on which
-// blocked clients wait. Times are whole milliseconds.
+// blocked clients wait. Times are whole milliseconds; a test fails by others.
 type Clock struct{ server *Server }
 
 // Turned says what a turn of the clock did.
@@ -30,9 +30,9 @@ type Option func([]any) []any
 // so that asynchronous clients react at the instant they were told at.
 func Settle(quiet, limit time.Duration) Option {
 	return func(arguments []any) []any {
-		arguments = append(arguments, "SETTLE", quiet.Milliseconds())
-		if limit > 0 {
-			arguments = append(arguments, "LIMIT", limit.Milliseconds())
+		arguments = append(arguments, "SETTLE", quiet)
+		if limit != 0 {
+			arguments = append(arguments, "LIMIT", limit)
 		}
 		return arguments
 	}
@@ -54,32 +54,50 @@ type Info struct {
 }
 
 // Freeze lets both hands stand still from this instant.
-func (c *Clock) Freeze() time.Time { return c.wall("FREEZE") }
+func (c *Clock) Freeze() time.Time {
+	c.server.test.Helper()
+	return c.wall("FREEZE")
+}
 
 // Resume lets both hands run from where they stand.
-func (c *Clock) Resume() time.Time { return c.wall("RESUME") }
+func (c *Clock) Resume() time.Time {
+	c.server.test.Helper()
+	return c.wall("RESUME")
+}
 
 // Reset makes the wall hand the system's time again; both hands run.
-func (c *Clock) Reset() time.Time { return c.wall("RESET") }
+func (c *Clock) Reset() time.Time {
+	c.server.test.Helper()
+	return c.wall("RESET")
+}
 
 // Step moves the wall hand alone, back too: a clock that jumps.
-func (c *Clock) Step(by time.Duration) time.Time { return c.wall("STEP", by.Milliseconds()) }
+func (c *Clock) Step(by time.Duration) time.Time {
+	c.server.test.Helper()
+	return c.wall("STEP", by)
+}
 
 // Set moves the wall hand alone to an instant.
-func (c *Clock) Set(to time.Time) time.Time { return c.wall("SET", to.UnixMilli()) }
+func (c *Clock) Set(to time.Time) time.Time {
+	c.server.test.Helper()
+	return c.wall("SET", to)
+}
 
 // Advance moves both hands. Every deadline on the way fires at its own instant before Advance returns.
 func (c *Clock) Advance(by time.Duration, options ...Option) Turned {
-	return c.turn([]any{"CLOCK.ADVANCE", by.Milliseconds()}, options)
+	c.server.test.Helper()
+	return c.turn([]any{"CLOCK.ADVANCE", by}, options)
 }
 
 // Next moves both hands to the next deadline, count times, and fires what is due there. Fired is 0 when there is none.
 func (c *Clock) Next(count int, options ...Option) Turned {
+	c.server.test.Helper()
 	return c.turn([]any{"CLOCK.NEXT", "COUNT", count}, options)
 }
 
 // Info tells where the clock stands.
 func (c *Clock) Info() Info {
+	c.server.test.Helper()
 	told := fields(c.server.must("CLOCK.INFO"))
 	return Info{
 		Manual:    told["mode"] == "manual",
@@ -92,10 +110,12 @@ func (c *Clock) Info() Info {
 }
 
 func (c *Clock) wall(verb string, arguments ...any) time.Time {
+	c.server.test.Helper()
 	return instant(c.server.must(append([]any{"CLOCK." + verb}, arguments...)...))
 }
 
 func (c *Clock) turn(arguments []any, options []Option) Turned {
+	c.server.test.Helper()
 	for _, option := range options {
 		arguments = option(arguments)
 	}

@@ -47,10 +47,26 @@ const (
 	Both Direction = "BOTH"
 )
 
+func (d Direction) check() error {
+	return checkWord("the direction", string(d), word{"In", "IN"}, word{"Out", "OUT"}, word{"Both", "BOTH"})
+}
+
 // Add adds a rule: requests that match meet the action. Of several rules the oldest acts.
 func (f *Faults) Add(name string, match Match, action Action) {
+	f.server.test.Helper()
+	if err := match.check(); err != nil {
+		f.server.fail("FAULT.ADD %s: %v", name, err)
+	}
 	words := append([]any{"FAULT.ADD", name}, match.words()...)
 	f.server.must(append(append(words, "DO"), action...)...)
+}
+
+// check refuses what no reply is.
+func (m Match) check() error {
+	if m.Result == "" {
+		return nil
+	}
+	return checkWord("Match.Result", m.Result, word{"OK", "OK"}, word{"ERROR", "ERROR"}, word{"NIL", "NIL"})
 }
 
 func (m Match) words() []any {
@@ -85,15 +101,20 @@ func (m Match) words() []any {
 }
 
 // Go lets go on what a rule holds, the oldest first. How many there were.
-func (f *Faults) Go(name string) int64 { return integer(f.server.must("FAULT.GO", name)) }
+func (f *Faults) Go(name string) int64 {
+	f.server.test.Helper()
+	return integer(f.server.must("FAULT.GO", name))
+}
 
 // GoCount lets go on so many of what a rule holds, the oldest first. How many there were.
 func (f *Faults) GoCount(name string, count int) int64 {
+	f.server.test.Helper()
 	return integer(f.server.must("FAULT.GO", name, "COUNT", count))
 }
 
 // List tells the rules, the oldest first.
 func (f *Faults) List() []Rule {
+	f.server.test.Helper()
 	entries, _ := f.server.must("FAULT.LIST").([]any)
 	rules := make([]Rule, 0, len(entries))
 	for _, entry := range entries {
@@ -112,43 +133,61 @@ func (f *Faults) List() []Rule {
 }
 
 // Remove removes a rule, if it is there; what it holds goes on.
-func (f *Faults) Remove(name string) bool { return integer(f.server.must("FAULT.DEL", name)) == 1 }
+func (f *Faults) Remove(name string) bool {
+	f.server.test.Helper()
+	return integer(f.server.must("FAULT.DEL", name)) == 1
+}
 
 // Clear removes all rules; what they hold goes on. How many there were.
-func (f *Faults) Clear() int64 { return integer(f.server.must("FAULT.CLEAR")) }
+func (f *Faults) Clear() int64 {
+	f.server.test.Helper()
+	return integer(f.server.must("FAULT.CLEAR"))
+}
 
 // Seed draws for [Match.Prob] from this seed from now on.
-func (f *Faults) Seed(seed int64) { f.server.must("FAULT.SEED", seed) }
+func (f *Faults) Seed(seed int64) {
+	f.server.test.Helper()
+	f.server.must("FAULT.SEED", seed)
+}
 
 // Exempt says whether rules leave out what [Server.Command] sends; they do unless told.
-func (f *Faults) Exempt(isExempt bool) { f.server.commands.setExempt(isExempt) }
+func (f *Faults) Exempt(isExempt bool) {
+	f.server.test.Helper()
+	f.server.commands.setExempt(isExempt)
+}
 
 // FreezeClient reads nothing from clients and writes nothing to them, as if their processes stood still, for so long on
 // the monotonic hand; 0: until [Faults.ThawClient]. How many there are.
 func (f *Faults) FreezeClient(clients Clients, duration time.Duration) int64 {
+	f.server.test.Helper()
 	var lasts any = "FOREVER"
-	if duration > 0 {
-		lasts = duration.Milliseconds()
+	if duration != 0 {
+		lasts = duration
 	}
 	return integer(f.server.must(append(append([]any{"FAULT.FREEZECLIENT"}, clients.words()...), lasts)...))
 }
 
 // ThawClient lets frozen clients go on. How many there are.
 func (f *Faults) ThawClient(clients Clients) int64 {
+	f.server.test.Helper()
 	return integer(f.server.must(append([]any{"FAULT.THAWCLIENT"}, clients.words()...)...))
 }
 
 // Partition cuts clients off, new connections of theirs too. How many there are now.
 func (f *Faults) Partition(clients Clients, direction Direction) int64 {
-	f.server.prepare()
-	return integer(f.server.must(append(append([]any{"FAULT.PARTITION"}, clients.words()...), string(direction))...))
+	f.server.test.Helper()
+	return f.partition(clients.words(), direction)
 }
 
 // Heal ends all partitions. How many there were.
-func (f *Faults) Heal() int64 { return integer(f.server.must("FAULT.HEAL")) }
+func (f *Faults) Heal() int64 {
+	f.server.test.Helper()
+	return integer(f.server.must("FAULT.HEAL"))
+}
 
 // Lag lets writes, of keys like this if the pattern is not empty, reach no replica from now on.
 func (f *Faults) Lag(pattern string) {
+	f.server.test.Helper()
 	words := []any{"FAULT.LAG"}
 	if pattern != "" {
 		words = append(words, "KEY", pattern)
@@ -161,13 +200,17 @@ const ForgetTokens = "TOKENS"
 
 // Failover lets a replica take over: keys are as they were at [Faults.Lag], the scripts are gone, every other connection
 // is cut.
-func (f *Faults) Failover(options ...string) { f.cut([]any{"FAULT.FAILOVER"}, options) }
+func (f *Faults) Failover(options ...string) {
+	f.server.test.Helper()
+	f.cut([]any{"FAULT.FAILOVER"}, options)
+}
 
 // Restart is a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long.
 func (f *Faults) Restart(down time.Duration, options ...string) {
+	f.server.test.Helper()
 	words := []any{"FAULT.RESTART"}
-	if down > 0 {
-		words = append(words, "DOWN", down.Milliseconds())
+	if down != 0 {
+		words = append(words, "DOWN", down)
 	}
 	f.server.prepare()
 	f.cut(words, options)
@@ -176,19 +219,27 @@ func (f *Faults) Restart(down time.Duration, options ...string) {
 // Down kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
 // cut, its data is gone, and nobody is let in for so long; 0: until [Faults.Up].
 func (f *Faults) Down(server int, backAfter time.Duration) {
+	f.server.test.Helper()
 	words := []any{"FAULT.DOWN", server}
-	if backAfter > 0 {
-		words = append(words, backAfter.Milliseconds())
+	if backAfter != 0 {
+		words = append(words, backAfter)
 	}
-	f.server.must(words...)
+	other := f.server.beside(server)
+	defer other.close()
+	f.server.mustBy(other.do, words)
+	f.server.commands.leave(server)
 }
 
 // Up lets a server that was killed come back. Whether it was down.
-func (f *Faults) Up(server int) bool { return integer(f.server.must("FAULT.UP", server)) == 1 }
+func (f *Faults) Up(server int) bool {
+	f.server.test.Helper()
+	return integer(f.server.must("FAULT.UP", server)) == 1
+}
 
 // Part cuts servers off from others, or from all if none are named, until [Faults.Heal]. How many connections between
 // them that holds.
 func (f *Faults) Part(servers []int, others ...int) int64 {
+	f.server.test.Helper()
 	words := []any{"FAULT.PARTITION", "NODES", places(servers)}
 	if len(others) > 0 {
 		words = append(words, "FROM", places(others))
@@ -198,8 +249,17 @@ func (f *Faults) Part(servers []int, others ...int) int64 {
 
 // PartFromClients cuts servers off from their clients, new ones included, until [Faults.Heal]. How many there are now.
 func (f *Faults) PartFromClients(servers []int, direction Direction) int64 {
+	f.server.test.Helper()
+	return f.partition([]any{"NODES", places(servers), "FROM", "CLIENTS"}, direction)
+}
+
+func (f *Faults) partition(clients []any, direction Direction) int64 {
+	f.server.test.Helper()
+	if err := direction.check(); err != nil {
+		f.server.fail("FAULT.PARTITION: %v", err)
+	}
 	f.server.prepare()
-	return integer(f.server.must("FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS", string(direction)))
+	return integer(f.server.must(append(append([]any{"FAULT.PARTITION"}, clients...), string(direction))...))
 }
 
 func places(servers []int) string {
@@ -211,15 +271,23 @@ func places(servers []int) string {
 }
 
 // LagBy lets replicas be told everything so much later from now on, on the clock that all share.
-func (f *Faults) LagBy(lag time.Duration) { f.server.must("FAULT.LAG", lag.Milliseconds()) }
+func (f *Faults) LagBy(lag time.Duration) {
+	f.server.test.Helper()
+	f.server.must("FAULT.LAG", lag)
+}
 
 // FailoverTo lets a replica take over with what it has; clients of its master are cut, and that follows it.
 func (f *Faults) FailoverTo(replica int, options ...string) {
+	f.server.test.Helper()
 	f.cut([]any{"FAULT.FAILOVER", replica}, options)
 }
 
 func (f *Faults) cut(words []any, options []string) {
+	f.server.test.Helper()
 	for _, option := range options {
+		if err := checkWord("the option", option, word{"ForgetTokens", ForgetTokens}); err != nil {
+			f.server.fail("%s: %v", line(words), err)
+		}
 		words = append(words, option)
 	}
 	f.server.must(words...)

@@ -9,7 +9,7 @@ import (
 )
 
 // client is one as tests have it: faults do not spare it.
-func client(server *Server) *connection { return &connection{access: server.access} }
+func client(server *Server) *connection { return &connection{servers: []*access{server.access}} }
 
 func TestTheServerKnowsEveryAction(t *testing.T) {
 	server := Run(t)
@@ -20,7 +20,13 @@ func TestTheServerKnowsEveryAction(t *testing.T) {
 		NoScript(), Expire(), ArgAdd(2, -1), TimeShift(),
 	} {
 		server.Faults.Add("rule", Match{On: "GET"}, action)
-		wanted := "ON GET DO " + strings.TrimSuffix(fmt.Sprintln(action...), "\n")
+		words := append(Action(nil), action...)
+		for n, word := range words {
+			if duration, ok := word.(time.Duration); ok {
+				words[n] = duration.Milliseconds()
+			}
+		}
+		wanted := "ON GET DO " + line(words)
 		if rules := server.Faults.List(); len(rules) != 1 || rules[0].Rule != wanted {
 			t.Errorf("%+v, not %s", rules, wanted)
 		}

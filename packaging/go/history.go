@@ -58,6 +58,7 @@ func Count(count int) Filter { return Filter{"COUNT", count} }
 
 // Entries tells the entries, the oldest first.
 func (h *History) Entries(filters ...Filter) Entries {
+	h.server.test.Helper()
 	told := fields(h.server.must(history(filters)...))
 	listed, _ := told["entries"].([]any)
 	read := Entries{
@@ -101,12 +102,19 @@ func readEntry(told map[string]any) Entry {
 }
 
 // JSON is the same as JSON.
-func (h *History) JSON(filters ...Filter) string { return h.formatted("JSON", filters) }
+func (h *History) JSON(filters ...Filter) string {
+	h.server.test.Helper()
+	return h.formatted("JSON", filters)
+}
 
 // EDN tells the operations on locks as EDN, as Jepsen's checkers read them.
-func (h *History) EDN(filters ...Filter) string { return h.formatted("EDN", filters) }
+func (h *History) EDN(filters ...Filter) string {
+	h.server.test.Helper()
+	return h.formatted("EDN", filters)
+}
 
 func (h *History) formatted(format string, filters []Filter) string {
+	h.server.test.Helper()
 	return text(h.server.must(append(history(filters), "FORMAT", format)...))
 }
 
@@ -119,23 +127,37 @@ func history(filters []Filter) []any {
 }
 
 // Mark writes a line of the test's own.
-func (h *History) Mark(line string) { h.server.must("LOCK.MARK", line) }
+func (h *History) Mark(line string) {
+	h.server.test.Helper()
+	h.server.must("LOCK.MARK", line)
+}
 
 // Observe says that keys like this are locks too.
-func (h *History) Observe(pattern string) { h.server.must("LOCK.OBSERVE", pattern) }
+func (h *History) Observe(pattern string) {
+	h.server.test.Helper()
+	h.server.must("LOCK.OBSERVE", pattern)
+}
 
 // Unobserve says that they are no longer, for this pattern of [History.Observe].
-func (h *History) Unobserve(pattern string) { h.server.must("LOCK.OBSERVE", "DEL", pattern) }
+func (h *History) Unobserve(pattern string) {
+	h.server.test.Helper()
+	h.server.must("LOCK.OBSERVE", "DEL", pattern)
+}
 
 // Enter declares that an owner is now in the section that a lock protects: two there at once are a violation.
-func (h *History) Enter(key, owner string) { h.server.must("LOCK.ENTER", key, owner) }
+func (h *History) Enter(key, owner string) {
+	h.server.test.Helper()
+	h.server.must("LOCK.ENTER", key, owner)
+}
 
 // EnterWith is [History.Enter] with the token of the owner's grant.
 func (h *History) EnterWith(token int64, key, owner string) {
+	h.server.test.Helper()
 	h.server.must("LOCK.ENTER", key, owner, "TOKEN", token)
 }
 
 // Leave declares that an owner has left it; whether it was there.
 func (h *History) Leave(key, owner string) bool {
+	h.server.test.Helper()
 	return integer(h.server.must("LOCK.LEAVE", key, owner)) == 1
 }

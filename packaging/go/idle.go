@@ -9,16 +9,17 @@ const prepared = 4
 
 // idleConnections are those on which nobody waits.
 type idleConnections struct {
+	open  func() *connection
 	mutex sync.Mutex
 	idle  []*connection
 }
 
-func (c *idleConnections) take(access *access) *connection {
+func (c *idleConnections) take() *connection {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	last := len(c.idle) - 1
 	if last < 0 {
-		return newConnection(access)
+		return c.open()
 	}
 	taken := c.idle[last]
 	c.idle = c.idle[:last]
@@ -42,9 +43,10 @@ func (c *idleConnections) close() {
 
 // prepare opens connections that stay: after a partition or a restart the server lets no new ones in.
 func (s *Server) prepare() {
+	s.test.Helper()
 	ready := []*connection{s.commands}
 	for len(ready) <= prepared {
-		waits := s.waits.take(s.access)
+		waits := s.waits.take()
 		defer s.waits.give(waits)
 		ready = append(ready, waits)
 	}

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"io"
 	"regexp"
+	"strings"
 	"sync"
 )
 
-// kept is how many lines of the server's log a report shows.
+// kept is how many lines of the server's log a report shows, and the error of a server that does not start: that has
+// half of them from the beginning.
 const kept = 20
 
 // readyLine says for which clients the server listens, and on which port; for plain ones first.
@@ -19,7 +21,9 @@ var memberLine = regexp.MustCompile(`^(master|replica|sentinel) \S+:(\d+)$`)
 // serverLog reads what the server prints and keeps the last lines of it.
 type serverLog struct {
 	mutex sync.Mutex
+	first []string
 	last  []string
+	count int
 	found []Member
 }
 
@@ -37,11 +41,17 @@ func (l *serverLog) read(output io.Reader, listens chan<- ready) {
 			listens <- ready{port: found[2], tls: found[1] == "tls"}
 		}
 	}
+	// A pipe that nobody empties would stop the server, also behind a line that is too long.
+	io.Copy(io.Discard, output)
 }
 
 func (l *serverLog) add(line string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	l.count++
+	if len(l.first) < kept/2 {
+		l.first = append(l.first, line)
+	}
 	if len(l.last) == kept {
 		l.last = l.last[1:]
 	}
@@ -68,4 +78,15 @@ func (l *serverLog) lines() []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return append([]string(nil), l.last...)
+}
+
+// said is what a server that has ended has printed: the first lines, which may be the cause, and the last.
+func (l *serverLog) said() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	lines := l.last
+	if l.count > kept {
+		lines = append(append(l.first[:len(l.first):len(l.first)], "…"), l.last[kept/2:]...)
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }

@@ -1,7 +1,9 @@
 package lockwheel
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -34,5 +36,30 @@ func maybe[T any](reply any, read func(any) T) *T {
 	value := read(reply)
 	return &value
 }
+
+// inMilliseconds are the words of a request that may have durations and instants, which are whole milliseconds.
+func inMilliseconds(arguments []any) ([]any, error) {
+	sent := make([]any, len(arguments))
+	for n, argument := range arguments {
+		switch value := argument.(type) {
+		case time.Duration:
+			if value%time.Millisecond != 0 {
+				return nil, fmt.Errorf("a duration is a whole number of milliseconds, not %v", value)
+			}
+			sent[n] = value.Milliseconds()
+		case time.Time:
+			if !value.Truncate(time.Millisecond).Equal(value) {
+				return nil, fmt.Errorf("an instant is a whole number of milliseconds, not %v", value)
+			}
+			sent[n] = value.UnixMilli()
+		default:
+			sent[n] = argument
+		}
+	}
+	return sent, nil
+}
+
+// line is a request as it is told to readers.
+func line(arguments []any) string { return strings.TrimSuffix(fmt.Sprintln(arguments...), "\n") }
 
 func itoa(number int64) string { return strconv.FormatInt(number, 10) }

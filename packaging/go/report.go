@@ -11,6 +11,9 @@ import (
 func (s *Server) Report() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "lockwheel on %s, seed %d\n", s.Addr(), s.seed)
+	if place, err := s.steering.place(); err == nil && place > 0 {
+		fmt.Fprintf(&text, "server 0 is down: server %d (%s) tells\n", place, s.places[place].address())
+	}
 	for _, part := range []struct {
 		title string
 		lines func() []string
@@ -67,24 +70,48 @@ func field(line, name string) string {
 	return ""
 }
 
-// commandLines are the last commands, the newest last, without those that steer the server.
+// commandLines are the last commands, the newest last, without those that steer the server. Runs of the same words are
+// one line.
 func (s *Server) commandLines() []string {
 	reply, err := s.steering.do("SLOWLOG", "GET", "-1")
 	if err != nil {
 		return []string{err.Error()}
 	}
-	entries, _ := reply.([]any)
-	var lines []string
+	var commands []command
+	entries := list(reply)
 	for i := len(entries) - 1; i >= 0; i-- {
-		entry, _ := entries[i].([]any)
-		if len(entry) < 6 {
-			continue
-		}
-		if line := commandLine(entry); line != "" {
-			lines = append(lines, line)
+		if read, ok := readCommand(list(entries[i])); ok {
+			commands = append(commands, read)
 		}
 	}
+	var lines []string
+	for rest := commands; len(rest) > 0; {
+		run, senders := 1, map[string]bool{rest[0].client: true}
+		for run < len(rest) && rest[run].words == rest[0].words {
+			senders[rest[run].client] = true
+			run++
+		}
+		lines = append(lines, commandRun(rest[:run], len(senders))...)
+		rest = rest[run:]
+	}
 	return lines
+}
+
+// runAbbreviated is from how many lines on a run is one.
+const runAbbreviated = 3
+
+func commandRun(run []command, clients int) []string {
+	switch {
+	case len(run) < runAbbreviated:
+		var lines []string
+		for _, each := range run {
+			lines = append(lines, each.client+": "+each.words)
+		}
+		return lines
+	case clients == 1:
+		return []string{fmt.Sprintf("%s: %s (%d times)", run[0].client, run[0].words, len(run))}
+	}
+	return []string{fmt.Sprintf("%s (%d times, %d clients)", run[0].words, len(run), clients)}
 }
 
 // steering begins the commands by which tests and fixtures steer the server.
@@ -92,22 +119,25 @@ var steering = []string{
 	"CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE", "SLOWLOG", "CLIENT LIST",
 }
 
-func commandLine(entry []any) string {
-	arguments, _ := entry[3].([]any)
-	var words []string
-	for _, argument := range arguments {
-		words = append(words, fmt.Sprint(argument))
+// command is an entry of the slow log.
+type command struct{ client, words string }
+
+// readCommand reads an entry; not one by which a test steers the server.
+func readCommand(entry []any) (command, bool) {
+	if len(entry) < 6 {
+		return command{}, false
 	}
-	line := strings.Join(words, " ")
+	words := line(list(entry[3]))
 	for _, prefix := range steering {
-		if strings.HasPrefix(strings.ToUpper(line), prefix) {
-			return ""
+		if strings.HasPrefix(strings.ToUpper(words), prefix) {
+			return command{}, false
 		}
 	}
-	if name, _ := entry[5].(string); name != "" {
-		return name + ": " + line
+	client := text(entry[5])
+	if client == "" {
+		client = text(entry[4])
 	}
-	return fmt.Sprint(entry[4]) + ": " + line
+	return command{client, words}, true
 }
 
 // faultLines are the rules that have acted.
@@ -123,55 +153,4 @@ func (s *Server) faultLines() []string {
 		}
 	}
 	return lines
-}
-
-func (s *Server) findingLines() []string {
-	verdict, err := s.verify(Suspect, "")
-	if err != nil {
-		return []string{err.Error()}
-	}
-	if len(verdict.Findings) == 0 {
-		return []string{verdict.Verdict}
-	}
-	return strings.Split(FindingsError(verdict.Findings).Error(), "\n")
-}
-
-// entriesShown is how many entries of the history a report shows, the last ones.
-const entriesShown = 100
-
-func (s *Server) historyLines() []string {
-	all, err := s.steering.do("LOCK.HISTORY", "COUNT", 0)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	var lines []string
-	earlier := max(0, integer(fields(all)["last"])-entriesShown)
-	if earlier > 0 {
-		lines = append(lines, fmt.Sprintf("(%d earlier entries)", earlier))
-	}
-	reply, err := s.steering.do("LOCK.HISTORY", "SINCE", earlier)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	for _, entry := range list(fields(reply)["entries"]) {
-		lines = append(lines, entryLine(entry))
-	}
-	return lines
-}
-
-// entryLine is an entry with all that is known of it.
-func entryLine(entry any) string {
-	told := fields(entry)
-	line := fmt.Sprintf("%v %v ms %v", told["seq"], told["monotonic"], told["event"])
-	if key := text(told["key"]); key != "" {
-		line += " " + key
-	}
-	said := map[any]bool{"seq": true, "wall": true, "monotonic": true, "event": true, "key": true}
-	said["waited"] = told["waited"] == int64(0)
-	for pairs := list(entry); len(pairs) > 1; pairs = pairs[2:] {
-		if !said[pairs[0]] && pairs[1] != nil && pairs[1] != "" {
-			line += fmt.Sprintf(" %v=%v", pairs[0], pairs[1])
-		}
-	}
-	return line
 }

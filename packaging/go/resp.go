@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
-	"sync"
 )
 
 // Error is what the server answers to a request that it refuses.
@@ -15,90 +13,10 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// connection speaks RESP2 with the server, one request after the other. It may be used by several goroutines.
-type connection struct {
-	access *access
-	mutex  sync.Mutex
-	socket net.Conn
-	reader *bufio.Reader
-	// Whether rules for faults leave out what it sends.
-	isExempt bool
-}
-
-func newConnection(access *access) *connection { return &connection{access: access, isExempt: true} }
-
-// setExempt says whether rules for faults leave out what it sends from now on.
-func (c *connection) setExempt(isExempt bool) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.isExempt != isExempt {
-		c.isExempt = isExempt
-		c.drop()
-	}
-}
-
-// do sends a request and reads its reply: nil, int64, string or []any. What the server refuses is an [Error].
-func (c *connection) do(arguments ...any) (any, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if err := c.open(); err != nil {
-		return nil, err
-	}
-	return c.exchange(arguments)
-}
-
-// open connects and logs in, unless that is done and the server has not cut the connection since.
-func (c *connection) open() error {
-	if c.socket != nil && c.reader.Buffered() == 0 && !isCut(c.socket) {
-		return nil
-	}
-	c.drop()
-	socket, err := c.access.dial()
-	if err != nil {
-		return err
-	}
-	c.socket, c.reader = socket, bufio.NewReader(socket)
-	if c.access.password != "" {
-		if _, err = c.exchange([]any{"AUTH", c.access.password}); err != nil {
-			c.drop()
-			return err
-		}
-	}
-	if c.isExempt {
-		// A server that cannot be steered refuses it, and has no faults either.
-		var refused Error
-		if _, err = c.exchange([]any{"FAULT.EXEMPT", "ON"}); err != nil && !errors.As(err, &refused) {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *connection) exchange(arguments []any) (any, error) {
-	if _, err := c.socket.Write(encode(arguments)); err != nil {
-		c.drop()
-		return nil, err
-	}
-	reply, err := readReply(c.reader)
+// isRefusal is whether an error is the server's answer: its connection goes on.
+func isRefusal(err error) bool {
 	var refused Error
-	if err != nil && !errors.As(err, &refused) {
-		c.drop()
-	}
-	return reply, err
-}
-
-// close ends the connection; the next request opens another.
-func (c *connection) close() {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.drop()
-}
-
-func (c *connection) drop() {
-	if c.socket != nil {
-		c.socket.Close()
-		c.socket, c.reader = nil, nil
-	}
+	return errors.As(err, &refused)
 }
 
 // encode writes a request as an array of strings.
@@ -164,10 +82,9 @@ func readArray(reader *bufio.Reader, length string) (any, error) {
 	elements := make([]any, 0, size)
 	for len(elements) < size {
 		element, err := readReply(reader)
-		var refused Error
 		switch {
-		case errors.As(err, &refused):
-			element = refused
+		case isRefusal(err):
+			element = err
 		case err != nil:
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type Options struct {
 	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
 	Verify Level
 	// Topology is several servers in one process and on one clock: "replicas 2", "sentinel 3 --replicas 2",
-	// "cluster 3x1", perhaps with "--lag 100" behind it. [Server.Servers] has them; all else asks the first.
+	// "cluster 3x1", perhaps with "--lag 100" behind it. [Server.Servers] has them; all else asks the first that lives.
 	Topology string
 }
 
@@ -59,6 +59,7 @@ type Server struct {
 	History *History
 
 	access  *access
+	places  []*access // of the servers that may be asked, the first first
 	members []Member
 	seed    int64
 	level   Level
@@ -74,12 +75,14 @@ type Server struct {
 
 // Start starts a server that ends with [Server.Stop], or with this process.
 func Start(options Options) (*Server, error) {
+	if err := options.Verify.check("Options.Verify"); err != nil {
+		return nil, err
+	}
 	program, err := binary(options.Binary)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{seed: options.Seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
-	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
+	s := newServer(options)
 	s.process = exec.Command(program, arguments(options)...)
 	output, err := s.process.StdoutPipe()
 	if err != nil {
@@ -87,7 +90,7 @@ func Start(options Options) (*Server, error) {
 	}
 	s.process.Stderr = s.process.Stdout
 	if err := s.process.Start(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s does not start: %w", program, err)
 	}
 	listens := make(chan ready, 1)
 	go func() {
@@ -98,20 +101,60 @@ func Start(options Options) (*Server, error) {
 	listening, ok := <-listens
 	if !ok {
 		<-s.ended
-		return nil, fmt.Errorf("%s has ended (%v): %q", program, s.process.ProcessState, s.log.lines())
+		return nil, fmt.Errorf("the server has ended with %v: %s", s.process.ProcessState, s.log.said())
 	}
-	s.access, err = newAccess(listening, options.Args)
+	first, err := newAccess(listening, options.Args)
 	if err != nil {
 		s.process.Process.Kill()
 		<-s.ended
 		return nil, err
 	}
-	for _, one := range s.log.servers() {
-		at := access{port: one.Port, password: s.access.password}
+	places := []*access{first}
+	for n, one := range s.log.servers() {
+		at := &access{port: one.Port, password: first.password}
 		s.members = append(s.members, Member{one.Role, one.Port, at.url()})
+		if n > 0 && one.Role != "sentinel" {
+			places = append(places, at)
+		}
 	}
-	s.commands, s.steering = newConnection(s.access), newConnection(s.access)
+	s.asks(places...)
 	return s, nil
+}
+
+func newServer(options Options) *Server {
+	s := &Server{seed: options.Seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
+	s.test = untested{server: s}
+	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
+	return s
+}
+
+// asks lets it ask these servers, the first that lives.
+func (s *Server) asks(places ...*access) {
+	s.access, s.places = places[0], places
+	s.commands, s.steering = newConnection(places...), s.newSteering()
+	s.waits.open = s.newSteering
+}
+
+// newSteering is a connection for the package's own requests.
+func (s *Server) newSteering() *connection {
+	steering := newConnection(s.places...)
+	steering.isSteering = true
+	return steering
+}
+
+// beside is a connection to another server than this one, which may hang in a script, if another can kill it.
+func (s *Server) beside(place int) *connection {
+	var others, itself []*access
+	for n, server := range s.places {
+		if n == place {
+			itself = append(itself, server)
+		} else {
+			others = append(others, server)
+		}
+	}
+	beside := newConnection(append(others, itself...)...)
+	beside.isSteering = true
+	return beside
 }
 
 func arguments(options Options) []string {
@@ -185,18 +228,26 @@ func (s *Server) Stop() {
 
 // must steers the server by what only fails when the server does, or the test is wrong.
 func (s *Server) must(arguments ...any) any {
-	reply, err := s.steering.do(arguments...)
+	s.test.Helper()
+	return s.mustBy(s.steering.do, arguments)
+}
+
+func (s *Server) mustBy(send func(...any) (any, error), arguments []any) any {
+	s.test.Helper()
+	words, err := inMilliseconds(arguments)
 	if err != nil {
-		s.fail("%v: %v", arguments, err)
+		s.fail("%s: %v", line(arguments), err)
+	}
+	reply, err := send(words...)
+	if err != nil {
+		s.fail("%s: %v", line(arguments), err)
 	}
 	return reply
 }
 
-// fail ends the test; without a test it panics.
+// fail ends the test.
 func (s *Server) fail(format string, arguments ...any) {
-	if s.test != nil {
-		s.test.Helper()
-		s.test.Fatalf(format, arguments...)
-	}
-	panic(fmt.Sprintf(format, arguments...) + "\n" + s.Report())
+	s.test.Helper()
+	s.test.Fatalf(format, arguments...)
+	panic(fmt.Sprintf(format, arguments...)) // a test that goes on is none
 }

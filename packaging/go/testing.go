@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"fmt"
 	"sync"
 )
 
@@ -19,6 +20,7 @@ func RunWith(t TB, options Options) *Server {
 	}
 	server.test = t
 	t.Cleanup(func() {
+		t.Helper()
 		server.end(t)
 		server.Stop()
 	})
@@ -52,7 +54,11 @@ func Shared(t TB) *Server {
 	}
 	server.test = t
 	server.level = Off
-	t.Cleanup(func() { server.end(t); server.test = nil })
+	t.Cleanup(func() {
+		t.Helper()
+		server.end(t)
+		server.test = untested{server: server}
+	})
 	return server
 }
 
@@ -67,4 +73,16 @@ func (s *Server) end(t TB) {
 	if t.Failed() {
 		t.Logf("%s", s.Report())
 	}
+}
+
+// untested stands for the test of a server that was given to none: what would end the test panics.
+type untested struct {
+	TB
+	server *Server
+}
+
+func (u untested) Helper() {}
+
+func (u untested) Fatalf(format string, arguments ...any) {
+	panic(fmt.Sprintf(format, arguments...) + "\n" + u.server.Report())
 }

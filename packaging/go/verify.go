@@ -16,6 +16,12 @@ const (
 	Lint      Level = "lint"
 )
 
+// check refuses what is no level.
+func (l Level) check(what string) error {
+	return checkWord(what, string(l), word{"Off", ""}, word{"Violation", "violation"}, word{"Suspect", "suspect"},
+		word{"Lint", "lint"})
+}
+
 // Verdict is what the server finds in the history.
 type Verdict struct {
 	Verdict   string // ok, violated, or inconclusive where the history is not whole
@@ -46,6 +52,7 @@ func (f Finding) String() string {
 // Verify tells what the server finds wrong in the history: from this level on, or of every level where it is empty; of
 // locks with names like the pattern, or of all where it is empty.
 func (s *Server) Verify(level Level, pattern string) Verdict {
+	s.test.Helper()
 	verdict, err := s.verify(level, pattern)
 	if err != nil {
 		s.fail("LOCK.VERIFY: %v", err)
@@ -54,6 +61,9 @@ func (s *Server) Verify(level Level, pattern string) Verdict {
 }
 
 func (s *Server) verify(level Level, pattern string) (Verdict, error) {
+	if err := level.check("level"); err != nil {
+		return Verdict{}, err
+	}
 	words := []any{"LOCK.VERIFY"}
 	if pattern != "" {
 		words = append(words, "KEY", pattern)
@@ -96,7 +106,13 @@ func readFinding(told map[string]any) Finding {
 
 // FailOn says from which level on findings fail the test that this server was given to, at its end; for a server of
 // [Shared], which has no options. [Off] lets none.
-func (s *Server) FailOn(level Level) { s.level = level }
+func (s *Server) FailOn(level Level) {
+	s.test.Helper()
+	if err := level.check("level"); err != nil {
+		s.fail("FailOn: %v", err)
+	}
+	s.level = level
+}
 
 // Check tells the findings of the level that the server was started with ([Options.Verify]), or nil.
 func (s *Server) Check() error {

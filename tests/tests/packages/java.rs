@@ -72,6 +72,7 @@ fn all_tests_were_run(said: &str) {
         ("LeaseTest", vec![1]),
         ("TlsTest", vec![1]),
         ("SettleTest", vec![1]),
+        ("WatchdogTest", vec![2]),
         ("FirstForkTest", vec![2]),
         ("SecondForkTest", vec![2]),
         ("shop.ReservationTest", vec![2, 2]),

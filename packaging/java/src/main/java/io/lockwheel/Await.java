@@ -11,6 +11,9 @@ import java.util.function.ToLongFunction;
  * least so many, unless {@link #exact} or {@link #atMost} says otherwise.
  */
 public final class Await {
+    private static final List<String> STATES =
+            List.of("EXISTS", "GONE", "string", "list", "hash", "set", "zset", "stream");
+
     private final ToLongFunction<List<Object>> until;
     private final Duration limit;
     private final List<Object> comparison;
@@ -73,7 +76,8 @@ public final class Await {
 
     /** A key is there ({@code EXISTS}), is gone ({@code GONE}), or has this type, as TYPE names it. */
     public void key(String key, String state) {
-        if (state.equals("EXISTS") || state.equals("GONE")) {
+        Known.check("the state", state, STATES);
+        if (state.equalsIgnoreCase("EXISTS") || state.equalsIgnoreCase("GONE")) {
             send("AWAIT.KEY", key, state);
         } else {
             send("AWAIT.KEY", key, "TYPE", state);

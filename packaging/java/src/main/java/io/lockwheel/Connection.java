@@ -1,50 +1,76 @@
 package io.lockwheel;
 
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
+import java.nio.channels.AsynchronousCloseException;
+import java.util.List;
+import java.util.function.IntPredicate;
 
 /**
- * A connection to the server, opened by its first request, and again after it was cut. One request at a time: others
- * wait. An interrupt of the thread that waits for a reply cuts it.
+ * A connection to the server, of a topology to the first that lives. Its first request opens it, and so does one after
+ * it was cut. One request at a time: others wait. An interrupt of the thread that waits for a reply cuts it.
  */
 final class Connection implements Closeable {
-    private final InetSocketAddress address;
+    /** By their places. */
+    private final List<InetSocketAddress> servers;
     private final String password;
+    /**
+     * Whether its requests steer: in a topology the server has to answer something before each of them. A sentinel that
+     * promotes a replica cuts the replica's clients, and the end of a connection may come after the next request.
+     */
+    private final boolean isSteering;
     /** Also closed by other threads than the one that reads. */
-    private volatile SocketChannel channel;
+    private volatile Link link;
     /** Whether rules for faults leave out what it sends. */
     private boolean isExempt = true;
-    /** What has come and is not read yet. */
-    private final ByteBuffer arrived = ByteBuffer.allocate(16 * 1024).limit(0);
 
     /** The password may be null. */
-    Connection(InetSocketAddress address, String password) {
-        this.address = address;
+    Connection(List<InetSocketAddress> servers, String password, boolean isSteering) {
+        this.servers = servers;
         this.password = password;
+        this.isSteering = isSteering;
     }
 
-    /** Sends a request and waits for its reply; a {@link ReplyException} when the server refuses it. */
-    synchronized Object send(Object... args) {
+    /**
+     * Sends a request and waits for its reply; a {@link ReplyException} when the server refuses it. A request that
+     * steers a topology is sent again to another server when the server that had it was killed before it answered.
+     */
+    Object send(Object... args) {
+        return sendUntil(this::isLiving, args);
+    }
+
+    /** Sends a request that only waits. In a topology it is sent again whenever its connection was cut. */
+    Object await(Object... args) {
+        return sendUntil(place -> false, args);
+    }
+
+    /** Sends a request again while the server that had it has not answered and {@code isOver} says no. */
+    private synchronized Object sendUntil(IntPredicate isOver, Object... args) {
         ByteBuffer request = Resp.request(args);
-        try {
-            if (isCut()) {
+        while (true) {
+            Link asked = opened();
+            try {
+                return asked.exchange(request.duplicate());
+            } catch (IOException error) {
                 close();
-                open();
+                boolean isEnded = error instanceof AsynchronousCloseException;
+                if (isEnded || !isSteering || servers.size() == 1 || isOver.test(asked.place)) {
+                    throw failure(asked.place, error);
+                }
             }
-            return exchange(request);
-        } catch (IOException error) {
-            close();
-            throw new UncheckedIOException("the server at " + address + ": " + error, error);
         }
+    }
+
+    /** The place of the server that answers. */
+    synchronized int place() {
+        return opened().place;
+    }
+
+    InetSocketAddress address(int place) {
+        return servers.get(place);
     }
 
     /** Whether rules for faults leave out what it sends from now on. */
@@ -55,125 +81,115 @@ final class Connection implements Closeable {
         }
     }
 
+    /** Closes it if it is to a server that was killed, of which the end may not have come yet. */
+    void leave(int place) {
+        Link current = link;
+        if (current != null && current.place == place) {
+            close();
+        }
+    }
+
     /** Ends it: a request that waits for its reply fails. */
     @Override
     public void close() {
-        SocketChannel ended = channel;
-        channel = null;
+        Link ended = link;
+        link = null;
         if (ended != null) {
-            try {
-                ended.close();
-            } catch (IOException alreadyCut) {
-                // Then it is as it should be.
-            }
+            ended.close();
         }
     }
 
-    private void open() throws IOException {
-        arrived.limit(0);
-        channel = SocketChannel.open(address);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        if (password != null) {
-            exchange(Resp.request("AUTH", password));
-        }
-        if (isExempt) {
-            try {
-                exchange(Resp.request("FAULT.EXEMPT", "ON"));
-            } catch (ReplyException withoutSteering) {
-                // Then it has no faults either.
+    /**
+     * The link to the first server that lives. When a topology seems to have none it looks again: a sentinel that
+     * promotes a replica may have cut the connection to that.
+     */
+    private Link opened() {
+        try {
+            return openedOnce();
+        } catch (UncheckedIOException none) {
+            if (servers.size() == 1 || none.getCause() instanceof AsynchronousCloseException) {
+                throw none;
             }
+            return openedOnce();
         }
     }
 
-    /** Whether it is not open, or the server has ended it since the last reply. */
-    private boolean isCut() throws IOException {
-        SocketChannel current = channel;
-        if (current == null || !current.isOpen()) {
-            return true;
+    /** Throws the first server's error when none lives. A refusal, as of a password, is no death. */
+    private Link openedOnce() {
+        UncheckedIOException first = null;
+        for (int place = 0; place < servers.size(); place++) {
+            Link current = link;
+            if (isOpenTo(place, current)) {
+                return current;
+            }
+            try {
+                Link found = dial(place);
+                close();
+                link = found;
+                return found;
+            } catch (IOException error) {
+                first = first == null ? failure(place, error) : first;
+            }
+        }
+        close();
+        throw first;
+    }
+
+    private boolean isOpenTo(int place, Link current) {
+        if (current == null || current.place != place || current.isCut()) {
+            return false;
         }
         try {
-            current.configureBlocking(false);
-            arrived.compact();
-            // Without room there is something to read, so it was not cut before that.
-            return current.read(arrived) < 0;
-        } catch (IOException cut) {
+            if (isSteering && servers.size() > 1) {
+                sayExempt(current);
+            }
             return true;
-        } finally {
-            arrived.flip();
-            if (current.isOpen()) {
-                current.configureBlocking(true);
-            }
+        } catch (IOException cut) {
+            return false;
         }
     }
 
-    private Object exchange(ByteBuffer request) throws IOException {
-        SocketChannel current = opened();
-        while (request.hasRemaining()) {
-            current.write(request);
+    /**
+     * Connects and logs in. A server that was killed lets clients in and cuts them at once, so in a topology the server
+     * also has to answer.
+     */
+    private Link dial(int place) throws IOException {
+        Link dialled = new Link(place, servers.get(place));
+        try {
+            if (password != null) {
+                dialled.exchange(Resp.request("AUTH", password));
+            }
+            if (isExempt || servers.size() > 1) {
+                sayExempt(dialled);
+            }
+            return dialled;
+        } catch (IOException | RuntimeException error) {
+            dialled.close();
+            throw error;
         }
-        Object reply;
-        do {
-            reply = Resp.reply(new Arriving(current));
-        } while (reply instanceof Resp.Push);
-        if (reply instanceof ReplyException refusal) {
-            throw refusal;
-        }
-        return reply;
     }
 
-    private SocketChannel opened() throws IOException {
-        SocketChannel current = channel;
-        if (current == null) {
-            throw new EOFException("the connection was closed");
+    private void sayExempt(Link to) throws IOException {
+        try {
+            to.exchange(Resp.request("FAULT.EXEMPT", isExempt ? "ON" : "OFF"));
+        } catch (ReplyException withoutSteering) {
+            // Then it has no faults either.
         }
-        return current;
     }
 
-    /** The bytes of a channel as they come. */
-    private final class Arriving implements Resp.Source {
-        private final SocketChannel source;
-
-        Arriving(SocketChannel source) {
-            this.source = source;
+    /** Whether a server of the topology answers. */
+    private boolean isLiving(int place) {
+        try {
+            dial(place).close();
+            return true;
+        } catch (ReplyException refusal) {
+            return true;
+        } catch (IOException dead) {
+            return false;
         }
+    }
 
-        @Override
-        public String line() throws IOException {
-            ByteArrayOutputStream line = new ByteArrayOutputStream();
-            for (byte next = next(); next != '\n'; next = next()) {
-                line.write(next);
-            }
-            return line.toString(UTF_8).stripTrailing();
-        }
-
-        @Override
-        public byte[] bytes(int length) throws IOException {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-            while (bytes.size() < length) {
-                fill();
-                byte[] piece = new byte[Math.min(length - bytes.size(), arrived.remaining())];
-                arrived.get(piece);
-                bytes.writeBytes(piece);
-            }
-            next();
-            next();
-            return bytes.toByteArray();
-        }
-
-        private byte next() throws IOException {
-            fill();
-            return arrived.get();
-        }
-
-        private void fill() throws IOException {
-            while (!arrived.hasRemaining()) {
-                arrived.clear();
-                int count = source.read(arrived);
-                arrived.flip();
-                if (count < 0) {
-                    throw new EOFException("it has closed the connection");
-                }
-            }
-        }
+    private UncheckedIOException failure(int place, IOException error) {
+        return new UncheckedIOException("the server at " + servers.get(place) + ": " + error, error);
     }
 }

@@ -2,8 +2,9 @@ package io.lockwheel;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 
 /**
  * Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own connections
@@ -15,11 +16,14 @@ public final class Faults {
     private final Connection commands;
     /** Opens the package's connections while the server still lets them in. */
     private final Runnable prepare;
+    /** Makes a connection to another server than the one at a place. */
+    private final IntFunction<Connection> beside;
 
-    Faults(Connection connection, Connection commands, Runnable prepare) {
+    Faults(Connection connection, Connection commands, Runnable prepare, IntFunction<Connection> beside) {
         this.connection = connection;
         this.commands = commands;
         this.prepare = prepare;
+        this.beside = beside;
     }
 
     /** Adds a rule: requests that match meet the action. Of several rules the oldest acts. */
@@ -39,6 +43,10 @@ public final class Faults {
 
     /** The rules, the oldest first. */
     public List<Rule> list() {
+        return rules(connection);
+    }
+
+    static List<Rule> rules(Connection connection) {
         List<?> rules = (List<?>) connection.send("FAULT.LIST");
         return rules.stream().map(Resp::fields).map(Faults::rule).toList();
     }
@@ -147,12 +155,20 @@ public final class Faults {
      * cut, its data is gone, and nobody is let in until {@link #up}.
      */
     public void down(int server) {
-        connection.send("FAULT.DOWN", server);
+        kill(server, "FAULT.DOWN", server);
     }
 
     /** The same for so long, or until {@link #up}. */
     public void down(int server, Duration backAfter) {
-        connection.send("FAULT.DOWN", server, Milliseconds.of(backAfter));
+        kill(server, "FAULT.DOWN", server, Milliseconds.of(backAfter));
+    }
+
+    /** Asks another server, if there is one: this one may hang in a script. */
+    private void kill(int server, Object... command) {
+        try (Connection other = beside.apply(server)) {
+            other.send(command);
+        }
+        commands.leave(server);
     }
 
     /** Lets a server that was killed come back. Whether it was down. */

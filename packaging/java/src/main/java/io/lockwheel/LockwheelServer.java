@@ -16,6 +16,8 @@ public final class LockwheelServer implements AutoCloseable {
     private final ServerOptions options;
     private final ServerProcess process;
     private final InetSocketAddress address;
+    /** Of the servers that may be asked, the first first. */
+    private final List<InetSocketAddress> addresses;
     private final String password;
     /** What a test asks and what steers the server go by connections of their own: neither waits for the other. */
     private final Connection commands;
@@ -32,10 +34,16 @@ public final class LockwheelServer implements AutoCloseable {
         password = options.parameter("requirepass");
         process = new ServerProcess(options);
         address = new InetSocketAddress(ServerProcess.HOST, process.port);
-        commands = new Connection(address, password);
-        steering = new Connection(address, password);
+        addresses = process.members().isEmpty()
+                ? List.of(address)
+                : process.members().stream()
+                        .filter(member -> !member.role().equals("sentinel"))
+                        .map(LockwheelServer::address)
+                        .toList();
+        commands = new Connection(addresses, password, false);
+        steering = new Connection(addresses, password, true);
         clock = new Clock(steering);
-        faults = new Faults(steering, commands, this::prepare);
+        faults = new Faults(steering, commands, this::prepare, this::beside);
         history = new History(steering);
         tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
     }
@@ -103,7 +111,10 @@ public final class LockwheelServer implements AutoCloseable {
         return config;
     }
 
-    /** The servers of a topology: masters, then replicas, then sentinels. Without a topology there are none. */
+    /**
+     * The servers of a topology: masters, then replicas, then sentinels; all else asks the first that lives. Without a
+     * topology there are none.
+     */
     public List<Member> servers() {
         return process.members();
     }
@@ -164,6 +175,9 @@ public final class LockwheelServer implements AutoCloseable {
 
     /** What it finds wrong in the history of locks with names like this, from this level on. */
     public Verdict verify(Level level, String key) {
+        if (level == Level.OFF) {
+            throw new IllegalArgumentException("level is one of VIOLATION, SUSPECT, LINT, not OFF");
+        }
         return Verdict.of(Resp.fields(steering.send("LOCK.VERIFY", "KEY", key, "LEVEL", level.name())));
     }
 
@@ -272,16 +286,35 @@ public final class LockwheelServer implements AutoCloseable {
         ready.stream().skip(1).forEach(idle::push);
     }
 
+    /** A connection to another server than this one, which may hang in a script, if another can kill it. */
+    private Connection beside(int place) {
+        List<InetSocketAddress> others = new ArrayList<>();
+        List<InetSocketAddress> itself = new ArrayList<>();
+        for (int other = 0; other < addresses.size(); other++) {
+            (other == place ? itself : others).add(addresses.get(other));
+        }
+        others.addAll(itself);
+        return new Connection(others, password, true);
+    }
+
+    static String hostAndPort(InetSocketAddress address) {
+        return address.getHostString() + ":" + address.getPort();
+    }
+
+    private static InetSocketAddress address(Member member) {
+        return new InetSocketAddress(member.host(), member.port());
+    }
+
     private Connection taken() {
         Connection connection = idle.poll();
-        return connection == null ? new Connection(address, password) : connection;
+        return connection == null ? new Connection(addresses, password, true) : connection;
     }
 
     /** Waits on a connection of its own, so that other threads go on meanwhile. */
     private long until(List<Object> command) {
         Connection connection = taken();
         try {
-            if (connection.send(command.toArray()) instanceof Long reply) {
+            if (connection.await(command.toArray()) instanceof Long reply) {
                 return reply;
             }
         } finally {

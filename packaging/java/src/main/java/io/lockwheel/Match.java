@@ -56,6 +56,7 @@ public final class Match {
 
     /** Of these, for actions on the reply, those that are answered {@code OK}, {@code ERROR} or {@code NIL}. */
     public Match result(String kind) {
+        Known.check("the result", kind, List.of("OK", "ERROR", "NIL"));
         return and("RESULT", kind);
     }
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -19,10 +20,8 @@ final class Report {
     private static final List<String> STEERING =
             List.of("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE",
                     "SLOWLOG", "CLIENT LIST", "AUTH ");
-    /** How many entries of the history it shows, the last ones. */
-    private static final int ENTRIES_SHOWN = 100;
-    /** What of an entry does not come with its name. */
-    private static final List<String> BEGIN = List.of("seq", "wall", "monotonic", "event", "key");
+    /** From how many lines on a run is one. */
+    static final int RUN_ABBREVIATED = 3;
 
     private final Connection connection;
     private final StringBuilder text;
@@ -35,14 +34,26 @@ final class Report {
     /** The report of the server behind a connection that has printed {@code log}; even of one that has ended. */
     static String of(String title, Connection connection, List<String> log) {
         Report report = new Report(title, connection);
+        report.text.append(teller(connection));
         report.part("clock", Report::clockLines);
         report.part("waiting", Report::waitingLines);
         report.part("faults that acted", Report::faultLines);
         report.part("findings", Report::findingLines);
-        report.part("history", Report::historyLines);
+        report.part("history", each -> LastEntries.of(each).lines());
         report.part("last commands", Report::commandLines);
         report.part("log", unused -> log);
         return report.text.toString();
+    }
+
+    /** Of a topology whose first server is down, the server that tells. */
+    private static String teller(Connection connection) {
+        try {
+            int place = connection.place();
+            String address = LockwheelServer.hostAndPort(connection.address(place));
+            return place == 0 ? "" : "server 0 is down: server " + place + " (" + address + ") tells\n";
+        } catch (RuntimeException noServer) {
+            return ""; // As each part says.
+        }
     }
 
     private void part(String name, Function<Connection, List<String>> lines) {
@@ -84,8 +95,7 @@ final class Report {
     }
 
     private static List<String> faultLines(Connection connection) {
-        return new Faults(connection, connection, () -> {})
-                .list().stream()
+        return Faults.rules(connection).stream()
                         .filter(rule -> rule.hits() > 0)
                         .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
                         .toList();
@@ -95,47 +105,62 @@ final class Report {
         Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
         Verdict verdict = Verdict.of(Resp.fields(reply));
         List<Finding> findings = verdict.findings();
-        return findings.isEmpty()
-                ? List.of(verdict.verdict())
-                : findings.stream().map(Finding::toString).toList();
+        Stream<String> lines = findings.isEmpty()
+                ? Stream.of(verdict.verdict())
+                : findings.stream().map(Finding::toString);
+        return Stream.concat(lines, watchdogNote(connection).stream()).toList();
     }
 
-    /** The last entries of the history, each with all that is known of it. */
-    private static List<String> historyLines(Connection connection) {
-        long last = (Long) Resp.fields(connection.send("LOCK.HISTORY", "COUNT", 0)).get("last");
-        long earlier = Math.max(0, last - ENTRIES_SHOWN);
-        List<?> entries = (List<?>) Resp.fields(connection.send("LOCK.HISTORY", "SINCE", earlier)).get("entries");
-        Stream<String> begin = earlier > 0 ? Stream.of("(" + earlier + " earlier entries)") : Stream.empty();
-        return Stream.concat(begin, entries.stream().map(Resp::fields).map(Report::entryLine)).toList();
+    private static Optional<String> watchdogNote(Connection connection) {
+        try {
+            return LastEntries.of(connection).watchdogNote();
+        } catch (ReplyException withoutHistory) {
+            return Optional.empty();
+        }
     }
 
-    private static String entryLine(Map<String, Object> entry) {
-        Object key = entry.get("key");
-        String begin = entry.get("seq") + " " + entry.get("monotonic") + " ms " + entry.get("event");
-        return entry.entrySet().stream()
-                .filter(field -> !BEGIN.contains(field.getKey()))
-                .filter(field -> field.getValue() != null && !field.getValue().equals(""))
-                .filter(field -> !field.getKey().equals("waited") || !field.getValue().equals(0L))
-                .map(field -> " " + field.getKey() + "=" + shown(field.getValue()))
-                .collect(Collectors.joining("", begin + (key == null ? "" : " " + shown(key)), ""));
-    }
-
-    /** The last commands, the newest last, each with who sent it. */
+    /** The last commands, the newest last, each with who sent it; runs of the same words are one line. */
     private static List<String> commandLines(Connection connection) {
         List<Object> entries = new ArrayList<>((List<?>) connection.send("SLOWLOG", "GET", -1));
         Collections.reverse(entries);
-        return entries.stream().map(entry -> command((List<?>) entry)).filter(Objects::nonNull).toList();
+        List<Command> commands =
+                entries.stream().map(entry -> Command.of((List<?>) entry)).filter(Objects::nonNull).toList();
+        List<String> lines = new ArrayList<>();
+        int begin = 0;
+        while (begin < commands.size()) {
+            int end = begin + 1;
+            while (end < commands.size() && commands.get(end).words.equals(commands.get(begin).words)) {
+                end++;
+            }
+            lines.addAll(Command.lines(commands.subList(begin, end)));
+            begin = end;
+        }
+        return lines;
     }
 
-    /** An entry of the slow log, or null where a test steered the server. */
-    private static String command(List<?> entry) {
-        String words = ((List<?>) entry.get(3)).stream().map(Report::shown).collect(Collectors.joining(" "));
-        String upper = words.toUpperCase(Locale.ROOT);
-        if (STEERING.stream().anyMatch(upper::startsWith)) {
-            return null;
+    private record Command(String client, String words) {
+        /** An entry of the slow log, or null where a test steered the server. */
+        static Command of(List<?> entry) {
+            String words = ((List<?>) entry.get(3)).stream().map(Report::shown).collect(Collectors.joining(" "));
+            String upper = words.toUpperCase(Locale.ROOT);
+            if (STEERING.stream().anyMatch(upper::startsWith)) {
+                return null;
+            }
+            Object name = entry.get(5);
+            return new Command(shown("".equals(name) ? entry.get(4) : name), words);
         }
-        Object name = entry.get(5);
-        return ("".equals(name) ? entry.get(4) : name) + ": " + words;
+
+        /** Commands of the same words. */
+        static List<String> lines(List<Command> run) {
+            Command first = run.get(0);
+            long clients = run.stream().map(Command::client).distinct().count();
+            if (run.size() < RUN_ABBREVIATED) {
+                return run.stream().map(command -> command.client + ": " + command.words).toList();
+            }
+            return List.of(clients == 1
+                    ? first.client + ": " + first.words + " (" + run.size() + " times)"
+                    : first.words + " (" + run.size() + " times, " + clients + " clients)");
+        }
     }
 
     /** A word of a command; of bytes that are no text, what is. */

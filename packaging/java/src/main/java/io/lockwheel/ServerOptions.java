@@ -42,8 +42,9 @@ public record ServerOptions(
         return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
-    /** These, with the clock standing still at an instant. */
+    /** These, with the clock standing still at an instant of whole milliseconds. */
     public ServerOptions time(Instant instant) {
+        Milliseconds.of(instant);
         return time(instant.toString());
     }
 

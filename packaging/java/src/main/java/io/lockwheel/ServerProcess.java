@@ -134,8 +134,7 @@ final class ServerProcess {
             }
         }
         process.onExit().join();
-        String said = String.join("\n", log.lines());
-        throw new StartException(program + " has ended (" + process.exitValue() + "):\n" + said);
+        throw new StartException("the server has ended with code " + process.exitValue() + ": " + log.said());
     }
 
     private void read(BufferedReader output) {

@@ -30,7 +30,7 @@ class FaultsTest {
 
     /** A client as tests have it: faults do not spare it. */
     private Connection client() {
-        Connection client = new Connection(new InetSocketAddress(server.host(), server.port()), null);
+        Connection client = new Connection(List.of(new InetSocketAddress(server.host(), server.port())), null, false);
         client.setExempt(false);
         return client;
     }

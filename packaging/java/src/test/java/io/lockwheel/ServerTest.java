@@ -125,8 +125,8 @@ class ServerTest {
     void theConnectionOpensAgainWhenItWasCut() {
         try (LockwheelServer server = LockwheelServer.start()) {
             Object id = server.command("CLIENT", "ID");
-            try (Connection other = new Connection(
-                    new InetSocketAddress(server.host(), server.port()), null)) {
+            InetSocketAddress address = new InetSocketAddress(server.host(), server.port());
+            try (Connection other = new Connection(List.of(address), null, false)) {
                 other.send("CLIENT", "KILL", "SKIPME", "yes");
             }
             assertNotEquals(id, untilAnswered(() -> server.command("CLIENT", "ID")));

@@ -17,7 +17,8 @@ import org.junit.jupiter.api.Test;
 class TopologyTest {
     /** Asks one of the servers, as a client does. */
     private static Object ask(Member member, Object... command) {
-        try (Connection client = new Connection(new InetSocketAddress(member.host(), member.port()), null)) {
+        InetSocketAddress address = new InetSocketAddress(member.host(), member.port());
+        try (Connection client = new Connection(List.of(address), null, false)) {
             return client.send(command);
         }
     }

@@ -1,0 +1,109 @@
+package lockwheel
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ofOneClient = "0f0e0d0c-0b0a-4908-8706-050403020100:1"
+
+// asRedisson takes a lock as Redisson does without a lease time of the caller's own.
+func asRedisson(t *testing.T, server *Server, key string) {
+	t.Helper()
+	script := "redis.call('hset', KEYS[1], ARGV[1], 1); return redis.call('pexpire', KEYS[1], 30000)"
+	mustReply(t, server, int64(1), "EVAL", script, 1, key, ofOneClient)
+}
+
+func TestAReportHasRunsOfClientsAndOfCommandsInALine(t *testing.T) {
+	server := RunWith(t, Options{Time: "manual"})
+	ping := func(client *connection, times int) {
+		for n := 0; n < times; n++ {
+			if _, err := client.do("PING"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n := 0; n < 15; n++ {
+		ping(client(server), 1)
+	}
+	mustReply(t, server, "PONG", "PING")
+	mustReply(t, server, "OK", "SET", "k", "v")
+	last := client(server)
+	ping(last, 3)
+	mustReply(t, server, "v", "GET", "k")
+	ping(last, 2)
+	report := server.Report()
+	addr := last.link.socket.LocalAddr()
+	for _, wanted := range []string{
+		"\nhistory:\n    1-18 0 ms connect x18 client=1-18\n", "\nlast commands:\n    PING (16 times, 16 clients)\n",
+		fmt.Sprintf(": SET k v\n    %s: PING (3 times)\n", addr),
+		fmt.Sprintf(": GET k\n    %s: PING\n    %[1]s: PING\n", addr),
+	} {
+		if !strings.Contains(report, wanted) {
+			t.Errorf("%q is not in\n%s", wanted, report)
+		}
+	}
+}
+
+func TestARunIsOfOneEventAndOneServer(t *testing.T) {
+	entry := func(seq, monotonic, client int64, event, name, node string) any {
+		return []any{
+			"seq", seq, "monotonic", monotonic, "event", event, "client", client, "clientname", name, "node", node,
+		}
+	}
+	entries := []any{
+		entry(1, 0, 3, "connect", "", "a"), entry(2, 0, 4, "connect", "", "a"), entry(3, 7, 9, "connect", "", "a"),
+		entry(4, 7, 1, "connect", "", "b"),
+		entry(5, 7, 3, "disconnect", "x", "b"), entry(6, 7, 4, "disconnect", "x", "b"), entry(7, 7, 5, "disconnect", "x", "b"),
+		entry(8, 7, 6, "mark", "x", "b"),
+	}
+	var runs []int
+	for rest := entries; len(rest) > 0; rest = rest[runs[len(runs)-1]:] {
+		runs = append(runs, connectionRun(rest))
+	}
+	if fmt.Sprint(runs) != "[3 1 3 1]" {
+		t.Error(runs)
+	}
+	if line := runLine(entries[:3]); line != "1-3 0-7 ms connect x3 client=3-4,9 node=a" {
+		t.Error(line)
+	}
+	if line := runLine(entries[4:7]); line != "5-7 7 ms disconnect x3 client=3-5 clientname=x node=b" {
+		t.Error(line)
+	}
+}
+
+func TestAReportTellsOfRedissonsWatchdog(t *testing.T) {
+	server := RunWith(t, Options{Time: "manual"})
+	asRedisson(t, server, "order:42")
+	asRedisson(t, server, "order:43")
+	if report := server.Report(); strings.Contains(report, "note: ") {
+		t.Error(report)
+	}
+	server.Clock.Advance(30 * time.Second)
+	wanted := "\nfindings:\n    ok\n    note: order:42 and 1 more were lost by expiry after the clock was turned. "
+	if report := server.Report(); !strings.Contains(report, wanted) || strings.Count(report, "note: ") != 1 {
+		t.Errorf("%q is not in\n%s", wanted, report)
+	}
+}
+
+func TestWithoutAHistoryAReportHasTheVerdict(t *testing.T) {
+	server := Run(t)
+	mustReply(t, server, "OK", "CONFIG", "SET", "lock-history", "no")
+	if report := server.Report(); !strings.Contains(report, "\nfindings:\n    inconclusive") {
+		t.Error(report)
+	}
+}
+
+func TestALeaseOfAnotherClientIsNoMatterOfAWatchdog(t *testing.T) {
+	server := RunWith(t, Options{Time: "manual"})
+	heldAndExpired(t, server)
+	mustReply(t, server, "OK", "SET", "order:43", ofOneClient, "NX", "PX", 1000)
+	server.History.Observe("queue:*")
+	mustReply(t, server, "OK", "SET", "queue:1", "job", "PX", 1000)
+	server.Clock.Advance(time.Second)
+	if report := server.Report(); strings.Contains(report, "order:42 and") || strings.Contains(report, "queue:1 was") {
+		t.Error(report)
+	}
+}
