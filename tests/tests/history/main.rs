@@ -3,6 +3,7 @@
 
 mod administrator;
 mod awaits;
+mod eternal;
 mod events;
 mod exchanges;
 mod fixture;

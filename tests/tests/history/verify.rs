@@ -57,11 +57,45 @@ fn without_all_of_the_history_it_is_inconclusive() {
         server.send(one, "LOCK.RELEASE l a");
     }
     assert_eq!(found(&mut server), ["inconclusive"]);
+    let truncated = "the oldest entries of the history have gone: lock-history-max sets how many it keeps";
+    assert_eq!(reason(&mut server), truncated);
     server.send(one, "LOCK.ENTER s a");
     server.send(one, "LOCK.ENTER s b");
     assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
+    assert_eq!(reason(&mut server), truncated);
     server.ask("CONFIG SET lock-history no");
     assert_eq!(found(&mut server), ["inconclusive"]);
+    assert_eq!(reason(&mut server), "the history is off: CONFIG SET lock-history yes turns it on");
+    server.ask("CONFIG SET lock-history yes");
+    assert_eq!((found(&mut server), reason(&mut server)), (vec!["ok".to_owned()], "$-1".to_owned()));
+}
+
+/// The reason of LOCK.VERIFY.
+fn reason(server: &mut Server) -> String {
+    let text = server.ask("LOCK.VERIFY");
+    let lines: Vec<&str> = text.split("\r\n").collect();
+    let at = lines.iter().position(|line| *line == "reason").expect("a reason");
+    if lines[at + 1].starts_with("$-") { lines[at + 1] } else { lines[at + 2] }.to_owned()
+}
+
+/// Lints are advice: they leave the verdict as it is.
+#[test]
+fn the_verdict_is_that_of_the_worst_finding_that_is_asked_for() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.send(one, "SET l 1 NX PX 100");
+    server.send(one, "DEL l");
+    assert_eq!(found(&mut server), ["ok", "lint bare-habits"]);
+    server.take(one, "m", A, 1000);
+    server.give_back(one, "m", A);
+    server.renew(one, "m", A);
+    server.renew(one, "m", A);
+    assert_eq!(found(&mut server), ["suspect", "lint bare-habits", "suspect watchdog-leak"]);
+    assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL VIOLATION").0, ["ok"]);
+    assert_eq!(verify(&mut server, "LOCK.VERIFY KEY l").0, ["ok", "lint bare-habits"]);
+    server.send(one, "LOCK.ENTER s a");
+    server.send(one, "LOCK.ENTER s b");
+    assert_eq!(found(&mut server)[0], "violated");
 }
 
 #[test]
@@ -106,8 +140,8 @@ fn an_owner_that_comes_late() {
     server.renew(one, "l", A);
     server.give_back(one, "l", A);
     let late = "suspect mutual-exclusion";
-    assert_eq!(found(&mut server), ["ok", "lint renew-after-loss", late, late]);
-    assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL suspect").0, ["ok", late, late]);
+    assert_eq!(found(&mut server), ["suspect", "lint renew-after-loss", late, late]);
+    assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL suspect").0, ["suspect", late, late]);
     assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL VIOLATION").0, ["ok"]);
 }
 
@@ -123,7 +157,7 @@ fn a_late_owner_of_a_native_lock_and_of_a_text() {
     server.send(one, "LOCK.RELEASE n a");
     server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 t 1"));
     let late = "suspect mutual-exclusion";
-    assert_eq!(found(&mut server), ["ok", late, late]);
+    assert_eq!(found(&mut server), ["suspect", late, late]);
 }
 
 #[test]
@@ -267,7 +301,7 @@ fn a_waiter_that_nobody_wakes() {
     server.advance(1000);
     assert_eq!(found(&mut server), ["ok"]);
     server.advance(1);
-    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
     server.ask("CONFIG SET lock-wakeup-limit 5000");
     assert_eq!(found(&mut server), ["ok"]);
     server.ask("CONFIG SET lock-wakeup-limit 500");
@@ -275,7 +309,7 @@ fn a_waiter_that_nobody_wakes() {
     server.send(two, "UNSUBSCRIBE");
     server.give_back(one, "l", A);
     server.advance(9000);
-    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
 #[test]
@@ -290,7 +324,7 @@ fn a_waiter_that_a_delay_keeps_waiting() {
     server.advance(5900);
     assert_eq!(found(&mut server), ["ok"]);
     server.advance(101);
-    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
 /// A thread of Redisson's that is interrupted while it subscribes leaves its subscription behind, and does not ask
@@ -313,7 +347,7 @@ fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
     server.take(two, "l", &third, 5000);
     server.give_back(one, "l", A);
     server.advance(2000);
-    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
 /// Others than Redisson's threads do not ask twice.
@@ -326,7 +360,7 @@ fn who_tries_and_subscribes_and_trusts_the_message_waits() {
     server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
     server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l 1"));
     server.advance(2000);
-    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
 /// Of a fair lock it leaves its place in the queue, too, which keeps nobody waiting but others.
@@ -377,7 +411,7 @@ fn a_writer_that_renews_what_it_has_lost_has_read_before() {
     server.send(one, "LOCK.ACQUIRE l b EXCLUSIVE PX 100");
     server.send(one, "LOCK.RELEASE l b");
     server.send(one, "LOCK.RELEASE l a");
-    assert_eq!(found(&mut server), ["ok", late, late, "suspect mutual-exclusion"]);
+    assert_eq!(found(&mut server), ["suspect", late, late, "suspect mutual-exclusion"]);
 }
 
 #[test]
@@ -394,7 +428,7 @@ fn a_watchdog_that_goes_on() {
     assert_eq!(found(&mut server), ["ok"]);
     server.renew(one, "l", A);
     server.renew(one, "l", A);
-    assert_eq!(found(&mut server), ["ok", "suspect watchdog-leak"]);
+    assert_eq!(found(&mut server), ["suspect", "suspect watchdog-leak"]);
 }
 
 /// In its last millisecond a lease has 0 ms left: who is told that was refused the lock, and has renewed nothing.

@@ -112,6 +112,7 @@ fn who_keeps_no_history_leaves_a_gap() {
     for client in &mut clients {
         let verdict = text(client, "LOCK.VERIFY");
         assert!(verdict.contains("\"inconclusive\""), "{verdict}");
+        assert!(verdict.contains("the history is off"), "{verdict}");
     }
     drop(topology);
 }

@@ -189,7 +189,7 @@ fn set_with_options(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> O
         Some(Condition::Present) => tx.exists(key),
         Some(Condition::Equal(at)) => holds(tx, key, &args[at])?,
     };
-    if wanted && options.ttl == Ttl::Keep {
+    if wanted && options.ttl == Ttl::Keep && options.condition != Some(Condition::Absent) {
         tx.set(key, Value::Str(Str::new(value)), true);
         tx.changed(key, events::SET);
     } else if wanted {
@@ -324,7 +324,8 @@ fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = !pairs.iter().any(|[key, _]| tx.access(key));
     if wanted {
         for [key, value] in pairs {
-            store(tx, key, value, None);
+            let at = store(tx, key, value, None);
+            tx.set_if_absent(at, key, value);
         }
     }
     reply.integer(i64::from(wanted));

@@ -61,6 +61,11 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
             compared(tx, Event::RenewalRefused, &args[1], &args[2]);
         }
         "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
+        "msetnx" if answer == Answer::Integer(0) => {
+            for [key, owner] in args.from(1).as_chunks::<2>().0 {
+                refused(tx, key, owner);
+            }
+        }
         "delifeq" if answer == Answer::Integer(0) => {
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
@@ -93,6 +98,9 @@ fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<
         _ => return,
     };
     for key in keys {
+        if tx.marked(key).is_none() {
+            ledger::note_unleased(tx, key, owner, Some(true));
+        }
         let what =
             Happening { cause, text, native: Some(true), ..Happening::new(Event::Refused, key, owner) };
         ledger::record(tx, what);
@@ -244,8 +252,9 @@ fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
 
 /// Somebody asked for a lock that is held.
 fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
-    let is_lock = tx.marked(key).is_some();
-    if is_lock && !holds(tx, key, owner) {
+    if tx.marked(key).is_none() {
+        ledger::note_unleased(tx, key, owner, None);
+    } else if !holds(tx, key, owner) {
         note(tx, Event::Refused, key, owner);
     }
 }

@@ -109,8 +109,12 @@ impl Handle {
 
     fn finding_lines(&self) -> Result<Vec<String>, Refused> {
         let verdict = self.verify(Level::Suspect, None)?;
-        let none = verdict.findings.is_empty().then_some(verdict.verdict);
-        Ok(verdict.findings.iter().map(ToString::to_string).chain(none).collect())
+        let mut lines: Vec<String> = verdict.findings.iter().map(ToString::to_string).collect();
+        if lines.is_empty() {
+            let reason = verdict.reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            lines.push(verdict.verdict + &reason);
+        }
+        Ok(lines)
     }
 
     fn history_lines(&self) -> Result<Vec<String>, Refused> {

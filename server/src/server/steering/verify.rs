@@ -19,8 +19,10 @@ pub enum Level {
 /// What the server finds in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// `ok`, `violated`, or `inconclusive` where the history is not whole.
+    /// `ok`, `suspect`, `violated`, or `inconclusive` where the history is not whole.
     pub verdict: String,
+    /// The reason why the history is not whole, if it is not.
+    pub reason: Option<String>,
     /// How many entries it has looked at.
     pub events: i64,
     /// Whether older entries had to go.
@@ -92,6 +94,7 @@ impl Handle {
         let told = self.ask(&words)?;
         Ok(Verdict {
             verdict: told.field("verdict").text(),
+            reason: told.field("reason").maybe_text(),
             events: told.field("events").integer(),
             is_truncated: told.field("truncated").is_true(),
             findings: told.field("findings").items().iter().map(Finding::of).collect(),

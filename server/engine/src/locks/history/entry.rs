@@ -118,6 +118,8 @@ words! {
         Served = "served",
         /// SET NX without a lease, then EXPIRE.
         LateLease = "late-lease",
+        /// A text that was set by NX without a lease is used as a lock.
+        NoLease = "no-lease",
         /// KEYS.
         Keys = "keys",
         /// Permits: the semaphore was made.

@@ -42,6 +42,9 @@ pub(in crate::locks) struct Running {
     ticket: Option<u64>,
     /// Its number among all.
     number: u64,
+    /// The number of the transaction that it is a command of, or its own; and that of the request before.
+    unit: u64,
+    unit_before: u64,
     /// The number of its first entry, if it makes one.
     first: u64,
     /// The last command of a transaction, by its number, and the number of the transaction's first entry.
@@ -205,6 +208,7 @@ impl History {
         (running.waited_ms, running.ticket) = (request.waited_ms, request.ticket);
         running.by_text = matches!(request.by, By::Text(_));
         running.number += 1;
+        running.unit_before = std::mem::replace(&mut running.unit, running.number);
         running.first = self.ring.next();
         running.client_name.clear();
         if !request.client_name.is_empty() {
@@ -295,6 +299,7 @@ impl History {
     /// The request that runs is a command of a transaction, whose entries are those from this number on.
     pub(in crate::locks) fn goes_on(&mut self, from: u64) {
         self.running.of_transaction = (self.running.number, from);
+        self.running.unit = self.running.unit_before;
     }
 
     /// Whether the running request has made an entry for this key.
@@ -387,9 +392,9 @@ impl History {
         }
     }
 
-    /// The number of the running request among all.
+    /// The number of the running request among all; of a transaction's command, that of the transaction.
     pub(in crate::locks) fn request(&self) -> u64 {
-        self.running.number
+        self.running.unit
     }
 
     /// The running request has done more to a semaphore: that is one with what it has done to it before. Whether it has

@@ -221,6 +221,11 @@ impl Ring {
         self.first > 1 || self.has_gaps
     }
 
+    /// Whether one of several servers keeps no history.
+    pub(in crate::locks) fn has_gaps(&self) -> bool {
+        self.has_gaps
+    }
+
     /// One of several servers keeps no history: what it does is missing.
     pub(super) fn note_gaps(&mut self) {
         self.has_gaps = true;

@@ -11,6 +11,7 @@ use super::permits::PermitsNote;
 use super::recording::recorded;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{EntryId, Tx};
+use crate::values::Value;
 
 const SUBSCRIBED: &str = "an engine has subscribed its ledger";
 
@@ -238,6 +239,20 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return };
     if let Some(history) = ledger.history_mut() {
         history.record(now, Happening { db, ..happening });
+    }
+}
+
+/// A text that was set by NX without a lease may be a lock: another owner asks for it, `native`: by a LOCK command. O(1).
+pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], native: Option<bool>) {
+    let text: Box<[u8]> = match tx.peek(key) {
+        Some(Value::Str(text)) => (*text.text()).into(),
+        _ => return,
+    };
+    let (db, now) = (tx.db(), tx.now());
+    if *text != *owner
+        && let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>()
+    {
+        ledger.record_unleased((db, key, now), &text, native);
     }
 }
 

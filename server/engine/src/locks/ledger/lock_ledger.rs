@@ -14,6 +14,7 @@ use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{LastEnd, Release, ReleaseCause};
 use super::semaphores::Semaphores;
+use super::unleased::Unleased;
 use crate::keyspace::{Cause, Change, Context, EntryId, KeyTimer, Mark, Removal};
 use crate::time::Now;
 use crate::values::Value;
@@ -56,7 +57,7 @@ pub(crate) struct LockLedger {
     /// The entry of the lock that was taken last.
     pub(super) last_taken: EntryId,
     /// Texts that were set lately because they were absent, without a lease; while the history is on.
-    pub(super) unleased: RecentReleases<u64>,
+    pub(super) unleased: RecentReleases<Unleased>,
     /// The queues of fair locks; while the history is on.
     pub(super) fair_queues: FairQueues,
     /// Semaphores; while the history is on.

@@ -6,7 +6,9 @@ use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::fair_queues::{Owner, difference};
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
+use super::lock_names::names_lock;
 use super::release::ReleaseCause;
+use super::unleased::Unleased;
 use crate::keyspace::{Actor, CalledBy, Change, Context, EntryId, Event as KeyEvent, events};
 use crate::time::Now;
 use crate::values::Value;
@@ -212,8 +214,13 @@ impl LockLedger {
         }
         match event {
             events::SET => {
-                self.key_set(change, context);
-                self.text_renewed(change, context);
+                if !self.key_set(change, context) {
+                    self.text_renewed(change, context);
+                }
+            }
+            // A text that is counted or written to is no owner's.
+            events::INCRBY | events::INCRBYFLOAT | events::APPEND | events::SETRANGE | events::SETBIT => {
+                self.unleased.forget(change.db, change.key, b"");
             }
             events::PERSIST if self.history.is_some() && !is_native(change.actor) => {
                 if let Some(at) = context.entry(change.key) {
@@ -245,26 +252,30 @@ impl LockLedger {
         }
     }
 
-    /// A key that LOCK.OBSERVE names has a text, which is its owner.
-    fn key_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+    /// A key that LOCK.OBSERVE names has a text, which is its owner; or one that is named after a lock, in place of the
+    /// owner that has held it until now. Whether a hold begins.
+    fn key_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
         let &Change { db, key, now, .. } = change;
-        if !self.observed.has(key) {
-            return;
+        let is_overwritten = || {
+            let last = self.causes.get(db, key, b"");
+            last.is_some_and(|last| last.cause == ReleaseCause::Overwritten) && names_lock(key)
+        };
+        if !self.observed.has(key) && !is_overwritten() {
+            return false;
         }
-        let Some(at) = context.entry(key).filter(|at| context.mark(*at).is_none()) else { return };
-        if let Value::Str(text) = context.value(at)
-            && *text.text() != *DELAY_FIELD
-        {
-            let owner: Box<[u8]> = (*text.text()).into();
+        let Some(at) = context.entry(key).filter(|at| context.mark(*at).is_none()) else { return false };
+        let Value::Str(text) = context.value(at) else { return false };
+        let owner: Box<[u8]> = (*text.text()).into();
+        let begins = *owner != *DELAY_FIELD;
+        if begins {
             self.begin((db, key, at), None, &owner, false, now, context);
         }
+        begins
     }
 
-    /// A key that is a lock has been set to the text that it has, on that condition: that is how its owner renews it.
+    /// A key that is a lock has been set to the text that it has: its owner renews it, or takes its lease away.
     fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
-        let is_condition =
-            |word: &&[u8]| word.eq_ignore_ascii_case(b"ifeq") || word.eq_ignore_ascii_case(b"xx");
-        if self.history.is_none() || !change.actor.command.iter().skip(3).any(is_condition) {
+        if self.history.is_none() {
             return;
         }
         let Some(at) = context.entry(change.key).filter(|at| context.mark(*at).is_some()) else { return };
@@ -345,7 +356,7 @@ impl LockLedger {
     /// in between.
     fn note_late_lease(&mut self, change: &Change<'_>, value: &Value) {
         let &Change { db, key, now, .. } = change;
-        let Some(&taken_by) = self.unleased.get(db, key, b"") else { return };
+        let Some(&Unleased { request: taken_by, .. }) = self.unleased.get(db, key, b"") else { return };
         self.unleased.forget(db, key, b"");
         if let (Some(history), Value::Str(text)) = (self.history.as_deref_mut(), value)
             && history.request() != taken_by

@@ -6,7 +6,9 @@ use super::super::LOCK_LINE;
 use super::super::redisson::{self, MODE_FIELD};
 use super::grant::Marked;
 use super::lock_ledger::LockLedger;
+use super::lock_names::names_lock;
 use super::recent_releases::MOST;
+use super::unleased::Unleased;
 use crate::keyspace::{
     Cause, Change, Context, EntryId, Flushed, Interests, KeyTimer, Mark, Removal, Subscriber, What,
 };
@@ -122,18 +124,20 @@ impl LockLedger {
         }
     }
 
-    /// That is how a lock is taken that has no command of its own: SET NX PX.
+    /// That is how a lock is taken that has no command of its own: SET NX PX. Without a lease it may be something else,
+    /// unless it is named after a lock.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
         let has_lease = context.has_deadline(at);
         if let Some(history) = self.history.as_deref().filter(|_| !has_lease) {
-            self.unleased.remember(change.db, change.key, b"", history.request());
+            self.unleased.remember(change.db, change.key, b"", Unleased::new(history.request()));
         }
         if context.mark(at).is_some() {
             // It is observed: that it was set has been seen already.
-        } else if has_lease {
+        } else if has_lease || names_lock(change.key) {
             self.begin((change.db, change.key, at), None, text, false, change.now, context);
-        } else {
+        }
+        if !has_lease {
             self.news.lint((change.db, change.key), text, "no-lease");
         }
     }
@@ -189,6 +193,7 @@ impl LockLedger {
         {
             return;
         }
+        self.unleased.forget(change.db, change.key, b"");
         let removal = Removal { value: before, mark: context.take_mark(at), cause: Cause::Overwrite };
         let noted = self.end_all(change, removal, context);
         noted.tell(change.db, change.key, context);
@@ -205,7 +210,7 @@ impl LockLedger {
         // Permits are counted in texts, and their leases are in sorted sets.
         if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
             self.semaphore_gone(change, removal.cause, context);
-            self.unleased.forget(change.db, change.key, b"");
+            self.unleased_removed(change, removal);
         }
         let noted = self.end_all(change, *removal, context);
         noted.tell(change.db, change.key, context);

@@ -4,7 +4,7 @@ use super::super::history::Ring;
 use super::super::history_command::FLAGS;
 use super::super::ledger::LockLedger;
 use super::finding::{Finding, Level, evidence};
-use super::verdict::{Verdict, findings};
+use super::verdict::{HISTORY_IS_OFF, Verdict, findings, reason};
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -17,7 +17,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.verify",
     .summary("Tells whether the invariants of locks held, by the history.")
     .help(&[
         "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
-        "    Whether the invariants of locks held: ok, violated, or inconclusive without all of the history.",
+        "    Whether the invariants of locks held: ok, suspect, violated, or inconclusive without all of the history.",
         "    LEVEL leaves out what is less bad.",
     ])
     .help_after("lock.history")
@@ -61,7 +61,7 @@ fn verify(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let now = tx.now();
     let ledger = tx.subscriber::<LockLedger>();
     let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
-        head(Verdict::Inconclusive, 0, true, reply);
+        head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), 0, true, reply);
         reply.array(0);
         return Ok(());
     };
@@ -69,21 +69,27 @@ fn verify(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut findings = findings(ring, now, ledger.limits);
     findings.retain(|finding| options.wants(ring, finding));
     let events = ring.next() - ring.first();
-    head(Verdict::of(&findings, ring.is_truncated()), events, ring.is_truncated(), reply);
+    let verdict = Verdict::of(&findings, ring.is_truncated());
+    head(verdict, reason(ring), events, ring.is_truncated(), reply);
     reply.array(findings.len());
     findings.iter().for_each(|finding| write(ring, finding, reply));
     Ok(())
 }
 
-/// Writes the reply but for what `findings` has.
-fn head(verdict: Verdict, events: u64, is_truncated: bool, reply: &mut dyn Reply) {
-    reply.map(4);
+/// Writes the reply but for what `findings` has. The reason says why the history is not whole.
+fn head(verdict: Verdict, reason: Option<&str>, events: u64, is_truncated: bool, reply: &mut dyn Reply) {
+    reply.map(5);
     reply.bulk(b"verdict");
     reply.bulk(verdict.name().as_bytes());
     reply.bulk(b"events");
     reply.integer(events as i64);
     reply.bulk(b"truncated");
     reply.integer(i64::from(is_truncated));
+    reply.bulk(b"reason");
+    match reason {
+        Some(reason) => reply.bulk(reason.as_bytes()),
+        None => reply.null(),
+    }
     reply.bulk(b"findings");
 }
 

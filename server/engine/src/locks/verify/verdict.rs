@@ -18,6 +18,8 @@ use crate::time::Now;
 pub(super) enum Verdict {
     /// They held.
     Ok,
+    /// One of them may not have held.
+    Suspect,
     /// One of them did not.
     Violated,
     /// There is not enough of a history.
@@ -29,20 +31,36 @@ impl Verdict {
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
+            Verdict::Suspect => "suspect",
             Verdict::Violated => "violated",
             Verdict::Inconclusive => "inconclusive",
         }
     }
 
-    /// What these findings of a history come to.
+    /// The verdict on these findings. Lints alone leave it `ok`: they are advice.
     pub(super) fn of(findings: &[Finding], is_truncated: bool) -> Self {
-        if findings.iter().any(|finding| finding.level == Level::Violation) {
-            Verdict::Violated
-        } else if is_truncated {
-            Verdict::Inconclusive
-        } else {
-            Verdict::Ok
+        match findings.iter().map(|finding| finding.level).max() {
+            Some(Level::Violation) => Verdict::Violated,
+            Some(Level::Suspect) => Verdict::Suspect,
+            Some(Level::Lint) | None if is_truncated => Verdict::Inconclusive,
+            Some(Level::Lint) | None => Verdict::Ok,
         }
+    }
+}
+
+/// The reply's `reason` while there is no history.
+pub(super) const HISTORY_IS_OFF: &str = "the history is off: CONFIG SET lock-history yes turns it on";
+
+/// The reason why a history is not whole, if it is not.
+pub(super) fn reason(ring: &Ring) -> Option<&'static str> {
+    if ring.has_gaps() {
+        Some(
+            "the history is off at another server of this process: CONFIG SET lock-history yes turns it on there",
+        )
+    } else if ring.is_truncated() {
+        Some("the oldest entries of the history have gone: lock-history-max sets how many it keeps")
+    } else {
+        None
     }
 }
 
@@ -57,7 +75,7 @@ pub(super) fn findings(ring: &Ring, now: Now, limits: VerifyLimits) -> Vec<Findi
         Box::<Tokens>::default(),
         Box::<Releases>::default(),
         Box::<FairOrder>::default(),
-        Box::new(EternalLocks),
+        Box::<EternalLocks>::default(),
         Box::new(MissedWakeups::new(limits.wakeup_ms)),
         Box::new(Herds::new(limits.herd)),
         Box::<Deadlocks>::default(),
