@@ -4,6 +4,7 @@ use crate::sentinels::{text, told_port};
 use lockwheel::{Filter, Level, Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use std::collections::BTreeSet;
 
 /// A master and two replicas whose clock is turned, with a history, and a client of each.
 fn recorded() -> (Topology, Vec<Client>) {
@@ -104,6 +105,28 @@ fn the_history_says_what_a_forced_heir_lacks() {
     assert_eq!(faults(&topology), ["FAULT.LAG 100"]);
     clients[2].line("CLOCK.ADVANCE 1");
     assert_eq!(faults(&topology), ["FAULT.LAG 100", "LOST 1 late"]);
+}
+
+#[test]
+fn a_client_that_a_killed_server_turns_away_is_in_no_history() {
+    let (topology, mut clients) = recorded();
+    let address = topology.servers()[0].addr();
+    let known = |event: &str| {
+        let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
+        let node = address.to_string();
+        let of = |entry: &lockwheel::Entry| entry.event == event && entry.node.as_ref() == Some(&node);
+        entries.into_iter().filter(of).filter_map(|entry| entry.client).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
+    let come = known("connect");
+    for _ in 0..3 {
+        assert!(Client::connect(address).read_to_close().is_empty());
+    }
+    assert_eq!(known("connect"), come);
+    assert_eq!(text(&mut clients[1], "FAULT.UP 0"), ":1");
+    assert_eq!(text(&mut Client::connect(address), "PING"), "+PONG");
+    assert!(known("connect").len() > come.len());
+    assert!(known("disconnect").is_subset(&known("connect")));
 }
 
 #[test]

@@ -159,3 +159,25 @@ fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
         assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
     }
 }
+
+#[test]
+fn a_failover_spares_the_exempt_client_that_turns_the_clock_through_the_new_master() {
+    let builder = ours::builder().time(Time::Manual).seed(9);
+    let topology = builder.sentinels(3).replicas(1).start().expect("they start");
+    let replica = topology.servers()[1].addr();
+    let [mut turning, mut waiting, mut other] = [(); 3].map(|()| Client::connect(replica));
+    for (client, line) in [(&mut turning, "FAULT.EXEMPT ON"), (&mut waiting, "FAULT.EXEMPT ON")] {
+        assert_eq!(text(client, line), "+OK");
+    }
+    assert_eq!(text(&mut turning, "FAULT.DOWN 0"), "+OK");
+    waiting.send_line("AWAIT.KEY k EXISTS");
+    // A turn that settles waits in between: the failover would cut it off from its answer.
+    assert!(text(&mut turning, "CLOCK.ADVANCE 60000 SETTLE 1").contains("fired"));
+    assert!(other.read_to_close().is_empty());
+    assert!(text(&mut turning, "ROLE").contains("master"));
+    assert_eq!(text(&mut turning, "SET k v"), "+OK");
+    assert_eq!(waiting.read_reply().to_string(), ":1");
+    // By a client it is killed as any other.
+    assert!(text(&mut turning, "CLIENT KILL TYPE normal").starts_with(':'));
+    assert!(waiting.read_to_close().is_empty());
+}

@@ -130,8 +130,8 @@ pub struct Session {
     pub(crate) output_timer: Option<TimerKey>,
     /// It is already queued to be woken.
     pub(crate) woken: bool,
-    /// It was cut off when the server began anew: the history of what came then does not know it.
-    pub(crate) is_of_before: bool,
+    /// Whether the history leaves it out: it was turned away, or cut off when the server began anew.
+    pub(crate) is_unrecorded: bool,
 }
 
 /// How a connection ends.
@@ -189,7 +189,7 @@ impl Session {
             over_soft_since: None,
             output_timer: None,
             woken: false,
-            is_of_before: false,
+            is_unrecorded: false,
         }
     }
 

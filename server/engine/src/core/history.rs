@@ -243,7 +243,7 @@ impl Engine {
             return;
         }
         let session = self.sessions.get(slot);
-        if !session.is_of_before {
+        if !session.is_unrecorded {
             let client = Some(session.id);
             let what = Happening { client, ..Happening::new(event, b"", b"") };
             locks::happened(&mut self.keyspace, self.time.now, what);

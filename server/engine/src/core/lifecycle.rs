@@ -162,7 +162,9 @@ impl Engine {
         let (now, account) = (self.time.now, &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, login, now, account));
         if is_refused {
-            self.sessions.get_mut(slot).close(Closing::Now);
+            let session = self.sessions.get_mut(slot);
+            session.close(Closing::Now);
+            session.is_unrecorded = true;
         }
         self.watch_idle(slot);
         self.note_connection(slot, HistoryEvent::Connect);

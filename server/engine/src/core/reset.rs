@@ -67,7 +67,7 @@ impl Engine {
             let is_caller = caller == Some(slot);
             if !is_caller && others == OtherClients::Disconnected {
                 self.cut_off(slot);
-                self.sessions.get_mut(slot).is_of_before = true;
+                self.sessions.get_mut(slot).is_unrecorded = true;
                 continue;
             }
             let id = self.sessions.get(slot).id;

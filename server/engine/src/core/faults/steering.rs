@@ -53,6 +53,11 @@ impl Engine {
         }
     }
 
+    /// Whether a client has said FAULT.EXEMPT.
+    pub(crate) fn is_exempt(&self, client: u64) -> bool {
+        self.faults.exempt.contains(&client)
+    }
+
     /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
     /// does not come back. Exempt clients stay so.
     pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {
