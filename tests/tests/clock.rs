@@ -299,6 +299,10 @@ fn bad_arguments_are_refused() {
         ("AWAIT.BLOCKED -1", "-ERR value is out of range, must be positive"),
         ("AWAIT.BLOCKED 1 LIMIT", "-ERR syntax error"),
         ("AWAIT.KEY k MAYBE", "-ERR syntax error"),
+        (
+            "AWAIT.KEY k TYPE exist LIMIT 1",
+            "-ERR no such type: it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE",
+        ),
     ] {
         s.check(line, error);
     }

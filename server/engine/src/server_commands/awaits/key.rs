@@ -23,7 +23,13 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "    Wait until the key is in that state.",
     ])
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
-    .errors(&["ERR syntax error", "ERR value is out of range, must be positive"])];
+    .errors(&["ERR syntax error", NO_SUCH_TYPE, "ERR value is out of range, must be positive"])];
+
+const NO_SUCH_TYPE: &str =
+    "ERR no such type: it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
+
+/// The types of keys, as TYPE names them.
+const TYPES: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 /// Tests that wait for a key's state: each for its own, without counting as waiters of a lock.
 const STATE: WaitClass = WaitClass {
@@ -51,7 +57,11 @@ impl State {
         } else if args.is(2, "gone") {
             Ok((State::Gone, 3))
         } else if args.is(2, "type") {
-            Ok((State::Type(args.get(3).ok_or(errors::SYNTAX)?.into()), 4))
+            let name = args.get(3).ok_or(errors::SYNTAX)?;
+            if !TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
+                return Err(CommandError::text(NO_SUCH_TYPE));
+            }
+            Ok((State::Type(name.into()), 4))
         } else {
             Err(errors::SYNTAX)
         }
