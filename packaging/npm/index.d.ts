@@ -21,7 +21,7 @@ export interface ServerOptions {
   verify?: 'off' | 'violation' | 'suspect';
   /**
    * Several servers in one process and on one clock: `replicas 2`, `sentinel 3 --replicas 2`, `cluster 3x1`, perhaps with
-   * `--lag 100` behind it. `servers` has them; all else asks the first.
+   * `--lag 100` behind it. `servers` has them; all else asks the first that lives.
    */
   topology?: string;
   /** The program; otherwise `LOCKWHEEL_BINARY`, the platform's package, or PATH says. */
@@ -94,8 +94,8 @@ export interface Server extends AsyncDisposable {
   reset(options?: { keepClients?: boolean }): Promise<void>;
   /** What it finds wrong in the history of locks with names like `key`: from this level on, or of every level. */
   verify(options?: { key?: string; level?: Level }): Promise<Verdict>;
-  /** Rejects with a `FindingsError` when there are findings of the level that it was started with. */
-  check(): Promise<void>;
+  /** Rejects with a `FindingsError` when there are findings from this level on, or from the one that it was started with. */
+  check(options?: { level?: Level }): Promise<void>;
   /**
    * What it knows: clock and seed, who waits, the faults that have acted, what it finds in the history of locks, that
    * history, the last commands, the last lines of its log.

@@ -13,7 +13,7 @@ process.env.REDIS_URL = server.url;
 // What runs a test can be wrapped in Vitest 2 to 4, so that the report is of the moment of the failure; in Vitest 5 it
 // is of the end of the test's hooks. The module is named by a variable because Vite looks for what a literal names.
 const suite = 'vitest/suite';
-const { getFn, setFn } = await import(/* @vite-ignore */ suite).catch(() => ({}));
+const { getFn, setFn } = await quietly(() => import(/* @vite-ignore */ suite).catch(() => ({})));
 const wrapped = new WeakSet();
 
 beforeEach(async ({ onTestFailed, task }) => {
@@ -33,16 +33,30 @@ beforeEach(async ({ onTestFailed, task }) => {
   }
   onTestFailed(async () => {
     const error = task.result.errors.at(-1);
-    // A finding has the report with it.
-    if (error.name === 'FindingsError') return;
-    failure.attach(error, report ?? (await server.report()));
+    const has = failure.hasReport(error);
+    failure.show(error, has ? undefined : (report ?? (await server.report())));
   });
 });
 
-// What the history has of what a test did fails it, where `verify` says so.
+// What the history has of what a test did fails it, where `verify` says so. No line of the test is the one that did it.
 afterEach(async ({ task }) => {
-  if (task.result?.state !== 'fail') await server.check();
+  if (task.result?.state === 'fail') return;
+  await server.check().catch((error) => {
+    error.stack = String(error);
+    throw error;
+  });
 });
+
+// Vitest 4.1 warns of the import, though it has nothing else that sets what runs a test: its `setTestFn` only reads.
+async function quietly(work) {
+  const { warn } = console;
+  console.warn = (...words) => String(words[0]).includes(suite) || warn.apply(console, words);
+  try {
+    return await work();
+  } finally {
+    console.warn = warn;
+  }
+}
 
 // A thread can end while its process, on which the server depends, goes on.
 if (!isMainThread) afterAll(worker.endWorkerServers);

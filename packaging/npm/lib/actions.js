@@ -1,6 +1,7 @@
 'use strict';
 // What rules for faults do, and whom they hit.
 
+const { checkOptions } = require('./caller.js');
 const { milliseconds, options } = require('./words.js');
 
 /** What a rule does, as words behind DO. */
@@ -10,8 +11,8 @@ class Action {
     Object.freeze(this);
   }
 
-  static dropRequest = ({ closeAfter } = {}) => new Action('DROPREQUEST', ...cut(closeAfter));
-  static dropReply = ({ closeAfter } = {}) => new Action('DROPREPLY', ...cut(closeAfter));
+  static dropRequest = (options) => new Action('DROPREQUEST', ...cut('Action.dropRequest', options));
+  static dropReply = (options) => new Action('DROPREPLY', ...cut('Action.dropReply', options));
   static delay = (duration) => new Action('DELAY', milliseconds(duration));
   static delayReply = (duration) => new Action('DELAYREPLY', milliseconds(duration));
   static hold = () => new Action('HOLD');
@@ -32,7 +33,9 @@ class Action {
   static timeShift = () => new Action('TIMESHIFT');
 }
 
-function cut(after) {
+function cut(shown, given = {}) {
+  checkOptions(shown, given, ['closeAfter']);
+  const after = given.closeAfter;
   return options({ closeAfter: after === undefined ? undefined : milliseconds(after) });
 }
 

@@ -1,6 +1,7 @@
 'use strict';
 // Waiting for a state instead of sleeping.
 
+const { optionsAt, publish } = require('./caller.js');
 const { limited, milliseconds, options } = require('./words.js');
 
 /** Each method resolves when the server is in that state, and rejects when the limit of real time passes first. */
@@ -29,7 +30,7 @@ class Await {
   }
 
   async key(key, state, { limit } = {}) {
-    const condition = ['EXISTS', 'GONE'].includes(state) ? [state] : ['TYPE', state];
+    const condition = /^(exists|gone)$/i.test(state) ? [state] : ['TYPE', state];
     await this.#until('AWAIT.KEY', key, ...condition, ...limited(limit));
   }
 
@@ -59,5 +60,19 @@ function counted(count, { exact = false, atmost = false }) {
   if (exact && atmost) throw new TypeError('a number is either exact or atmost');
   return [count, ...(exact ? ['EXACT'] : []), ...(atmost ? ['ATMOST'] : [])];
 }
+
+const COUNTED = ['exact', 'atmost', 'limit'];
+publish(Await, (name) => `await.${name}`, {
+  blocked: optionsAt(1, 'key', ...COUNTED),
+  waiters: optionsAt(2, ...COUNTED),
+  subscribers: optionsAt(2, ...COUNTED),
+  clients: optionsAt(1, 'name', ...COUNTED),
+  key: optionsAt(2, 'limit'),
+  calls: optionsAt(2, 'key', 'limit'),
+  idle: optionsAt(1, 'name', 'limit'),
+  event: optionsAt(1, 'key', 'owner', 'since', 'count', 'limit'),
+  fault: optionsAt(2, 'limit'),
+  held: optionsAt(2, 'limit'),
+});
 
 module.exports = { Await };

@@ -1,6 +1,7 @@
 'use strict';
 // The clock that a test turns.
 
+const { optionsAt, publish } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { limited, milliseconds } = require('./words.js');
 
@@ -61,5 +62,8 @@ function turned(reply) {
   const { wall, fired, settled, what = [] } = fields(reply);
   return { wall: new Date(wall), fired, settled: settled === 1, what };
 }
+
+const TURN = ['settle', 'limit', 'nowake'];
+publish(Clock, (name) => `clock.${name}`, { advance: optionsAt(1, ...TURN), next: optionsAt(1, ...TURN) });
 
 module.exports = { Clock };

@@ -10,10 +10,13 @@ class Connection {
   #access;
   #socket = null;
   #waiting = [];
-  #isExempt = true;
+  #isExempt;
+  /** MULTI was sent, and its end was not. */
+  #isInTransaction = false;
 
-  constructor(access) {
+  constructor(access, isExempt = true) {
     this.#access = access;
+    this.#isExempt = isExempt;
   }
 
   /** Whether rules for faults leave out what it sends from now on. */
@@ -22,9 +25,26 @@ class Connection {
     if (this.#socket !== null) await this.send(exemption(isExempt));
   }
 
+  /**
+   * Resolves when the server has answered a request that changes nothing, whatever it says: it lives. A connection that
+   * was cut is opened again. In a transaction nothing is asked: it would become a part of it.
+   */
+  async probe() {
+    const isOpen = this.#socket !== null;
+    if (isOpen && this.#isInTransaction) return;
+    try {
+      await this.send(exemption(this.#isExempt));
+    } catch (error) {
+      if (error instanceof ReplyError) return;
+      if (!isOpen) throw error;
+      await this.probe();
+    }
+  }
+
   /** Sends a request; resolves to its reply, rejects with a ReplyError when the server refuses it. */
   send(args) {
     const request = encode(args);
+    this.#note(args);
     if (this.#socket !== null) return this.#ask(request);
     this.#socket = this.#open();
     const { password } = this.#access;
@@ -43,6 +63,12 @@ class Connection {
     if (socket === null) return;
     socket.destroy();
     this.#drop(socket, new Error('the connection to the server was closed'));
+  }
+
+  #note([first]) {
+    const name = ArrayBuffer.isView(first) ? Buffer.from(first).toString() : String(first);
+    if (/^multi$/i.test(name)) this.#isInTransaction = true;
+    else if (/^(exec|discard|reset)$/i.test(name)) this.#isInTransaction = false;
   }
 
   #ask(request) {
@@ -87,10 +113,16 @@ class Connection {
   #drop(socket, reason) {
     if (this.#socket !== socket) return;
     this.#socket = null;
+    this.#isInTransaction = false;
     const left = this.#waiting;
     this.#waiting = [];
-    for (const { reject } of left) reject(reason);
+    for (const { reject } of left) reject(ended(reason));
   }
+}
+
+/** An error for one waiting request: each gets a stack of its own. */
+function ended(reason) {
+  return Object.assign(new Error(reason.message, { cause: reason }), reason.code && { code: reason.code });
 }
 
 function exemption(isExempt) {

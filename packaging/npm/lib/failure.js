@@ -1,6 +1,14 @@
 'use strict';
 // A report joined to the error that a test runner prints.
 
+/** How a report begins, behind what an error says. */
+const REPORT = /\n+lockwheel on \d+\.\d+\.\d+\.\d+:\d+, seed /;
+
+/** Whether the message of an error has a report: what was awaited in vain has, and so have findings. */
+function hasReport(error) {
+  return REPORT.test(error?.message ?? '');
+}
+
 /** Appends a report to an error's message, and to the copy of the message that its stack begins with. */
 function attach(error, report) {
   if (typeof error?.message !== 'string') return;
@@ -9,4 +17,17 @@ function attach(error, report) {
   error.message = message;
 }
 
-module.exports = { attach };
+/**
+ * Has Vitest print an error with a report: this one, or else the one in the message. Vitest prints a message twice, in the
+ * tree of tests and below, but the difference between expected and actual value once. So the report goes behind that.
+ */
+function show(error, report) {
+  if (typeof error?.message !== 'string') return;
+  if (report !== undefined) attach(error, report);
+  const at = error.message.search(REPORT);
+  const told = error.message.slice(at).trim();
+  error.message = error.message.slice(0, at);
+  error.diff = [error.diff, told].filter(Boolean).join('\n\n');
+}
+
+module.exports = { attach, hasReport, show };

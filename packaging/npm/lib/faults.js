@@ -1,6 +1,7 @@
 'use strict';
 // Faults in what goes between the server and its clients.
 
+const { optionsAt, publish } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { milliseconds, options } = require('./words.js');
 
@@ -21,9 +22,7 @@ class Faults {
   }
 
   async add(name, action, matchers = {}) {
-    const { on, script, contains, key, channel, arg, client, result, skip, times, prob, ...unknown } = matchers;
-    const [misspelt] = Object.keys(unknown);
-    if (misspelt !== undefined) throw new TypeError(`a rule has no ${misspelt}`);
+    const { on, script, contains, key, channel, arg, client, result, skip, times, prob } = matchers;
     if (client !== undefined && client.ofRule === undefined) throw new TypeError('a rule names clients by id, name or lib');
     await this.#command(
       ...['FAULT.ADD', name, ...options({ on, script, contains, key, channel })],
@@ -115,5 +114,14 @@ class Faults {
     await this.#command('FAULT.FAILOVER', replica, ...(tokens ? ['TOKENS'] : []));
   }
 }
+
+const MATCHERS = ['on', 'script', 'contains', 'key', 'channel', 'arg', 'client', 'result', 'skip', 'times', 'prob'];
+publish(Faults, (name) => `faults.${name}`, {
+  add: optionsAt(2, ...MATCHERS),
+  lag: optionsAt(0, 'key'),
+  failover: optionsAt(0, 'tokens'),
+  restart: optionsAt(0, 'down', 'tokens'),
+  failoverTo: optionsAt(1, 'tokens'),
+});
 
 module.exports = { Faults };

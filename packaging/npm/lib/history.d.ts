@@ -93,7 +93,9 @@ export interface Finding {
 /** What the server finds in the history. */
 export interface Verdict {
   /** `inconclusive` where the history is not whole. */
-  verdict: 'ok' | 'violated' | 'inconclusive';
+  verdict: 'ok' | 'suspect' | 'violated' | 'inconclusive';
+  /** Why the history is not whole; null: it is. */
+  reason: string | null;
   events: number;
   truncated: boolean;
   findings: Finding[];

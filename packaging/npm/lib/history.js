@@ -1,6 +1,7 @@
 'use strict';
 // What happened to locks, and what the server finds wrong in that.
 
+const { optionsAt, publish } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { options } = require('./words.js');
 
@@ -61,10 +62,18 @@ const NOTHING = {
   ...{ cause: null, client: null, by: null, fault: null },
 };
 
+const FILTERS = ['key', 'owner', 'since', 'count'];
+publish(History, (name) => `history.${name}`, {
+  entries: optionsAt(0, ...FILTERS),
+  json: optionsAt(0, ...FILTERS),
+  edn: optionsAt(0, ...FILTERS),
+  enter: optionsAt(2, 'token'),
+});
+
 /** What LOCK.VERIFY finds. */
 async function verify(command, { key, level } = {}) {
   const reply = fields(await command('LOCK.VERIFY', ...options({ key, level: level?.toUpperCase() })));
-  return { ...reply, truncated: Boolean(reply.truncated), findings: reply.findings.map(fields) };
+  return { reason: null, ...reply, truncated: Boolean(reply.truncated), findings: reply.findings.map(fields) };
 }
 
 /** Findings as a report shows them. */

@@ -2,8 +2,7 @@
 // Jest's environment for Node, with a server in it. Jest loads this once in each worker, outside of the tests' realm.
 
 const { TestEnvironment } = require('jest-environment-node');
-const { attach } = require('./failure.js');
-const { FindingsError } = require('./server.js');
+const { attach, hasReport } = require('./failure.js');
 const { refresh, workerServer } = require('./worker.js');
 
 /** Where a test file finds its server. */
@@ -34,7 +33,11 @@ class LockwheelEnvironment extends TestEnvironment {
     if (name === 'test_start') await this.#refresh();
     // What the history has of what a test did fails it, where `verify` says so.
     if (name === 'test_fn_success') {
-      await this.global[SERVER].check().catch((error) => test.errors.push([error, test.asyncError]));
+      await this.global[SERVER].check().catch((error) => {
+        // No line of the test is the one that did it.
+        error.stack = String(error);
+        test.errors.push([error, test.asyncError]);
+      });
     }
     // At the moment of the failure: later hooks may have closed the clients that wait.
     if ((name === 'test_fn_failure' || name === 'hook_failure') && test && !this.#reports.has(test)) {
@@ -42,8 +45,7 @@ class LockwheelEnvironment extends TestEnvironment {
     }
     if (name === 'test_done' && test.errors.length > 0) {
       const [error] = [test.errors[0]].flat();
-      // A finding has the report with it.
-      if (error instanceof FindingsError) return;
+      if (hasReport(error)) return;
       attach(error, this.#reports.get(test) ?? (await this.global[SERVER].report()));
     }
   }

@@ -3,15 +3,17 @@
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const path = require('node:path');
 const { Access, HOST } = require('./access.js');
 const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
+const { optionsAt, perhaps, publish, published } = require('./caller.js');
 const { Clock } = require('./clock.js');
-const { Connection } = require('./connection.js');
 const { Faults } = require('./faults.js');
 const { History, findingLines, verify } = require('./history.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
+const { IdleConnections, Route, Servers } = require('./servers.js');
 
 /** How long, in milliseconds, a server may take to end before it is killed. */
 const GRACE = 5000;
@@ -46,13 +48,11 @@ class Server {
   #process;
   #ended;
   #log;
-  #access;
   #options;
   /** What a test asks and what steers the server go by connections of their own: a fault may hold one of them. */
   #commands;
   #steering;
-  /** Connections on which nobody waits. */
-  #idle = [];
+  #idle;
 
   constructor(options, started) {
     this.#options = options;
@@ -64,8 +64,13 @@ class Server {
     this.servers = servers;
     this.port = access.port;
     this.url = access.url;
-    this.#commands = new Connection(access);
-    this.#steering = new Connection(access);
+    const others = servers.slice(1).map(({ role, port }) => {
+      return { access: new Access({ port, tls: false }, this.#options.args), isSentinel: role === 'sentinel' };
+    });
+    const all = new Servers([{ access, isSentinel: false }, ...others]);
+    this.#commands = new Route(all);
+    this.#steering = new Route(all);
+    this.#idle = new IdleConnections(all);
     this.clock = new Clock(this.#steer);
     this.await = new Await((...args) => this.#until(args));
     this.faults = new Faults(this.#steer, this.#commands, () => this.#prepare());
@@ -73,10 +78,10 @@ class Server {
     this.#process = process;
     this.#ended = ended;
     this.#log = log;
-    this.#access = access;
   }
 
-  #steer = (...args) => this.#steering.send(args);
+  // A server that runs a script without end hears of its own end by another.
+  #steer = (...args) => this.#steering.send(args, args[0] === 'FAULT.DOWN' ? args[1] : undefined);
 
   command(...args) {
     return this.#commands.send(args);
@@ -86,7 +91,7 @@ class Server {
     if (this.#options.topology !== '') throw new Error('a topology is not reset: start another');
     this.#commands.close();
     this.#commands.setExempt(true);
-    this.#idle.splice(0).forEach((connection) => connection.close());
+    this.#idle.close();
     await this.#steer('CONTROL.RESET', ...(keepClients ? ['KEEPCLIENTS'] : []));
   }
 
@@ -94,7 +99,6 @@ class Server {
   async [FRESH]() {
     if (this.#options.topology === '') return this.reset();
     await this.stop();
-    this.#idle = [];
     this.#use(await launch(this.#options));
   }
 
@@ -102,20 +106,22 @@ class Server {
     return verify(this.#steer, options);
   }
 
-  async check() {
-    const level = this.#options.verify;
+  async check({ level = this.#options.verify } = {}) {
     if (level === 'off') return;
     const { findings } = await this.verify({ level });
     if (findings.length > 0) throw new FindingsError(findings, await this.report());
   }
 
-  report() {
+  async report() {
     const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#options.seed}`;
-    return report(title, this.#steer, this.#log.lines);
+    const told = await report(this.#steer, this.#log.lines);
+    const { asked } = this.#steering;
+    const other = asked === 0 ? [] : [`server 0 is down: server ${asked} (${this.servers[asked].address}) tells`];
+    return [title, ...other, told].join('\n');
   }
 
   async stop() {
-    for (const connection of [this.#commands, this.#steering, ...this.#idle]) connection.close();
+    for (const connections of [this.#commands, this.#steering, this.#idle]) connections.close();
     this.#process.ref();
     this.#process.kill('SIGTERM');
     const impatience = setTimeout(() => this.#process.kill('SIGKILL'), GRACE);
@@ -134,30 +140,35 @@ class Server {
 
   /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
   async #prepare() {
-    while (this.#idle.length < PREPARED) this.#idle.push(new Connection(this.#access));
-    await Promise.all([this.#commands, ...this.#idle].map((connection) => connection.send(['PING'])));
+    await Promise.all([this.#commands.prepare(), this.#idle.prepare(PREPARED)]);
   }
 
   /** Waits on a connection of its own, so that the test goes on meanwhile on the other. */
   async #until(args) {
-    const connection = this.#idle.pop() ?? new Connection(this.#access);
-    try {
-      const reply = await connection.send(args);
-      if (reply !== null) return reply;
-    } finally {
-      this.#idle.push(connection);
-    }
+    const reply = await this.#idle.ask(args);
+    if (reply !== null) return reply;
     throw new AwaitError(`${args.join(' ')}: not within the limit\n${await this.report()}`);
   }
 }
 
-/** Starts a server and resolves when it accepts connections. */
-async function startServer(options = {}) {
+publish(Server, (name) => name, {
+  reset: optionsAt(0, 'keepClients'),
+  verify: optionsAt(0, 'key', 'level'),
+  check: optionsAt(0, 'level'),
+});
+
+async function start(options = {}) {
   const { time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off', topology = '' } = options;
-  if (!LEVELS.includes(level)) throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not ${level}`);
+  if (!LEVELS.includes(level)) {
+    throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not '${level}'${perhaps(String(level), LEVELS)}`);
+  }
+  if (!Array.isArray(args)) throw new TypeError(`args is a list of words, not ${args}`);
   const wanted = { time, seed, args: args.map(String), binary, verify: level, topology };
   return new Server(wanted, await launch(wanted));
 }
+
+/** Starts a server and resolves when it accepts connections. */
+const startServer = published(start, 'startServer', optionsAt(0, 'time', 'seed', 'args', 'binary', 'verify', 'topology'));
 
 /** Starts the process of a server. */
 async function launch({ time, seed, args, binary, topology }) {
@@ -169,8 +180,8 @@ async function launch({ time, seed, args, binary, topology }) {
   // 'close', not 'exit': then all that it printed has been read.
   const ended = once(child, 'close');
   const failed = ended.then(
-    ([code, signal]) => Promise.reject(new Error(`${program} has ended (${signal ?? code}):\n${log.lines.join('\n')}`)),
-    (error) => Promise.reject(new Error(`${program} does not start: ${error.message}`)),
+    ([code, signal]) => Promise.reject(new Error(`${program} has ended (${signal ?? code}): ${log.fromStart()}`)),
+    (error) => Promise.reject(new Error(`${named(program, binary)} does not start: ${error.message}`)),
   );
   const ready = await Promise.race([log.ready(), failed]);
   // A server that nobody has stopped does not keep the process alive; it ends with it.
@@ -187,6 +198,11 @@ async function launch({ time, seed, args, binary, topology }) {
     child.kill('SIGKILL');
     throw error;
   }
+}
+
+/** The program, and the variable that names it if none of the options does. */
+function named(program, binary) {
+  return !binary && process.env.LOCKWHEEL_BINARY ? `LOCKWHEEL_BINARY, ${path.resolve(program)},` : program;
 }
 
 function programArguments(topology, time, seed, more) {

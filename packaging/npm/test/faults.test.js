@@ -63,7 +63,7 @@ withServer('a rule has every matcher', {}, async ({ faults }) => {
   await faults.seed(7);
   assert.equal(await faults.clear(), 2);
   await assert.rejects(faults.add('no', Action.hold(), { client: Clients.all() }), /by id, name or lib/);
-  await assert.rejects(faults.add('no', Action.hold(), { onn: 'SET' }), /no onn/);
+  await assert.rejects(faults.add('no', Action.hold(), { onn: 'SET' }), /faults.add has no option 'onn'; did you mean 'on'\?/);
   await assert.rejects(faults.add('no', Action.hold(), { on: 'NOSUCH' }), /NOSUCH/);
 });
 

@@ -101,6 +101,12 @@ test('a server that verifies tells at its end', async () => {
   const server = await startServer({ verify: 'violation' });
   await server.check();
   await overlap(server);
+  await assert.rejects(server.check({ level: 'lint' }), /^FindingsError: violation mutual-exclusion/);
+  const off = await startServer({ args: ['--lock-history', 'no'] });
+  const { verdict, reason } = await off.verify();
+  assert.equal(verdict, 'inconclusive');
+  assert.ok((await off.report()).includes(`\nfindings:\n    ${reason === null ? verdict : `${verdict}: ${reason}`}\n`));
+  await off.stop();
   await assert.rejects(server[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')](), (error) => {
     assert.ok(error instanceof FindingsError);
     assert.match(error.message, /^violation mutual-exclusion of order:42: .*\n(.*\n)*history:\n/);

@@ -83,6 +83,10 @@ test('a server is disposed of', async () => {
 test('a server that does not start says why', async () => {
   await assert.rejects(startServer({ args: ['--no-such-parameter', '1'] }), /no-such-parameter/);
   await assert.rejects(startServer({ binary: '/no/such/program' }), /\/no\/such\/program does not start: .*ENOENT/);
+  const { LOCKWHEEL_BINARY } = process.env;
+  process.env.LOCKWHEEL_BINARY = 'no/program';
+  await assert.rejects(startServer(), /^Error: LOCKWHEEL_BINARY, \/.*\/no\/program, does not start: .*ENOENT/);
+  process.env.LOCKWHEEL_BINARY = LOCKWHEEL_BINARY;
 });
 
 test('a server that nobody stops neither keeps its process alive nor outlives it', async (t) => {

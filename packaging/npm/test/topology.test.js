@@ -3,7 +3,7 @@
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { startServer } = require('../index.js');
+const { Action, startServer } = require('../index.js');
 const { connect } = require('./client.js');
 
 const START = new Date('2030-01-01T00:00:00Z');
@@ -80,8 +80,84 @@ test('the nodes of a cluster and sentinels are told', async (t) => {
   assert.match(told, new RegExp(`\\$${String(server.port).length}\r\n${server.port}\r\n`));
 });
 
+const port = async (server) => Number((await server.command('CONFIG', 'GET', 'port'))[1]);
+
+test('control goes to a server that lives', async (t) => {
+  const { server } = await started(t, { topology: 'sentinel 3 --replicas 1', seed: 7 });
+  const [first, second] = server.servers;
+  await server.command('SET', 'k', 'v');
+  assert.equal(await port(server), first.port);
+  await server.faults.down(0);
+  assert.equal(await port(server), second.port);
+  await server.await.key('k', 'EXISTS', { limit: 30_000 });
+  assert.equal((await server.command('ROLE'))[0], 'slave');
+  // The replica takes over meanwhile.
+  assert.equal((await server.clock.advance(60_000, { settle: 1 })).settled, true);
+  assert.equal((await server.command('ROLE'))[0], 'master');
+  assert.equal(await server.command('SET', 'k', 'w'), 'OK');
+  assert.equal((await server.verify()).verdict, 'ok');
+  const { entries } = await server.history.entries();
+  assert.deepEqual(
+    entries.map(({ fault }) => fault).filter((fault) => fault !== null),
+    ['FAULT.DOWN 0'],
+  );
+  await server.faults.add('rule', Action.error('ERR no'), { on: 'GET' });
+  assert.equal((await server.faults.list()).length, 1);
+  const report = await server.report();
+  const title = [`lockwheel on ${first.address}, seed 7`, `server 0 is down: server 1 (${second.address}) tells`, 'clock:'];
+  assert.ok(report.startsWith([...title, '    mode='].join('\n')), report);
+  assert.doesNotMatch(report, /ECONN|was closed/);
+  assert.equal(await server.faults.up(0), true);
+  assert.equal(await port(server), first.port);
+  assert.deepEqual(await server.faults.list(), []);
+  assert.doesNotMatch(await server.report(), /is down/);
+});
+
+test('a wait goes on at another server when its own is killed', async (t) => {
+  const { server, clients } = await started(t, { topology: 'replicas 1' });
+  const waited = server.await.key('k', 'EXISTS', { limit: 60_000 });
+  while (!(await clients[0].ask('CLIENT LIST')).includes('cmd=await.key'));
+  await server.faults.down(0);
+  await clients[1].ask('REPLICAOF NO ONE');
+  assert.equal(await clients[1].ask('SET k v'), '+OK\r\n');
+  await waited;
+});
+
+test('the last one that lives is not killed', async (t) => {
+  const { server } = await started(t, { topology: 'cluster 3x1' });
+  for (let place = 0; place < 5; place += 1) {
+    await server.faults.down(place);
+    assert.equal(await port(server), server.servers[place + 1].port);
+  }
+  await assert.rejects(server.faults.down(5), /no other server is left/);
+  await server.faults.up(3);
+  assert.equal(await port(server), server.servers[3].port);
+});
+
+test('a transaction is not disturbed by the look for a server that lives', async (t) => {
+  const { server } = await started(t, { topology: 'replicas 1' });
+  await server.command('MULTI');
+  await server.command('INCR', 'n');
+  await server.command(Buffer.from('incr'), 'n');
+  assert.deepEqual(await server.command('EXEC'), [1, 2]);
+  const lines = ['MULTI', 'PING', 'INCR n', 'EXEC'].map((line) => server.command(...line.split(' ')));
+  assert.deepEqual((await Promise.all(lines))[3], ['PONG', 3]);
+});
+
+test('an endless script does not keep its server from being killed', async (t) => {
+  const { server, clients } = await started(t, { topology: 'replicas 1', args: ['--busy-reply-threshold', '1'] });
+  const ended = clients[0].ask("EVAL 'while true do end' 0");
+  const other = connect(server.servers[0]);
+  t.after(() => other.close());
+  while (!(await other.ask('GET k')).startsWith('-BUSY'));
+  await server.faults.down(0);
+  assert.equal(await ended, null);
+  assert.equal(await port(server), server.servers[1].port);
+});
+
 test('what is no topology is refused, and one server has none', async (t) => {
   await assert.rejects(startServer({ topology: 'cluster x' }), /masters x replicas/);
+  await assert.rejects(startServer({ topology: 'sentinels 3' }), /There is no such topology/);
   const server = await startServer();
   t.after(() => server.stop());
   assert.deepEqual(server.servers, []);

@@ -91,8 +91,14 @@ def test_two_in_a_section_are_found(own):
     assert (verdict.verdict, verdict.truncated) == ("violated", False)
     assert (found.level, found.invariant, found.key) == ("violation", "mutual-exclusion", "order:42")
     assert set(found.owners) == {"first", "second"} and found.seqs and found.evidence and found.text
-    assert own.verify(key="other").findings == ()
+    assert own.verify(key="other").findings == () and verdict.reason is None
     own.check()
+    with pytest.raises(FindingsError, match="violation mutual-exclusion"):
+        own.check(level="lint")
+    own.command("CONFIG", "SET", "lock-history", "no")
+    off = own.verify()
+    assert off.verdict == "inconclusive"
+    assert f"\nfindings:\n    {': '.join(filter(None, (off.verdict, off.reason)))}\n" in own.report()
 
 
 def test_a_server_that_verifies_fails_at_its_end():
@@ -103,7 +109,7 @@ def test_a_server_that_verifies_fails_at_its_end():
     assert "\nhistory:\n" in str(error.value)
     with package.Server(verify="suspect") as server:
         server.command("LOCK.ACQUIRE", "k", "me", "PX", 1000)
-    with pytest.raises(ValueError, match="verify='all'"):
+    with pytest.raises(ValueError, match="verify is one of off, violation, suspect, not 'all'"):
         package.Server(verify="all")
 
 

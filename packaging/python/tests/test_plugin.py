@@ -78,7 +78,7 @@ def test_the_ini_file_and_the_marker_have_options(pytester):
     """)
     result = pytester.runpytest_subprocess("--strict-markers")
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*the marker is lockwheel(time=*"])
+    result.stdout.fnmatch_lines(["*the marker lockwheel has no option 'sede'; did you mean 'seed'? It has time, seed, args, *"])
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
@@ -97,6 +97,24 @@ def test_a_test_that_fails_has_the_report(pytester, workers):
         ["*- lockwheel -*", "lockwheel on 127.0.0.1:*, seed 0", "clock:", "    real, *", "*: SET who me", "log:"]
     )
     result.stdout.no_fnmatch_line("*quiet*")
+
+
+def test_an_error_that_has_the_report_has_it_once(pytester):
+    pytester.makepyfile("""
+        import pytest
+
+        def test_waits_in_vain(lockwheel):
+            lockwheel.await_.key("k", "EXISTS", limit=0.001)
+
+        @pytest.mark.lockwheel(verify="violation")
+        def test_overlaps(lockwheel):
+            lockwheel.history.enter("order", "one")
+            lockwheel.history.enter("order", "two")
+    """)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=2)
+    told = result.stdout.str()
+    assert [told.count(one) for one in ("lockwheel on 127.0.0.1:", "\n---- lockwheel")] == [2, 0]
 
 
 def test_a_fixture_of_the_users_own_is_reported_too(pytester):

@@ -294,6 +294,9 @@ def test_the_program_is_found_in_order(monkeypatch, tmp_path):
     monkeypatch.setenv("LOCKWHEEL_BINARY", "/bin/false")
     assert package._binary.find() == "/bin/false"
     assert package._binary.find(str(shown)) == str(shown)
+    monkeypatch.setenv("LOCKWHEEL_BINARY", "no/program")
+    with pytest.raises(NoBinaryError, match="LOCKWHEEL_BINARY is 'no/program': there is no file /.*/no/program"):
+        package._binary.find()
     monkeypatch.delenv("LOCKWHEEL_BINARY")
     monkeypatch.setattr(package._binary, "installed", lambda: None)
     assert package._binary.find() == str(shown)

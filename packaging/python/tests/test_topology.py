@@ -1,11 +1,13 @@
 """Several servers in one process, on one clock."""
 
+import threading
+
 import pytest
 import redis
 from redis.cluster import ClusterNode
 from redis.exceptions import ReadOnlyError
 
-from lockwheel import Server, StartError, aio
+from lockwheel import Action, Server, ServerError, StartError, aio
 
 
 def test_replicas_have_what_their_master_has():
@@ -86,9 +88,102 @@ def test_sentinels_tell_where_the_master_is():
         assert watched.discover_master("mymaster")[1] in {one.port for one in server.servers[1:3]}
 
 
+def port(server):
+    return server.command("CONFIG", "GET", "port")[1]
+
+
+def test_control_goes_to_a_server_that_lives():
+    with Server(topology="sentinel 3 --replicas 1", time="manual", seed=7) as server:
+        ports = [str(one.port) for one in server.servers]
+        server.command("SET", "k", "v")
+        assert port(server) == ports[0]
+        server.faults.down(0)
+        assert port(server) == ports[1]
+        server.await_.key("k", "EXISTS", limit=30)
+        assert server.command("ROLE")[0] == "slave"
+        assert server.clock.advance(60, settle=0.001).settled  # the replica takes over meanwhile
+        assert server.command("ROLE")[0] == "master"
+        server.command("SET", "k", "w")
+        assert server.verify().verdict == "ok"
+        assert [entry.fault for entry in server.history.entries().entries if entry.fault] == ["FAULT.DOWN 0"]
+        server.faults.add("rule", Action.error("ERR no"), on="GET")
+        assert [rule.name for rule in server.faults.list()] == ["rule"]
+        told = server.report().splitlines()
+        assert told[:2] == [
+            f"lockwheel on {server.servers[0].address}, seed 7",
+            f"server 0 is down: server 1 ({server.servers[1].address}) tells",
+        ]
+        assert not any("Connection" in line for line in told[:12])
+        assert server.faults.up(0)
+        assert port(server) == ports[0]
+        assert server.faults.list() == []
+        assert "is down" not in server.report()
+
+
+def test_a_wait_goes_on_at_another_server_when_its_own_is_killed():
+    with Server(topology="replicas 1") as server:
+        waited = []
+        waits = threading.Thread(target=lambda: waited.append(server.await_.key("k", "EXISTS", limit=60)))
+        waits.start()
+        first, second = (redis.Redis.from_url(one.url) for one in server.servers)
+        while all(client["cmd"] != "await.key" for client in first.client_list()):
+            pass
+        server.faults.down(0)
+        second.execute_command("REPLICAOF", "NO", "ONE")
+        assert second.set("k", "v")
+        waits.join()
+        assert waited == [None]
+
+
+def test_the_last_one_that_lives_is_not_killed():
+    with Server(topology="cluster 3x1", time="manual", seed=7) as server:
+        ports = [str(one.port) for one in server.servers]
+        for place in range(5):
+            server.faults.down(place)
+            assert port(server) == ports[place + 1]
+        with pytest.raises(ServerError, match="no other server is left"):
+            server.faults.down(5)
+        assert server.faults.up(3)
+        server.clock.advance(1)
+        assert port(server) == ports[3]
+
+
+def test_a_transaction_is_not_disturbed_by_the_look_for_a_server_that_lives():
+    with Server(topology="replicas 1") as server:
+        server.command("MULTI")
+        server.command("INCR", "n")
+        server.command(b"incr", "n")
+        assert server.command("EXEC") == [1, 2]
+        assert server.command("INCR", "n") == 3
+
+
+def test_an_endless_script_does_not_keep_its_server_from_being_killed():
+    with Server(topology="replicas 1", args=["--busy-reply-threshold", "1"]) as server:
+        client = redis.Redis.from_url(server.url)
+        script = threading.Thread(target=fails, args=(client.eval, "while true do end", 0))
+        script.start()
+        busy = redis.Redis.from_url(server.url)
+        while not fails(busy.get, "k"):
+            pass
+        server.faults.down(0)
+        script.join()
+        assert port(server) == str(server.servers[1].port)
+
+
+def fails(ask, *arguments):
+    """Whether a client's request fails."""
+    try:
+        ask(*arguments)
+    except redis.RedisError:
+        return True
+    return False
+
+
 def test_what_is_no_topology_is_refused():
     with pytest.raises(StartError, match="masters x replicas"):
         Server(topology="cluster x")
+    with pytest.raises(StartError, match="There is no such topology"):
+        Server(topology="sentinels 3")
     with Server() as alone:
         assert alone.servers == []
 
@@ -104,8 +199,10 @@ def test_the_same_for_asyncio():
 
     async def roles():
         async with aio.Server(topology="replicas 1") as server:
-            await server.faults.down(1)
-            assert await server.faults.up(1)
+            await server.faults.down(0)
+            assert await server.command("CONFIG", "GET", "port") == ["port", str(server.servers[1].port)]
+            assert await server.faults.up(0)
+            assert await server.command("CONFIG", "GET", "port") == ["port", str(server.port)]
             return [one.role for one in server.servers]
 
     assert asyncio.run(roles()) == ["master", "replica"]

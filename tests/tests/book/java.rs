@@ -13,6 +13,7 @@ use std::process::Command;
 /// What a part of a class may name, and where it is from.
 const IMPORTS: &[(&str, &str)] = &[
     ("Duration.", "java.time.Duration"),
+    ("Filters(", "io.lockwheel.Filters"),
     ("LockwheelServer.", "io.lockwheel.LockwheelServer"),
     ("Redisson.", "org.redisson.Redisson"),
     ("ServerOptions(", "io.lockwheel.ServerOptions"),

@@ -46,13 +46,14 @@ fn within(directory: &Path, tool: impl AsRef<Path>) -> Command {
     command
 }
 
-/// A project of `packaging/npm/try` with the packages installed in it.
-fn installed(name: &str, npm: &Path) -> PathBuf {
-    let directory = project(&format!("npm-{name}"));
+/// A project of `packaging/npm/try` with the packages installed in it, and with another version of the test runner
+/// if one is named.
+fn installed(name: &str, npm: &Path, runner: Option<&str>) -> PathBuf {
+    let directory = project(&format!("npm-{}", runner.unwrap_or(name)));
     copy_files(&packaging().join("npm/try").join(name), &directory);
     let mut install = within(&directory, npm);
     install.args(["install", "--save-dev", "--no-audit", "--no-fund", "--loglevel", "error"]);
-    run(install.args(archives()));
+    run(install.args(runner).args(archives()));
     directory
 }
 
@@ -65,10 +66,11 @@ fn failure(directory: &Path, runner: &[&str]) -> String {
     [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
 }
 
-/// The report has the seed, the client that waited at the moment of the failure, the history and the last command; the
-/// other test fails by what is wrong in the history.
+/// The report has the seed, the client that waited at the moment of the failure, the history and the last command;
+/// another test fails by what is wrong in the history. Each failure has one report, and points to the line of the test.
 #[track_caller]
-fn tells_what_the_server_knows(said: &str) {
+fn tells_what_the_server_knows(directory: &Path, runner: &[&str]) {
+    let said = failure(directory, runner);
     let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
     assert!(said.lines().any(waiting), "{said}");
     for wanted in [
@@ -82,6 +84,14 @@ fn tells_what_the_server_knows(said: &str) {
     ] {
         assert!(said.contains(wanted), "{wanted:?} is not in\n{said}");
     }
+    assert_eq!(said.matches("lockwheel on 127.0.0.1:").count(), 4, "a report a test: {said}");
+    for marked in ["toBe('cancelled')", "// in vain", "// refused"] {
+        let tests = fs::read_to_string(directory.join("failing.test.js")).expect("it was run");
+        let line = tests.lines().position(|line| line.contains(marked)).expect("the test has that line") + 1;
+        assert!(said.contains(&format!("failing.test.js:{line}:")), "line {line} is not in\n{said}");
+    }
+    assert!(!said.contains("lockwheel/lib/"), "no line of the package is named: {said}");
+    assert!(!said.contains("deprecated"), "{said}");
 }
 
 #[test]
@@ -103,7 +113,7 @@ fn the_tests_of_the_package_pass() {
 #[test]
 fn a_vitest_project_has_a_server_from_the_package_files() {
     let Some((_, npm)) = tools() else { return };
-    let directory = installed("vitest", &npm);
+    let directory = installed("vitest", &npm, None);
     run(&mut within(&directory, "node_modules/.bin/tsc"));
     let version = run(within(&directory, "node_modules/.bin/lockwheel").arg("--version"));
     assert_eq!(version, run(Command::new(program::path()).arg("--version")));
@@ -111,13 +121,23 @@ fn a_vitest_project_has_a_server_from_the_package_files() {
         let said = run(within(&directory, "node_modules/.bin/vitest").args(["run", pool]));
         assert!(said.contains("4 passed"), "{pool}: {said}");
     }
-    tells_what_the_server_knows(&failure(&directory, &["vitest", "run"]));
+    tells_what_the_server_knows(&directory, &["vitest", "run"]);
+}
+
+/// Vitest 4.1 warns of a module that the package imports.
+#[test]
+fn a_project_with_vitest_4_has_a_server_from_the_package_files() {
+    let Some((_, npm)) = tools() else { return };
+    let directory = installed("vitest", &npm, Some("vitest@4.1.12"));
+    let said = run(within(&directory, "node_modules/.bin/vitest").arg("run"));
+    assert!(said.contains("4 passed"), "{said}");
+    tells_what_the_server_knows(&directory, &["vitest", "run"]);
 }
 
 #[test]
 fn a_jest_project_has_a_server_from_the_package_files() {
     let Some((_, npm)) = tools() else { return };
-    let directory = installed("jest", &npm);
+    let directory = installed("jest", &npm, None);
     for workers in ["--maxWorkers=2", "--runInBand"] {
         run(within(&directory, "node_modules/.bin/jest").args([
             workers,
@@ -127,5 +147,5 @@ fn a_jest_project_has_a_server_from_the_package_files() {
         let results = fs::read_to_string(directory.join("results.json")).expect("Jest writes them");
         assert!(results.contains("\"numPassedTests\":4"), "{workers}: {results}");
     }
-    tells_what_the_server_knows(&failure(&directory, &["jest"]));
+    tells_what_the_server_knows(&directory, &["jest"]);
 }

@@ -20,3 +20,13 @@ test('overlaps', async () => {
   await server.history.enter('order:42', 'first');
   await server.history.enter('order:42', 'second');
 });
+
+test('waits in vain', async () => {
+  await server.command('SET', 'k', 'v');
+  await server.await.key('k', 'GONE', { limit: 10 }); // in vain
+});
+
+test('is refused', async () => {
+  await server.command('PING');
+  await server.command('NOPE'); // refused
+});

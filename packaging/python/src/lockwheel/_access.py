@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Optional, Sequence
 from urllib.parse import quote
 
+__tracebackhide__ = True
+
 HOST = "127.0.0.1"
 
 PARTIAL_CHAIN = ssl.VerifyFlags(0x80000)
@@ -22,6 +24,7 @@ class Access:
     """Whether it listens for clients over TLS alone."""
     args: Sequence[str] = ()
     """The parameters that it was started with beside the package's own."""
+    is_sentinel: bool = False
 
     @property
     def url(self) -> str:

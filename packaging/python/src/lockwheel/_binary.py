@@ -9,6 +9,8 @@ from typing import Optional
 
 from ._errors import LockwheelError
 
+__tracebackhide__ = True
+
 NAME = "lockwheel"
 VARIABLE = "LOCKWHEEL_BINARY"
 
@@ -19,12 +21,15 @@ class NoBinaryError(LockwheelError):
 
 def find(wanted: Optional[str] = None) -> str:
     """The path of the program: what is asked for, the environment's, the package's, the one on PATH."""
-    found = wanted or os.environ.get(VARIABLE) or installed() or shutil.which(NAME)
+    named = None if wanted else os.environ.get(VARIABLE)
+    if named and not os.path.isfile(named):
+        raise NoBinaryError(f"{VARIABLE} is {named!r}: there is no file {os.path.abspath(named)}")
+    found = wanted or named or installed() or shutil.which(NAME)
     if found:
         return found
     raise NoBinaryError(
-        f"no lockwheel program: this package has one for linux x86_64 (glibc or musl); set {VARIABLE}, "
-        "or put one that `cargo install lockwheel` has built on PATH"
+        f"no lockwheel program: this package has one for linux x86_64 (glibc or musl); name one in {VARIABLE}, "
+        "or put one on PATH (`cargo install --path server` in a checkout builds it)"
     )
 
 

@@ -10,6 +10,8 @@ from typing import Callable, Generator, Optional, Sequence, TypeVar
 from ._errors import ServerError
 from ._resp import Argument, Incoming, Parse, Reply, encode
 
+__tracebackhide__ = True
+
 CHUNK = 65536
 
 T = TypeVar("T")
@@ -25,11 +27,31 @@ class Channel:
         self.is_exempt = is_exempt
         """Whether rules for faults leave it out."""
         self._is_open = False
+        self.is_in_transaction = False
+        """Whether MULTI was asked for, and its end was not."""
         self._received, self._unsent = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = None if context is None else context.wrap_bio(self._received, self._unsent)
 
     def ask(self, arguments: Sequence[Argument]) -> Talk[Reply]:
         """A request and its reply; the first comes after the handshake, AUTH and FAULT.EXEMPT."""
+        yield from self._open()
+        reply = yield from self._exchange(arguments)
+        self._note(arguments, reply)
+        return reply
+
+    def probe(self) -> Talk[None]:
+        """A request that changes nothing: whatever is answered, the server lives."""
+        yield from self._open()
+        yield from self._exchange(("FAULT.EXEMPT", "ON" if self.is_exempt else "OFF"))
+
+    def _note(self, arguments: Sequence[Argument], reply: Reply) -> None:
+        name = encode(arguments[:1]).upper().split()[-1]
+        if name == b"MULTI" and not isinstance(reply, ServerError):
+            self.is_in_transaction = True
+        elif name in (b"EXEC", b"DISCARD", b"RESET"):
+            self.is_in_transaction = False
+
+    def _open(self) -> Talk[None]:
         if not self._is_open:
             if self._tls is not None:
                 yield from self._over_tls(self._tls.do_handshake)
@@ -41,7 +63,6 @@ class Channel:
                 # A server that cannot be steered refuses it, and has no faults either.
                 yield from self._exchange(("FAULT.EXEMPT", "ON"))
             self._is_open = True
-        return (yield from self._exchange(arguments))
 
     def is_silent(self) -> bool:
         """Whether all that came was of replies that are read."""
@@ -99,21 +120,3 @@ def step(parse: Parse[Reply]) -> Optional[Ended]:
     except StopIteration as stop:
         return Ended(stop.value)
     return None
-
-
-class Conversation:
-    """A conversation that goes on step by step."""
-
-    def __init__(self, talk: Talk[Reply]) -> None:
-        self._talk = talk
-        self.ended: Optional[Ended] = None
-        self.unsent: Optional[bytes] = None
-        """What is to be sent now; None: something has to come."""
-        self.go_on()
-
-    def go_on(self, received: Optional[bytes] = None) -> None:
-        """To the next step, with what has come."""
-        try:
-            self.unsent = self._talk.send(received)
-        except StopIteration as stop:
-            self.ended = Ended(stop.value)

@@ -7,8 +7,12 @@ from typing import Optional
 
 from ._asked import Ask, Duration, clock, milliseconds, since_epoch
 from ._asked.clock import Info, Turn
+from ._options import refuses_unknown_options
+
+__tracebackhide__ = True
 
 
+@refuses_unknown_options
 class Clock:
     """Turns the two hands of a server's clock: the wall hand, on which keys expire, and the monotonic one, on which
     blocked clients wait. Durations are `timedelta` or seconds, of whole milliseconds; instants have a time zone."""

@@ -6,9 +6,13 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 from ._asked import Ask, Duration, faults
 from ._asked.faults import Action, Clients, Rule
+from ._options import refuses_unknown_options
 from ._resp import Argument
 
+__tracebackhide__ = True
 
+
+@refuses_unknown_options
 class Faults:
     """Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own
     connections are exempt unless `exempt` says otherwise. A reset of the server ends every fault."""

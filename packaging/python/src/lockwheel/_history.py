@@ -6,8 +6,12 @@ from typing import Optional
 
 from ._asked import Ask, history
 from ._asked.history import Entries
+from ._options import refuses_unknown_options
+
+__tracebackhide__ = True
 
 
+@refuses_unknown_options
 class History:
     """What happened to locks, whoever took them: `Server` starts its servers with `lock-history yes`. Patterns choose
     keys and owners, `since` what came after an entry, `count` no more than so many."""

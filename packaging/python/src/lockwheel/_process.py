@@ -15,11 +15,16 @@ from ._binary import find
 from ._errors import StartError
 from ._verify import OFF, checked
 
+__tracebackhide__ = True
+
 SERVER = re.compile(r"(master|replica|sentinel) \S+:(\d+)$")
 """What a topology says of each of its servers, before it is ready."""
 
 READY = re.compile(r"Ready to accept connections (tcp|tls), port=(\d+)")
 LINES_KEPT = 20
+BEGIN_KEPT = 10
+"""How many of the first lines the error of a start has: where there is a cause, it stands there."""
+
 GRACE = 5.0
 """How many seconds a server has to end by itself."""
 
@@ -57,7 +62,9 @@ def options(
     verify: str,
     topology: Optional[str] = None,
 ) -> Options:
-    """Options as they are given: `args` may be a list."""
+    """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters."""
+    if isinstance(args, (str, bytes)):
+        raise TypeError(f"args is a list of words, not {args!r}")
     return Options(time, seed, tuple(args), binary, checked(verify), topology or "")
 
 
@@ -78,6 +85,7 @@ class Process:
         self.servers: List[Tuple[str, Access]] = []
         """Each server of a topology: what it began as, and how it is reached."""
         self._log: Deque[str] = deque(maxlen=LINES_KEPT)
+        self._begin: List[str] = []
         command = options.command()
         self._child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -96,16 +104,30 @@ class Process:
         self._reader = threading.Thread(target=self._read, args=(output,), name="lockwheel-log", daemon=True)
         self._reader.start()
 
+    @property
+    def accesses(self) -> List[Access]:
+        """How it is reached, and the other servers of a topology."""
+        return [self.access, *(access for _, access in self.servers[1:])]
+
     def _wait_until_ready(self, output: IO[bytes]) -> Access:
         for line in output:
             self._keep(line)
+            if len(self._begin) < BEGIN_KEPT:
+                self._begin.append(self._log[-1])
             if server := SERVER.match(self._log[-1]):
-                self.servers.append((server[1], Access(int(server[2]), False, self.options.args)))
+                access = Access(int(server[2]), False, self.options.args, server[1] == "sentinel")
+                self.servers.append((server[1], access))
             if ready := READY.search(self._log[-1]):
                 # Where it listens for plain clients too, that is what it says first.
                 return Access(int(ready[2]), ready[1] == "tls", self.options.args)
-        said = "\n".join(self._log) or "it said nothing"
-        raise StartError(f"the server has ended with code {self._child.wait()}: {said}")
+        said = "\n".join(self._said_at_start()) or "it said nothing"
+        raise StartError(f"the server has ended with code {self._child.wait()}: {said.strip()}")
+
+    def _said_at_start(self) -> List[str]:
+        """The first lines and the last."""
+        if len(self._log) < LINES_KEPT:
+            return list(self._log)
+        return [*self._begin, "…", *list(self._log)[BEGIN_KEPT:]]
 
     def _read(self, output: IO[bytes]) -> None:
         with output:

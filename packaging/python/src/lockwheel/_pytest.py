@@ -11,13 +11,21 @@ from typing import Generator, Iterator, Optional, Set
 import pytest
 
 from . import aio
+from ._errors import AwaitTimeoutError
+from ._options import no_option
 from ._process import Options, options
 from ._server import Server
+from ._verify import FindingsError
+
+__tracebackhide__ = True
 
 MARKER = (
     "lockwheel(time='real', seed=0, args=[], verify='off', topology=None): what this test's server is started with, "
     "instead of the ini file's"
 )
+
+MARKED = ["time", "seed", "args", "verify", "topology"]
+"""The options of the marker."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -96,9 +104,11 @@ def lockwheel_aio(lockwheel: Server) -> aio.Server:
 
 def marked(mark: pytest.Mark, beside: Options) -> Options:
     """The options of a marker; what it does not say is as it is beside it."""
-    unknown = set(mark.kwargs) - {"time", "seed", "args", "verify", "topology"}
-    if unknown or mark.args:
+    if mark.args:
         raise pytest.UsageError(f"the marker is {MARKER}")
+    for word in mark.kwargs:
+        if word not in MARKED:
+            raise pytest.UsageError(no_option("the marker lockwheel", word, MARKED))
     said = mark.kwargs
     time, seed, args = said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args)
     return options(time, seed, args, beside.binary, said.get("verify", beside.verify), said.get("topology"))
@@ -118,7 +128,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that has failed tells what its servers know."""
     report = yield
-    if report.failed:
+    # What was awaited in vain has the report with it, and so have findings.
+    has_report = call.excinfo is not None and isinstance(call.excinfo.value, (AwaitTimeoutError, FindingsError))
+    if report.failed and not has_report:
         for server in servers(item):
             report.sections.append(("lockwheel", server.report()))
     return report

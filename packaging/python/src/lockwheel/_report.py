@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Hashable, List, Sequence, Tuple
+import re
+from itertools import groupby
+from typing import Callable, Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
 
 from ._access import HOST
 from ._asked import faults, history, items, number
 from ._asked.clock import Info, info
+from ._errors import ServerError
 from ._process import Process
 from ._resp import Reply, pairs
 
 AskReply = Callable[..., Reply]
+Fields = Dict[Hashable, Reply]
 Lines = Callable[[AskReply], List[str]]
 
 ENTRIES_SHOWN = 100
 """How many entries of the history a report shows, the last ones."""
+
+RUN_SHOWN = 2
+"""The most adjacent entries of clients that come, or that go, or same commands, which have each a line of its own."""
+
+REDISSON = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?")
+"""How Redisson names an owner."""
 
 STEERING = (
     *("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE"),
@@ -47,19 +57,27 @@ def fields(line: str) -> Dict[str, str]:
 
 
 def command_lines(ask: AskReply) -> List[str]:
-    """The last commands, of SLOWLOG GET, the newest last."""
+    """The last commands, of SLOWLOG GET, the newest last; of the same in a row one line."""
     entries = items(ask("SLOWLOG", "GET", -1))
-    lines = [command_line(entry) for entry in reversed(entries) if isinstance(entry, list)]
-    return [line for line in lines if line]
+    commands = [command(entry) for entry in reversed(entries) if isinstance(entry, list)]
+    told = [each for each in commands if not (each[1].upper() + " ").startswith(STEERING)]
+    return [line for _, run in groupby(told, lambda each: each[1]) for line in lines_of_run(list(run))]
 
 
-def command_line(entry: List[Reply]) -> str:
-    """One command with its client; nothing for one that steers the server."""
+def command(entry: List[Reply]) -> Tuple[str, str]:
+    """One command: its client and its words."""
     _, _, _, arguments, addr, name = entry[:6]
     words = [str(word) for word in arguments] if isinstance(arguments, list) else []
-    if (" ".join(words).upper() + " ").startswith(STEERING):
-        return ""
-    return f"{name or addr}: {' '.join(map(quoted, words))}"
+    return str(name or addr), " ".join(map(quoted, words))
+
+
+def lines_of_run(run: Sequence[Tuple[str, str]]) -> List[str]:
+    """The lines of a command that was sent once or several times in a row."""
+    if len(run) <= RUN_SHOWN:
+        return [f"{client}: {words}" for client, words in run]
+    clients = {client for client, _ in run}
+    (client, words), times = run[0], f"{len(run)} times"
+    return [f"{client}: {words} ({times})" if len(clients) == 1 else f"{words} ({times}, {len(clients)} clients)"]
 
 
 def quoted(word: str) -> str:
@@ -74,21 +92,94 @@ def fault_lines(ask: AskReply) -> List[str]:
 
 
 def finding_lines(ask: AskReply) -> List[str]:
-    """What LOCK.VERIFY has found."""
+    """The findings of LOCK.VERIFY, and a note on the watchdog of Redisson."""
     told = history.verdict(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
-    return history.lines(told.findings) or [told.verdict]
+    verdict = f"{told.verdict}: {told.reason}" if told.reason else told.verdict
+    try:
+        _, entries = last_entries(ask)
+    except ServerError:  # The history is off.
+        entries = []
+    return (history.lines(told.findings) or [verdict]) + watchdog_lines(entries)
+
+
+def watchdog_lines(entries: Iterable[Fields]) -> List[str]:
+    """A note when turns of the clock may have ended what Redisson's watchdog would have renewed."""
+    turned, keys = False, []
+    for entry in entries:
+        turned = turned or entry["event"] == "clock"
+        lost = (entry["event"], entry.get("cause"), entry.get("kind")) == ("lost", "expired", "foreign")
+        if turned and lost and REDISSON.fullmatch(str(entry.get("owner"))) and entry["key"] not in keys:
+            keys.append(entry["key"])
+    if not keys:
+        return []
+    lost_locks = f"{keys[0]} was" if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more were"
+    return [
+        f"note: {lost_locks} lost by expiry after the clock was turned. Redisson's watchdog renews a lock in real time, "
+        "which the clock does not turn: without a lease time of its own a lock needs a small lockWatchdogTimeout, "
+        'turns shorter than that, and await_.event("renewed") after each'
+    ]
+
+
+def last_entries(ask: AskReply) -> Tuple[int, List[Fields]]:
+    """The last entries of LOCK.HISTORY, and how many there are before them."""
+    last = number(pairs(ask("LOCK.HISTORY", "COUNT", 0))["last"])
+    earlier = max(0, last - ENTRIES_SHOWN)
+    entries = items(pairs(ask("LOCK.HISTORY", "SINCE", earlier))["entries"])
+    return earlier, [pairs(each) for each in entries]
 
 
 def history_lines(ask: AskReply) -> List[str]:
-    """The last entries of LOCK.HISTORY."""
-    last = number(pairs(ask("LOCK.HISTORY", "COUNT", 0))["last"])
-    earlier = max(0, last - ENTRIES_SHOWN)
+    """The last entries of LOCK.HISTORY; of many clients that come or go one line."""
+    earlier, entries = last_entries(ask)
     begin = [f"({earlier} earlier entries)"] if earlier else []
-    entries = items(pairs(ask("LOCK.HISTORY", "SINCE", earlier))["entries"])
-    return begin + [entry_line(pairs(each)) for each in entries]
+    return begin + list(entry_lines(entries))
 
 
-def entry_line(entry: Dict[Hashable, Reply]) -> str:
+def entry_lines(entries: Iterable[Fields]) -> Iterator[str]:
+    """A line for each entry, or for a run of clients that come or go."""
+    for event, run in groupby(entries, lambda entry: entry["event"]):
+        alike = list(run)
+        if event in ("connect", "disconnect") and len(alike) > RUN_SHOWN:
+            yield run_line(alike)
+        else:
+            yield from map(entry_line, alike)
+
+
+def run_line(run: Sequence[Fields]) -> str:
+    """One line for the entries of many clients."""
+    first, last = run[0], run[-1]
+    begin, end = first["monotonic"], last["monotonic"]
+    words = [f"{first['seq']}-{last['seq']}", f"{begin} ms" if begin == end else f"{begin}-{end} ms"]
+    words.append(f"{first['event']} x{len(run)}")
+    # Each server numbers its own clients.
+    nodes = distinct(run, "node")
+    if len(nodes) < 2:
+        words.append(f"client={ranges([number(entry['client']) for entry in run])}")
+    names = distinct(run, "clientname")
+    if len(names) == 1 and names[0]:
+        words.append(f"clientname={names[0]}")
+    if any(nodes):
+        words.append(f"node={','.join(nodes)}")
+    return " ".join(words)
+
+
+def distinct(run: Iterable[Fields], name: str) -> List[str]:
+    """The values of a field, each once, in their order; empty for none."""
+    return list(dict.fromkeys(str(entry.get(name) or "") for entry in run))
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in their order, neighbours as ranges: 3-20,22."""
+    found: List[List[int]] = []
+    for each in numbers:
+        if found and each == found[-1][1] + 1:
+            found[-1][1] = each
+        else:
+            found.append([each, each])
+    return ",".join(f"{begin}" if begin == end else f"{begin}-{end}" for begin, end in found)
+
+
+def entry_line(entry: Fields) -> str:
     """An entry: its number, when, what, and all else that is known of it."""
     said = ("seq", "wall", "monotonic", "event", "key")
     told = {name: value for name, value in entry.items() if name not in said and value not in (None, "")}
@@ -110,17 +201,21 @@ PARTS: Sequence[Tuple[str, Lines]] = (
 """What a report has, and how it is asked for."""
 
 
-def text(process: Process, ask: AskReply) -> str:
-    """The report; what goes wrong when a part is asked for is shown in its place."""
-    lines = [f"lockwheel on {HOST}:{process.access.port}, seed {process.options.seed}"]
+def text(process: Process, ask: AskReply, answered: Callable[[], int]) -> str:
+    """The report; what goes wrong when a part is asked for is shown in its place. `answered` is the place of the server
+    that has answered last."""
+    title = [f"lockwheel on {HOST}:{process.access.port}, seed {process.options.seed}"]
     if not process.is_running:
-        lines.append("it has ended")
-    for title, told in PARTS:
+        title.append("it has ended")
+    lines: List[str] = []
+    for name, told in PARTS:
         try:
-            lines += part(title, told(ask))
+            lines += part(name, told(ask))
         except Exception as error:
-            lines += part(title, [f"{error!r}"])
-    return "\n".join(lines + part("log", process.log()))
+            lines += part(name, [f"{error!r}"])
+    if process.is_running and (place := answered()) > 0:
+        title.append(f"server 0 is down: server {place} ({HOST}:{process.servers[place][1].port}) tells")
+    return "\n".join(title + lines + part("log", process.log()))
 
 
 def part(title: str, lines: Sequence[str]) -> List[str]:

@@ -14,14 +14,18 @@ from ._clock import Clock
 from ._connections import Connections
 from ._faults import Faults
 from ._history import History
+from ._options import refuses_unknown_options
 from ._process import Process, options
 from ._resp import Argument, Reply
 from ._running import Running
+
+__tracebackhide__ = True
 
 REPORT_TIMEOUT = 5.0
 """How many seconds a server has to answer what a report asks."""
 
 
+@refuses_unknown_options
 class Server(Running):
     """A server of its own on a free port. It has started when the constructor returns, and ends with `stop`, with the
     `with` block, or with this process.
@@ -30,7 +34,7 @@ class Server(Running):
     server; `args` are more parameters, as on the server's command line; `binary` is another program than the
     package's. With `verify` the end of a `with` block fails by what LOCK.VERIFY finds: from `violation` on, or from
     `suspect` on. A `topology`, such as `replicas 2`, `sentinel 3 --replicas 2` or `cluster 3x1`, is several servers in one
-    process and on one clock: `servers` has them, and all else asks the first of them.
+    process and on one clock: `servers` has them, and all else asks the first of them that lives.
 
     Errors: NoBinaryError, StartError.
     """
@@ -48,8 +52,8 @@ class Server(Running):
         self._child = Process(options(time, seed, args, binary, verify, topology))
         try:
             # What a test asks and what steers the server go by connections of their own: faults may meet the first.
-            self._connections = Connections(self._child.access)
-            self._steering = Connections(self._child.access)
+            self._connections = Connections(self._child.accesses)
+            self._steering = Connections(self._child.accesses)
         except BaseException:
             self._child.stop()
             raise
@@ -91,9 +95,10 @@ class Server(Running):
         `lint` on."""
         return self._ask(history.verify(key, level))
 
-    def check(self) -> None:
-        """FindingsError: there are findings of the level that the server was started with (`verify`)."""
-        level = _verify.asked(self.options.verify)
+    def check(self, *, level: Optional[str] = None) -> None:
+        """FindingsError: there are findings from this level on, or from the one that the server was started with
+        (`verify`)."""
+        level = level or _verify.asked(self.options.verify)
         if level is not None and (findings := self.verify(level=level).findings):
             raise _verify.FindingsError(findings, self.report())
 
@@ -107,10 +112,14 @@ class Server(Running):
         """What the server knows, for a test that has failed: its clock and seed, the clients that wait, the faults that
         have acted, what it finds in the history of locks, that history, the last commands and the last lines of its
         log."""
-        return _report.text(self._process, lambda *arguments: self._steering.ask(arguments, REPORT_TIMEOUT))
+        return _report.text(
+            self._process,
+            lambda *arguments: self._steering.ask(arguments, REPORT_TIMEOUT),
+            lambda: self._steering.answered,
+        )
 
     def _ask(self, request: Request[T]) -> T:
-        return request.read(self._steering.ask(request.arguments))
+        return self._steering.steer(request)
 
     def _prepare(self) -> None:
         self._connections.prepare()

@@ -6,6 +6,9 @@ from typing import Optional, Sequence
 
 from ._asked.history import Finding, lines
 from ._errors import LockwheelError
+from ._options import not_one_of
+
+__tracebackhide__ = True
 
 OFF = "off"
 LEVELS = (OFF, "violation", "suspect")
@@ -23,7 +26,7 @@ class FindingsError(LockwheelError, AssertionError):
 def checked(level: str) -> str:
     """A level; ValueError for what is none."""
     if level not in LEVELS:
-        raise ValueError(f"verify={level!r}: it is one of {', '.join(LEVELS)}")
+        raise ValueError(not_one_of("verify", level, list(LEVELS)))
     return level
 
 

@@ -8,6 +8,8 @@ from typing import Awaitable, Callable, Generic, List, Mapping, Optional, Protoc
 
 from .._resp import Argument, Reply
 
+__tracebackhide__ = True
+
 T = TypeVar("T")
 Duration = Union[timedelta, int, float]
 """A `timedelta`, or seconds; whole milliseconds."""
@@ -22,6 +24,10 @@ class Request(Generic[T]):
 
     arguments: Tuple[Argument, ...]
     read: Callable[[Reply], T]
+    avoid: Optional[int] = None
+    """The place of the server that is asked last."""
+    is_wait: bool = False
+    """Whether it only waits: it may be asked again when its server was killed."""
 
 
 class Ask(Protocol):

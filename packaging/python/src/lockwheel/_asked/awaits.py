@@ -8,6 +8,8 @@ from .._errors import AwaitTimeoutError
 from .._resp import Argument
 from . import Duration, Request, T, maybe, milliseconds, named, number, within
 
+__tracebackhide__ = True
+
 
 def counted(count: int, exact: bool, atmost: bool) -> List[Argument]:
     """So many: at least, exactly or at most."""
@@ -77,7 +79,7 @@ def held(name: str, count: int, limit: Optional[Duration]) -> Request[Optional[i
 
 def awaited(verb: str, *arguments: Argument) -> Request[Optional[int]]:
     """What answers an integer when the state is there, and null at the limit."""
-    return Request((f"AWAIT.{verb}", *arguments), lambda reply: maybe(reply, number))
+    return Request((f"AWAIT.{verb}", *arguments), lambda reply: maybe(reply, number), is_wait=True)
 
 
 def not_in_time(request: Request[T], report: str) -> AwaitTimeoutError:

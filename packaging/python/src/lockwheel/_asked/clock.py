@@ -9,6 +9,8 @@ from typing import List, Optional, Tuple, Union
 from .._resp import Argument, Reply, pairs
 from . import Duration, Request, at, maybe, milliseconds, number, span, within
 
+__tracebackhide__ = True
+
 
 @dataclass(frozen=True)
 class Info:

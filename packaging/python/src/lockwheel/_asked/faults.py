@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
+from .._options import refuses_unknown_options
 from .._resp import Argument, Reply, pairs
 from . import Duration, Request, done, items, maybe, milliseconds, named, number, text
 
+__tracebackhide__ = True
 
+
+@refuses_unknown_options
 @dataclass(frozen=True)
 class Action:
     """What a rule does. Actions on the request come before it is executed; those on the reply come after."""
@@ -117,6 +121,7 @@ class Action:
         return cls(("TIMESHIFT",))
 
 
+@refuses_unknown_options
 @dataclass(frozen=True)
 class Clients:
     """Some clients."""
@@ -289,7 +294,8 @@ def restart(down: Optional[Duration], tokens: bool) -> Request[None]:
 def down(server: int, back_after: Optional[Duration]) -> Request[None]:
     """FAULT.DOWN."""
     lasts = [] if back_after is None else [milliseconds(back_after)]
-    return Request(("FAULT.DOWN", server, *lasts), done)
+    # A server that runs a script without end hears of it by another.
+    return Request(("FAULT.DOWN", server, *lasts), done, avoid=server)
 
 
 def up(server: int) -> Request[bool]:

@@ -9,6 +9,8 @@ from typing import Callable, Dict, Hashable, List, Optional, Sequence, Tuple
 from .._resp import Argument, Reply, pairs
 from . import Request, T, at, done, items, maybe, named, number, span, text
 
+__tracebackhide__ = True
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -79,10 +81,12 @@ class Verdict:
     """What the server finds in the history."""
 
     verdict: str
-    """`ok`, `violated`, or `inconclusive` where the history is not whole."""
+    """`ok`, `suspect`, `violated`, or `inconclusive` where the history is not whole: `reason` says why."""
     events: int
     truncated: bool
     findings: Tuple[Finding, ...]
+    reason: Optional[str] = None
+    """Why the history is not whole; None: it is."""
 
 
 def entries(key: Optional[str], owner: Optional[str], since: Optional[int], count: Optional[int]) -> Request[Entries]:
@@ -163,6 +167,7 @@ def verdict(reply: Reply) -> Verdict:
         events=number(fields["events"]),
         truncated=bool(fields["truncated"]),
         findings=tuple(finding(pairs(each)) for each in items(fields["findings"])),
+        reason=maybe(fields.get("reason"), text),
     )
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Awaitable, Callable, Optional
 
 from .._asked import AskAsync, Duration, Request, awaits
+from .._options import refuses_unknown_options
+
+__tracebackhide__ = True
 
 
+@refuses_unknown_options
 class Await:
     """Waits for a state instead of sleeping. When the limit passes first, five seconds of real time unless told, it
     raises AwaitTimeoutError, with the server's report. Counts mean at least so many; with `exact` just so many, and

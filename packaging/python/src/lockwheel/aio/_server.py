@@ -9,6 +9,7 @@ from typing import Generator, Optional, Sequence, Type, Union
 
 from .._asked import Request, T, history
 from .._asked.history import Verdict
+from .._options import refuses_unknown_options
 from .._process import Process
 from .._resp import Argument, Reply
 from .._running import Running
@@ -19,7 +20,10 @@ from ._clock import Clock
 from ._faults import Faults
 from ._history import History
 
+__tracebackhide__ = True
 
+
+@refuses_unknown_options
 class Server(Running):
     """As `lockwheel.Server`, but it starts when it is awaited, or entered by `async with`."""
 
@@ -85,9 +89,10 @@ class Server(Running):
         `lint` on."""
         return await self._ask(history.verify(key, level))
 
-    async def check(self) -> None:
-        """FindingsError: there are findings of the level that the server was started with (`verify`)."""
-        await asyncio.to_thread(self.blocking.check)
+    async def check(self, *, level: Optional[str] = None) -> None:
+        """FindingsError: there are findings from this level on, or from the one that the server was started with
+        (`verify`)."""
+        await asyncio.to_thread(self.blocking.check, level=level)
 
     async def stop(self) -> None:
         """Ends the server and waits for that. A second call does nothing."""
@@ -99,7 +104,7 @@ class Server(Running):
         return await asyncio.to_thread(self.blocking.report)
 
     async def _ask(self, request: Request[T]) -> T:
-        return request.read(await self.blocking._steering.ask_async(request.arguments))
+        return await self.blocking._steering.steer_async(request)
 
     def _set_exempt(self, is_exempt: bool) -> None:
         self.blocking._connections.set_exempt(is_exempt)

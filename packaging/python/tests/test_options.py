@@ -1,0 +1,89 @@
+"""Options that are none, and the lines to which failures point."""
+
+import asyncio
+
+import pytest
+
+import lockwheel
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda it: lockwheel.Server(tim="manual"), "Server has no option 'tim'; did you mean 'time'? It has time, "),
+        (lambda it: lockwheel.aio.Server(sed=1), "Server has no option 'sed'; did you mean 'seed'? It has time, "),
+        (lambda it: it.await_.blocked(1, timeout=30), "blocked has no option 'timeout'; did you mean 'limit'? It has "),
+        (lambda it: it.await_.blocked(1, foo=30), "blocked has no option 'foo'. It has key, exact, atmost, limit"),
+        (lambda it: it.await_.event("lost", kye="k"), "event has no option 'kye'; did you mean 'key'?"),
+        (lambda it: it.clock.advance(1, setle=1), "advance has no option 'setle'; did you mean 'settle'?"),
+        (lambda it: it.clock.next(cout=1), "next has no option 'cout'; did you mean 'count'?"),
+        (lambda it: it.faults.add("x", lockwheel.Action.hold(), command="GET"), "did you mean 'on'?"),
+        (lambda it: it.faults.restart(dwon=1), "did you mean 'down'?"),
+        (lambda it: it.history.entries(cont=1), "did you mean 'count'?"),
+        (lambda it: it.verify(leve="lint"), "verify has no option 'leve'; did you mean 'level'? It has key, level"),
+        (lambda it: it.reset(keepclients=True), "did you mean 'keep_clients'?"),
+        (lambda it: lockwheel.Action.drop_reply(close_afer=1), "Action.drop_reply has no option 'close_afer'; did you "),
+        (lambda it: lockwheel.Server(args="--port 0"), "args is a list of words, not '--port 0'"),
+    ],
+)
+def test_unknown_options_are_refused_with_the_nearest_known(own, ask, said):
+    with pytest.raises(TypeError) as refused:
+        ask(own)
+    assert said in str(refused.value)
+
+
+def test_an_unknown_level_is_refused_with_the_nearest_known():
+    with pytest.raises(ValueError, match="is one of off, violation, suspect, not 'violatoin'; did you mean 'violation'"):
+        lockwheel.Server(verify="violatoin")
+
+
+def test_known_options_still_do_what_they_say(own):
+    assert own.clock.advance(by=1, nowake=True).fired == 0
+    own.await_.blocked(count=0, exact=True, limit=30)
+    assert asyncio.run(lockwheel.aio.Server.of(own).clock.advance(1, nowake=True)).fired == 0
+
+
+FAILING = """
+    import asyncio
+
+    import lockwheel
+    import pytest
+
+    def test_command(lockwheel):
+        lockwheel.command("NOPE")  # here
+
+    def test_await(lockwheel):
+        lockwheel.await_.key("k", "EXISTS", limit=0.001)  # here
+
+    def test_value(lockwheel):
+        lockwheel.clock.advance(0.00001)  # here
+
+    def test_option(lockwheel):
+        lockwheel.clock.advance(1, setle=1)  # here
+
+    def test_fault(lockwheel):
+        lockwheel.faults.add("x", None, client=1)  # here
+
+    def test_end(lockwheel):
+        lockwheel.stop()
+        lockwheel.command("PING")  # here
+
+    def test_start(pytestconfig):
+        lockwheel.Server(args=["--nope"])  # here
+
+    def test_asyncio(lockwheel_aio):
+        async def test():
+            await lockwheel_aio.await_.key("k", "EXISTS", limit=0.001)  # here
+        asyncio.run(test())
+"""
+
+
+def test_a_failure_points_to_the_line_of_the_test(pytester):
+    path = pytester.makepyfile(FAILING)
+    lines = [number for number, line in enumerate(path.read_text().splitlines(), 1) if "# here" in line]
+    result = pytester.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=8)
+    for line in lines:
+        result.stdout.fnmatch_lines([f"{path.name}:{line}: *"])
+    # No line of the package is shown, nor of the standard library but of what runs a coroutine.
+    result.stdout.no_re_match_line(r".*(lockwheel/_\w+|lockwheel/\w+/_\w+|socket|selector_events)\.py:\d+: .*")
