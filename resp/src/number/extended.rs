@@ -114,6 +114,42 @@ impl Extended {
             .filter(|sum| sum.is_finite())
     }
 
+    /// Returns the number with the other sign.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self { negative: !self.negative, ..self }
+    }
+
+    /// Whether this number is greater than `other`. Zeros of both signs are equal.
+    pub fn exceeds(self, other: Self) -> bool {
+        self.rank() > other.rank()
+    }
+
+    /// A key that orders numbers by their values: a sign, and below zero the opposite of the magnitude.
+    fn rank(self) -> (i8, i64, i128) {
+        // A number of the larger exponent is the larger: its mantissa's highest bit is set.
+        let (exponent, mantissa) = match self.size {
+            Size::Zero => return (0, 0, 0),
+            Size::Infinite => (i64::MAX, 0),
+            Size::Finite { mantissa, exponent } => (exponent, i128::from(mantissa)),
+        };
+        if self.negative { (-1, -exponent, -mantissa) } else { (1, exponent, mantissa) }
+    }
+
+    /// Returns `factor` times this number, rounded to 64 bits of mantissa, then up to the next integer: what C's `ceill`
+    /// makes of the product. `None` if no `i64` holds it.
+    pub fn times_rounded_up(self, factor: u32) -> Option<i64> {
+        let Size::Finite { mantissa, exponent } = self.size else {
+            return (self.size == Size::Zero).then_some(0);
+        };
+        let product = u128::from(mantissa) * u128::from(factor);
+        match Size::round(product, false, exponent) {
+            None | Some(Size::Zero) => Some(0),
+            Some(Size::Finite { mantissa, exponent }) => rounded_up(self.negative, mantissa, exponent),
+            Some(Size::Infinite) => None,
+        }
+    }
+
     /// The text that Redis stores, as by `%.17Lf` without the zeros at the end of the fraction; `None` for infinity.
     pub fn text(self) -> Option<String> {
         let mut out = Vec::new();
@@ -131,6 +167,22 @@ impl Extended {
         }
         // Only ASCII has been written.
         String::from_utf8(out).ok()
+    }
+}
+
+/// Returns ±`mantissa` · 2^`exponent`, rounded up to an integer. `None` if no `i64` holds it.
+fn rounded_up(negative: bool, mantissa: u64, exponent: i64) -> Option<i64> {
+    if exponent > 0 {
+        // The highest bit of the mantissa is set, but in the smallest numbers.
+        return None;
+    }
+    let below = exponent.unsigned_abs();
+    let whole = if below < 64 { mantissa >> below } else { 0 };
+    let has_fraction = below >= 64 && mantissa != 0 || below < 64 && whole << below != mantissa;
+    if negative {
+        0_i64.checked_sub_unsigned(whole)
+    } else {
+        i64::try_from(whole).ok()?.checked_add(i64::from(has_fraction))
     }
 }
 

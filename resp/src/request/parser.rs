@@ -39,11 +39,11 @@ pub enum ProtocolError {
     InvalidBulkLength,
     /// A line appears where a bulk header should; it begins with this byte.
     ExpectedBulk(u8),
-    /// A multibulk header is longer than [`MAX_LINE`].
+    /// A multibulk header whose end has not arrived is longer than [`MAX_LINE`].
     TooBigMultibulkLine,
-    /// A bulk header is longer than [`MAX_LINE`].
+    /// A bulk header whose end has not arrived is longer than [`MAX_LINE`].
     TooBigBulkLine,
-    /// An inline request is longer than [`MAX_LINE`].
+    /// An inline request whose end has not arrived is longer than [`MAX_LINE`].
     TooBigInline,
     /// An inline request has a quote that is not closed, or closed within a word.
     UnbalancedQuotes,
@@ -330,8 +330,11 @@ impl RequestParser {
         if batch.push_inline(line, self.pos) { Ok(true) } else { Err(ProtocolError::UnbalancedQuotes) }
     }
 
-    /// The length of the line at `pos` before its end byte. As in Redis, which reads lines as C strings, a NUL byte
-    /// hides the end of the line: the stream then waits until the line is too long.
+    /// Returns the length of the line at `pos` before its end byte, or `None` if the line is not complete.
+    ///
+    /// As in Redis, a line that has arrived with its end may have any length; a line without its end may have
+    /// [`MAX_LINE`] bytes. Redis reads lines as C strings: a NUL byte hides the end of the line, and the stream then
+    /// waits until the line is too long.
     fn line_end(
         &mut self,
         buf: &[u8],
@@ -339,7 +342,6 @@ impl RequestParser {
         too_big: ProtocolError,
     ) -> Result<Option<usize>, ProtocolError> {
         let line = &buf[self.pos..];
-        let line = &line[..line.len().min(MAX_LINE + 1)];
         let fresh = &line[self.scanned..];
         match fresh.iter().position(|&byte| byte == end || byte == 0) {
             Some(at) if fresh[at] == end => {

@@ -273,3 +273,46 @@ proptest! {
         prop_assert_eq!(add_decimal(one.text.as_bytes(), other.text.as_bytes()), expected);
     }
 }
+
+#[test]
+fn a_product_is_rounded_up_as_by_ceill() {
+    // The values of `(long long) ceill(strtold(text) * 1000)` in C on x86-64.
+    for (text, expected) in [
+        ("-0.0001", Some(0)),
+        ("-0.001", Some(0)),
+        ("-0.00100000001", Some(-1)),
+        ("-1", Some(-1000)),
+        ("-1e-300", Some(0)),
+        ("0", Some(0)),
+        ("1e-300", Some(1)),
+        ("0.001", Some(1)),
+        ("0.003", Some(3)),
+        ("1.0005", Some(1001)),
+        ("1000", Some(1_000_000)),
+        ("9223372036854775.807", Some(i64::MAX)),
+        ("9223372036854775.808", None),
+        ("-9223372036854775.808", Some(-i64::MAX)),
+        ("-9223372036854775.81", None),
+        ("inf", None),
+        ("-inf", None),
+        ("1e4000", None),
+    ] {
+        let number = Extended::parse(text.as_bytes()).unwrap();
+        assert_eq!(number.times_rounded_up(1000), expected, "{text}");
+    }
+}
+
+#[test]
+fn numbers_are_ordered_by_their_values() {
+    const ASCENDING: [&str; 12] =
+        ["-inf", "-1e4000", "-2", "-1.5", "-1e-4940", "0", "1e-4940", "0.1", "1.5", "2", "1e4000", "inf"];
+    let numbers = ASCENDING.map(|text| Extended::parse(text.as_bytes()).unwrap());
+    for (a, x) in numbers.iter().enumerate() {
+        for (b, y) in numbers.iter().enumerate() {
+            assert_eq!(x.exceeds(*y), a > b, "{} and {}", ASCENDING[a], ASCENDING[b]);
+            assert_eq!(y.negated().exceeds(x.negated()), a > b, "{} and {}", ASCENDING[a], ASCENDING[b]);
+        }
+    }
+    let zeros = ["0", "-0"].map(|text| Extended::parse(text.as_bytes()).unwrap());
+    assert!(!zeros[0].exceeds(zeros[1]) && !zeros[1].exceeds(zeros[0]));
+}

@@ -155,6 +155,22 @@ fn every_protocol_error_is_that_of_redis() {
 }
 
 #[test]
+fn a_long_line_is_read_when_its_end_is_there() {
+    // redis-server 7.0.15 answers the same to what arrives in one read.
+    let word = [b'x'; 2 * MAX_LINE];
+    let line = [b"ECHO ", &word[..], b"\r\n"].concat();
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
+    assert_eq!(parser.parse(&line, &RequestLimits::default(), &mut batch), Ok(()));
+    assert_eq!(batch.consumed(), line.len());
+
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
+    let arrived = parser.parse(&line[..MAX_LINE + 1], &RequestLimits::default(), &mut batch);
+    assert_eq!(arrived, Err(ProtocolError::TooBigInline));
+    let header = [b"*", &[b'1'; 2 * MAX_LINE][..], b"\r\n"].concat();
+    assert_eq!(read(&header[..MAX_LINE + 2]).error, Some(ProtocolError::TooBigMultibulkLine));
+}
+
+#[test]
 fn incomplete_requests_wait() {
     let long = [b'1'; MAX_LINE];
     for stream in [

@@ -71,26 +71,24 @@ impl<'a> Index<usize> for Args<'a> {
     }
 }
 
-/// A timeout in seconds as the blocking list commands take it (a float, 0 = for ever), in milliseconds, rounded up.
+/// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds it:
+/// a thousandth of a second below zero is zero.
 ///
-/// `None` is for ever. Errors as Redis': `timeout is not a float or out of range`, `timeout is negative`,
-/// `timeout is out of range`.
+/// `None` is for ever: a timeout of zero. Errors as Redis': `timeout is not a float or out of range`,
+/// `timeout is negative`, `timeout is out of range`.
 pub fn parse_timeout_ms(arg: &[u8]) -> Result<Option<u64>, CommandError> {
-    let seconds = match number::parse_f64(arg) {
-        Some(seconds) => seconds,
-        // Redis reads a `long double`, which holds what a double cannot.
-        None => match Extended::parse(arg) {
-            Some(_) if arg.starts_with(b"-") => return Err(errors::TIMEOUT_NEGATIVE),
-            Some(_) => return Err(errors::TIMEOUT_OUT_OF_RANGE),
-            None => return Err(errors::TIMEOUT_NOT_A_FLOAT),
-        },
+    let ms = match number::parse_i64(arg).and_then(|seconds| seconds.checked_mul(1000)) {
+        Some(ms) => ms,
+        None => fractional_timeout_ms(arg)?,
     };
-    if seconds * 1000.0 > i64::MAX as f64 {
-        return Err(errors::TIMEOUT_OUT_OF_RANGE);
-    }
-    if seconds < 0.0 {
-        return Err(errors::TIMEOUT_NEGATIVE);
-    }
-    let ms = (seconds * 1000.0).ceil() as u64;
+    let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
     Ok((ms > 0).then_some(ms))
+}
+
+/// A timeout with a fraction, in milliseconds; Redis reads it as a `long double`.
+fn fractional_timeout_ms(arg: &[u8]) -> Result<i64, CommandError> {
+    let seconds = Extended::parse(arg).ok_or(errors::TIMEOUT_NOT_A_FLOAT)?;
+    let too_long =
+        if arg.starts_with(b"-") { errors::TIMEOUT_NEGATIVE } else { errors::TIMEOUT_OUT_OF_RANGE };
+    seconds.times_rounded_up(1000).ok_or(too_long)
 }
