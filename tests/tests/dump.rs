@@ -347,6 +347,65 @@ fn used_memory(client: &mut Client) -> i64 {
     field.and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// A zipmap of `count` fields as its header says, with one field of each of these pairs of encoded words.
+fn zipmap(count: u8, pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![count];
+    for (field, value) in pairs {
+        bytes.extend_from_slice(field);
+        // The byte of unused space stands behind the value's length.
+        let length = if value[0] == 0xfe { 5 } else { 1 };
+        bytes.extend([&value[..length], b"\0", &value[length..]].concat());
+    }
+    bytes.push(0xff);
+    bytes
+}
+
+/// A word of a zipmap whose length has four bytes.
+fn long_word(length: u32) -> Vec<u8> {
+    [&b"\xfe"[..], &length.to_le_bytes(), &vec![b'x'; length as usize]].concat()
+}
+
+/// Hashes of Redis before 2.6, in each form of their lengths and counts.
+#[test]
+fn zipmaps_are_read_and_refused_as_in_redis() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let mut clients = [real.addr(), server.addr()].map(Client::connect);
+    let longs = [5, 253, 254, 300, 70_000].map(long_word);
+    let short: (&[u8], &[u8]) = (b"\x01a", b"\x01b");
+    let mut zipmaps = vec![b"\x00\xff".to_vec(), b"\xff".to_vec(), zipmap(2, &[short; 2])];
+    for long in &longs {
+        zipmaps.push(zipmap(1, &[(short.0, long)]));
+        zipmaps.push(zipmap(1, &[(long, short.1)]));
+        zipmaps.push(zipmap(1, &[(long, long)]));
+    }
+    for count in [0, 1, 2, 253, 254, 255] {
+        zipmaps.push(zipmap(count, &[short]));
+    }
+    for number in [253, 254, 255, 256] {
+        let fields: Vec<Vec<u8>> = (0..number).map(|n| format!("\x03{n:03}").into_bytes()).collect();
+        let pairs: Vec<(&[u8], &[u8])> = fields.iter().map(|field| (&field[..], &b"\x01v"[..])).collect();
+        for count in [252, 253, 254, 255] {
+            zipmaps.push(zipmap(count, &pairs));
+        }
+    }
+    let mut restored = 0;
+    for zipmap in zipmaps {
+        let length = u32::try_from(zipmap.len()).expect("a short zipmap").to_be_bytes();
+        let payload = sealed(&[&b"\x09\x80"[..], &length, &zipmap].concat(), 9);
+        let [real, ours] = clients.each_mut().map(|client| {
+            client.line("DEL h");
+            let request: [&[u8]; 4] = [b"RESTORE", b"h", b"0", &payload];
+            let answer = client.pipeline(&[request.map(<[u8]>::to_vec).to_vec()]).remove(0);
+            let digest = client.line("DEBUG DIGEST-VALUE h");
+            (answer.to_string(), digest.to_string())
+        });
+        assert_eq!(real, ours, "{}", zipmap[..zipmap.len().min(40)].escape_ascii());
+        restored += usize::from(real.0 == "+OK");
+    }
+    assert!(restored > 10, "{restored}");
+}
+
 /// Of a hundred and fifty thousand, each is refused and the key stays what it was, or is a whole key.
 #[test]
 fn garbage_with_a_right_checksum_leaves_no_part_of_a_key() {

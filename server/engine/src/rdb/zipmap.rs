@@ -1,13 +1,14 @@
 //! The zipmap: fields and values in one block of memory, as Redis before 2.6 kept small hashes. Only read.
 //!
 //! A byte is the number of fields (254 for that many and more); after them comes a byte 0xff. A field is its length and
-//! bytes; a value the same, with a byte between them that counts unused bytes after it.
+//! bytes; a value the same, with a byte between them that counts unused bytes after it. As in Redis, each length has its
+//! shortest form.
 
 use super::reader::{Corrupt, Reader};
 
 /// The last byte.
 const END: u8 = 0xff;
-/// As a length: four bytes have it. As a number of fields: there may be more.
+/// As a length: four bytes follow with one that is at least this. As a number of fields: this many or more.
 const LONG: u8 = 0xfe;
 
 /// A zipmap whose every field has been checked.
@@ -27,7 +28,7 @@ impl<'a> Zipmap<'a> {
             read_pair(&mut rest)?;
             len += 1;
         }
-        let is_counted = *count >= LONG || usize::from(*count) == len;
+        let is_counted = *count == LONG || usize::from(*count) == len;
         if *end == END && is_counted { Ok(Self { pairs, len }) } else { Err(Corrupt) }
     }
 
@@ -55,7 +56,10 @@ fn read_pair<'a>(reader: &mut Reader<'a>) -> Result<[&'a [u8]; 2], Corrupt> {
 
 fn read_length(reader: &mut Reader<'_>) -> Result<usize, Corrupt> {
     match reader.byte()? {
-        LONG => Ok(u32::from_le_bytes(reader.array()?) as usize),
+        LONG => match u32::from_le_bytes(reader.array()?) {
+            short if short < u32::from(LONG) => Err(Corrupt),
+            length => Ok(length as usize),
+        },
         END => Err(Corrupt),
         length => Ok(usize::from(length)),
     }
@@ -67,10 +71,12 @@ mod tests {
 
     #[test]
     fn fields_and_values_are_read() {
-        let bytes = b"\x02\x03foo\x03\x02bar??\x05hello\xfe\x05\x00\x00\x00\x00world\xff";
-        let zipmap = Zipmap::parse(bytes).unwrap();
+        let long = [b'x'; 254];
+        let bytes =
+            [&b"\x02\x03foo\x03\x02bar??\x05hello\xfe\xfe\x00\x00\x00\x00"[..], &long, b"\xff"].concat();
+        let zipmap = Zipmap::parse(&bytes).unwrap();
         let words: Vec<&[u8]> = zipmap.iter().collect();
-        assert_eq!(words, [&b"foo"[..], b"bar", b"hello", b"world"]);
+        assert_eq!(words, [&b"foo"[..], b"bar", b"hello", &long]);
         assert_eq!(zipmap.len(), 2);
         for len in 0..bytes.len() {
             assert!(Zipmap::parse(&bytes[..len]).is_err(), "{len}");
