@@ -4,7 +4,7 @@ use crate::check::{Endpoint, Scenario};
 use lockwheel::{Builder, Config, Server, Time};
 use lockwheel_engine::Engine;
 use lockwheel_engine::keyspace::EventClasses;
-use lockwheel_engine::spec::CommandTable;
+use lockwheel_engine::spec::{CommandTable, Version};
 use lockwheel_engine::time::Now;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -81,7 +81,14 @@ pub fn manual_scenario() -> Scenario<Server> {
 
 /// The table of all commands.
 pub fn commands() -> Arc<CommandTable> {
-    Arc::clone(&Engine::new(Config::default(), SEED, Now::default()).commands)
+    commands_of(Version::Newest)
+}
+
+/// The table of the commands that a server of this version has.
+pub fn commands_of(version: Version) -> Arc<CommandTable> {
+    let mut config = Config::default();
+    config.compat = version;
+    Arc::clone(&Engine::new(config, SEED, Now::default()).commands)
 }
 
 #[cfg(test)]

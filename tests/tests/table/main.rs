@@ -6,6 +6,7 @@ mod differences;
 mod entry;
 mod help;
 mod hints;
+mod redis_8;
 mod requests;
 mod versions;
 mod wire;

@@ -2,8 +2,10 @@
 
 mod at_once;
 mod bitmaps;
+mod bounded_counter;
 mod counters;
 mod databases;
+mod digests;
 mod dump;
 mod expiry;
 mod geo;
@@ -36,8 +38,10 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     bitmaps::fields::ROWS,
     bitmaps::ranges::ROWS,
     bitmaps::single::ROWS,
+    bounded_counter::ROWS,
     counters::ROWS,
     databases::ROWS,
+    digests::ROWS,
     dump::ROWS,
     expiry::ROWS,
     geo::places::ROWS,

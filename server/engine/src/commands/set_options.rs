@@ -3,6 +3,7 @@
 use super::expiry::TimeForm;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
+use crate::values::{DIGEST_BYTES, has_digest};
 use std::ops::Range;
 
 /// The condition of SET.
@@ -12,8 +13,56 @@ pub(super) enum Condition {
     Absent,
     /// XX: there is one.
     Present,
-    /// IFEQ: it holds the string in the argument of this number.
-    Equal(usize),
+    /// A comparison of the string that it holds.
+    Compared(Comparison),
+}
+
+/// A comparison of the string of a key with an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Comparison {
+    /// Number of the argument.
+    at: usize,
+    /// Whether the argument is a digest: IFDEQ, IFDNE.
+    by_digest: bool,
+    /// Whether the two are to differ, which an absent key does: IFNE, IFDNE.
+    differs: bool,
+}
+
+impl Comparison {
+    /// Returns the comparison that the word at `at` names, with the argument after it. `None` if it names none, or the
+    /// argument is missing.
+    pub(super) fn read(args: Args<'_>, at: usize) -> Option<Self> {
+        const WORDS: [(&str, bool, bool); 4] =
+            [("ifeq", false, false), ("ifne", false, true), ("ifdeq", true, false), ("ifdne", true, true)];
+        let &(_, by_digest, differs) = WORDS.iter().find(|(word, ..)| args.is(at, word))?;
+        (at + 1 < args.len()).then_some(Comparison { at: at + 1, by_digest, differs })
+    }
+
+    /// Whether the string of a key satisfies it. `None` is an absent key.
+    ///
+    /// # Errors
+    /// Returns an error if the argument should be a digest and has another length.
+    pub(super) fn holds(self, args: Args<'_>, text: Option<&[u8]>) -> Result<bool, CommandError> {
+        let word = &args[self.at];
+        let Some(text) = text else { return Ok(self.differs) };
+        if self.by_digest && word.len() != DIGEST_BYTES {
+            return Err(CommandError::text(DIGEST_LENGTH));
+        }
+        let is_same = if self.by_digest { has_digest(text, word) } else { text == word };
+        Ok(is_same != self.differs)
+    }
+}
+
+/// The error of a digest that has not 16 digits.
+pub(super) const DIGEST_LENGTH: &str = "ERR must be exactly 16 hexadecimal characters";
+
+/// The comparisons that SET takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparisons {
+    /// IFEQ alone, as in Valkey 8.1.
+    Equality,
+    /// All, as in Redis 8.4.
+    All,
 }
 
 /// What happens to the deadline.
@@ -105,7 +154,7 @@ fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
 /// The options of SET and GETEX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SetOptions {
-    /// NX, XX or IFEQ.
+    /// NX, XX or a comparison.
     pub(super) condition: Option<Condition>,
     /// GET: answer the old value.
     pub(super) get: bool,
@@ -120,7 +169,7 @@ impl SetOptions {
     ///
     /// # Errors
     /// A syntax error.
-    pub(super) fn of_set(args: Args<'_>) -> Result<Self, CommandError> {
+    pub(super) fn of_set(args: Args<'_>, comparisons: Comparisons) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 3;
         while at < args.len() {
@@ -128,9 +177,11 @@ impl SetOptions {
                 options.require(Condition::Absent)?;
             } else if args.is(at, "xx") {
                 options.require(Condition::Present)?;
-            } else if args.is(at, "ifeq") && at + 1 < args.len() {
+            } else if let Some(comparison) = Comparison::read(args, at)
+                && (comparisons == Comparisons::All || args.is(at, "ifeq"))
+            {
                 at += 1;
-                options.require(Condition::Equal(at))?;
+                options.require(Condition::Compared(comparison))?;
             } else if args.is(at, "get") {
                 options.get = true;
             } else if args.is(at, "keepttl") {
@@ -227,7 +278,7 @@ mod tests {
     fn set(words: &str) -> Result<SetOptions, CommandError> {
         let words: Vec<&[u8]> =
             ["set", "k", "v"].into_iter().chain(words.split_whitespace()).map(str::as_bytes).collect();
-        SetOptions::of_set(Args::new(&words))
+        SetOptions::of_set(Args::new(&words), Comparisons::Equality)
     }
 
     fn getex(words: &str) -> Result<Ttl, CommandError> {
@@ -246,9 +297,17 @@ mod tests {
         assert_eq!(getex("pxat 5"), Ok(Ttl::Set(TimeForm::UNIX_MILLISECONDS, 3)));
         assert_eq!(getex("PERSIST PERSIST"), Ok(Ttl::Persist));
         assert_eq!(getex(""), Ok(Ttl::Unsaid));
-        for words in
-            ["NX XX", "EX 1 PX 1", "EX 1 EXAT 1", "KEEPTTL EX 1", "EX 1 KEEPTTL", "EX", "PERSIST", "nope"]
-        {
+        for words in [
+            "NX XX",
+            "EX 1 PX 1",
+            "EX 1 EXAT 1",
+            "KEEPTTL EX 1",
+            "EX 1 KEEPTTL",
+            "EX",
+            "PERSIST",
+            "nope",
+            "IFNE v",
+        ] {
             assert_eq!(set(words), Err(errors::SYNTAX), "{words}");
         }
         for words in ["NX", "GET", "KEEPTTL", "EX 1 PERSIST", "PERSIST EX 1", "PX 1 PX"] {

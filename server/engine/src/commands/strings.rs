@@ -1,7 +1,7 @@
 //! Whole strings: SET and GET in all forms, MSET, MGET.
 
 use super::expiry::TimeForm;
-use super::set_options::{Condition, SetOptions, Ttl};
+use super::set_options::{Comparisons, Condition, DIGEST_LENGTH, SetOptions, Ttl};
 use crate::keyspace::{CalledBy, EntryId, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
@@ -19,29 +19,16 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .about("string", "1.0.0", "O(1)")
         .summary("The string that a key holds.")
         .syntax("key"),
-    Row::new("set", -3, set as DataHandler)
-        .flags(&[Flags::WRITE, Flags::DENYOOM])
-        .categories(&["string"])
-        .keys(SET_KEYS)
-        .key_finder(set_key)
-        .about("string", "1.0.0", "O(1)")
-        .summary(
-            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
-        )
-        .history(&[
-            ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
-            ("6.0.0", "Added the `KEEPTTL` option."),
-            ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
-            ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
-            ("8.1.0", "Added the `IFEQ` option."),
-        ])
+    set_row(set_with_comparisons)
+        .history(SET_HISTORY)
         .syntax(
-            "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0] [GET@6.2.0] \
+            "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0 | IFNE ifne-value@8.4.0 | \
+             IFDEQ ifdeq-digest@8.4.0 | IFDNE ifdne-digest@8.4.0] [GET@6.2.0] \
              [expiration: EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | \
              PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
         )
-        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"])
-        .refusing_before("7.0.0", nx_with_get),
+        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command", DIGEST_LENGTH])
+        .older(&[("8.4.0", SET)]),
     Row::new("setnx", 3, setnx as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
@@ -118,6 +105,39 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
 ];
 
+/// SET, as it was before it compared by digests.
+const SET: Row<DataHandler> = set_row(set)
+    .history(SET_HISTORY.split_at(SET_HISTORY.len() - 1).0)
+    .syntax(
+        "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0] [GET@6.2.0] \
+         [expiration: EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | \
+         PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
+    )
+    .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"]);
+
+const SET_HISTORY: &[(&str, &str)] = &[
+    ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
+    ("6.0.0", "Added the `KEEPTTL` option."),
+    ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
+    ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
+    ("8.1.0", "Added the `IFEQ` option."),
+    ("8.4.0", "Added the `IFNE`, `IFDEQ` and `IFDNE` options."),
+];
+
+/// The part of SET's row that all versions share.
+const fn set_row(handler: DataHandler) -> Row<DataHandler> {
+    Row::new("set", -3, handler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .categories(&["string"])
+        .keys(SET_KEYS)
+        .key_finder(set_key)
+        .about("string", "1.0.0", "O(1)")
+        .summary(
+            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
+        )
+        .refusing_before("7.0.0", nx_with_get)
+}
+
 const SET_KEYS: &[KeySpec] =
     &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS])
         .notes("RW and ACCESS due to the optional `GET` argument")];
@@ -162,23 +182,32 @@ fn set_key(args: Args<'_>) -> Vec<Key> {
 
 /// Before 7.0, NX and GET could not be used together.
 fn nx_with_get(args: Args<'_>) -> Option<CommandError> {
-    let options = SetOptions::of_set(args).ok()?;
+    let options = SetOptions::of_set(args, Comparisons::Equality).ok()?;
     (options.get && matches!(options.condition, Some(Condition::Absent))).then_some(errors::SYNTAX)
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
-        return set_with_options(tx, args, reply);
+        return set_with_options(tx, args, Comparisons::Equality, reply);
     }
     store(tx, &args[1], &args[2], None);
     reply.ok();
     Ok(())
 }
 
+fn set_with_comparisons(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    set_with_options(tx, args, Comparisons::All, reply)
+}
+
 #[inline(never)]
-fn set_with_options(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn set_with_options(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    comparisons: Comparisons,
+    reply: &mut dyn Reply,
+) -> Outcome {
     let (key, value) = (&args[1], &args[2]);
-    let options = SetOptions::of_set(args)?;
+    let options = SetOptions::of_set(args, comparisons)?;
     let deadline = options.deadline_ms(tx, args, "set")?;
     if options.get {
         answer(tx.read::<Str>(key)?, reply);
@@ -187,7 +216,10 @@ fn set_with_options(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> O
         None => true,
         Some(Condition::Absent) => !tx.access(key),
         Some(Condition::Present) => tx.exists(key),
-        Some(Condition::Equal(at)) => holds(tx, key, &args[at])?,
+        Some(Condition::Compared(comparison)) => {
+            let edit = tx.write::<Str>(key)?;
+            comparison.holds(args, edit.as_ref().map(|edit| edit.value.text()).as_deref())?
+        }
     };
     if wanted && options.ttl == Ttl::Keep && options.condition != Some(Condition::Absent) {
         tx.set(key, Value::Str(Str::new(value)), true);

@@ -54,10 +54,7 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         {
             refused(tx, &args[1], &args[2]);
         }
-        "set"
-            if answer == Answer::Null
-                && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"ifeq")) =>
-        {
+        "set" if answer == Answer::Null && args.all().iter().skip(3).any(|word| is_comparison(word)) => {
             compared(tx, Event::RenewalRefused, &args[1], &args[2]);
         }
         "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
@@ -69,6 +66,10 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         "delifeq" if answer == Answer::Integer(0) => {
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
+        // With a digest nothing is known of the owner that asks.
+        "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
+            compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
+        }
         "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
         "keys" => {
             let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
@@ -76,6 +77,11 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         }
         _ => {}
     }
+}
+
+/// Whether a word of SET says that the key must hold the owner's text.
+fn is_comparison(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"ifeq") || word.eq_ignore_ascii_case(b"ifdeq")
 }
 
 /// Whether a node of a cluster or a replica has not run the request, which says nothing of the lock: another server

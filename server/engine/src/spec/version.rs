@@ -12,13 +12,17 @@ pub enum Version {
     /// Redis 7.2, and what has come since.
     #[default]
     Newest,
+    /// Redis 8.8: also what 8.4 and 8.8 brought. No server of that version was asked for it.
+    V8_8,
 }
 
 impl Version {
     /// Their names, in their order.
-    pub const NAMES: &[&str] = &["6.2", "7.0", "7.2", "newest"];
+    pub const NAMES: &[&str] = &["6.2", "7.0", "7.2", "newest", "8.8"];
     /// All of them, in this order.
-    pub const ALL: [Self; 4] = [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest];
+    pub const ALL: [Self; 5] = [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest, Version::V8_8];
+    /// The releases whose additions `V8_8` alone has: no server here can be asked about them.
+    const UNVERIFIED: [(u32, u32); 2] = [(8, 4), (8, 8)];
 
     /// The release that it tells clients that it is.
     pub const fn release(self) -> &'static str {
@@ -26,6 +30,7 @@ impl Version {
             Version::V6_2 => "6.2.14",
             Version::V7_0 => "7.0.15",
             Version::V7_2 | Version::Newest => super::REDIS_VERSION,
+            Version::V8_8 => "8.8.0",
         }
     }
 
@@ -38,7 +43,8 @@ impl Version {
             Version::V6_2 => since <= (6, 2),
             Version::V7_0 => since <= (7, 0),
             Version::V7_2 => since <= (7, 2),
-            Version::Newest => true,
+            Version::Newest => !Self::UNVERIFIED.contains(&since),
+            Version::V8_8 => true,
         }
     }
 }
@@ -50,10 +56,12 @@ mod tests {
     #[test]
     fn a_version_has_what_is_older() {
         let has = |since| Version::ALL.map(|version| version.has(since));
-        assert_eq!(has("1.0.0"), [true; 4]);
-        assert_eq!(has("6.2.7"), [true; 4]);
-        assert_eq!(has("7.0.3"), [false, true, true, true]);
-        assert_eq!(has("7.2.0"), [false, false, true, true]);
-        assert_eq!(has("8.1.0"), [false, false, false, true]);
+        assert_eq!(has("1.0.0"), [true; 5]);
+        assert_eq!(has("6.2.7"), [true; 5]);
+        assert_eq!(has("7.0.3"), [false, true, true, true, true]);
+        assert_eq!(has("7.2.0"), [false, false, true, true, true]);
+        assert_eq!(has("8.1.0"), [false, false, false, true, true]);
+        assert_eq!(has("8.4.0"), [false, false, false, false, true]);
+        assert_eq!(has("9.0.0"), [false, false, false, true, true]);
     }
 }

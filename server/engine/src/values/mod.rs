@@ -5,6 +5,7 @@
 //! encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING shows.
 
 pub mod bits;
+mod digest;
 mod encodings;
 pub mod hash;
 pub mod hyperloglog;
@@ -18,6 +19,7 @@ mod string;
 mod table;
 pub mod zset;
 
+pub(crate) use digest::{DIGEST_BYTES, digest, has_digest};
 pub use encodings::{Encoding, Encodings};
 pub use hash::Hash;
 pub(crate) use integer::parse as parse_integer;

@@ -2,6 +2,7 @@
 
 use super::super::redisson::WRITE_SUFFIX;
 use crate::keyspace::{Actor, CalledBy, Cause, Watched};
+use crate::values::has_digest;
 
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl ReleaseCause {
             CalledBy::Script(script) if is_named(owner, script.arguments) || is_named(owner, script.keys) => {
                 ReleaseCause::Released
             }
-            _ if named_by_command() => ReleaseCause::Released,
+            _ if named_by_command() || compares_in_command(actor, owner) => ReleaseCause::Released,
             CalledBy::Script(_) => ReleaseCause::Forced,
             CalledBy::Transaction(watched) if is_watched(actor.command, watched) => ReleaseCause::Released,
             _ => ReleaseCause::Deleted,
@@ -73,15 +74,23 @@ impl ReleaseCause {
     }
 }
 
-/// Whether who overwrites the text of a lock has named its owner, in a script or by SET … IFEQ, or had it watched.
+/// Whether the actor that overwrites the text of a lock has named its owner, in a script or by a condition of SET, or
+/// had the key watched.
 fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
     match actor.called_by {
         CalledBy::Script(script) => is_named(owner, script.arguments),
         CalledBy::Transaction(watched) if is_watched(actor.command, watched) => true,
-        _ => {
-            actor.command.windows(2).any(|words| words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner)
-        }
+        _ => compares_in_command(actor, owner),
     }
+}
+
+/// Whether a condition of the command compares the key's text with its owner: IFEQ, or IFDEQ with its digest.
+fn compares_in_command(actor: &Actor<'_>, owner: &[u8]) -> bool {
+    actor.command.windows(2).any(|words| match words[0].len() {
+        4 => words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner,
+        5 => words[0].eq_ignore_ascii_case(b"ifdeq") && has_digest(owner, words[1]),
+        _ => false,
+    })
 }
 
 /// Whether all that a command deletes or overwrites was watched.
