@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 )
 
 // name is what the server's program is called.
@@ -16,9 +17,10 @@ const variable = "LOCKWHEEL_BINARY"
 
 // ErrNoBinary is what [Start] answers when there is no program to start.
 var ErrNoBinary = errors.New("no lockwheel program: name it in LOCKWHEEL_BINARY, or put it on PATH or beside the test " +
-	"binary; in a checkout of Lockwheel `cargo install --path server` puts one on PATH")
+	"binary; in a checkout of Lockwheel `cargo install --locked --path server` puts one on PATH")
 
-// binary finds the program: what the options say, then the environment, then beside this one, then PATH.
+// binary finds the program: what the options say, then the environment, then beside this one, then beside the
+// package's sources, where packaging/build puts it, then PATH.
 func binary(wanted string) (string, error) {
 	if wanted != "" {
 		return wanted, nil
@@ -26,9 +28,11 @@ func binary(wanted string) (string, error) {
 	if told := os.Getenv(variable); told != "" {
 		return named(told)
 	}
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), name)
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+	own, _ := os.Executable()
+	_, source, _, _ := runtime.Caller(0)
+	for _, neighbour := range []string{own, source} {
+		beside := filepath.Join(filepath.Dir(neighbour), name)
+		if info, err := os.Stat(beside); filepath.IsAbs(beside) && err == nil && info.Mode().IsRegular() {
 			return beside, nil
 		}
 	}

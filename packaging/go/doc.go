@@ -8,5 +8,5 @@
 // the clients that waited and the last commands are in its log.
 //
 // The server is a program. It is found by [Options.Binary], by the environment variable LOCKWHEEL_BINARY, beside the
-// test binary, or on PATH.
+// test binary, beside the package's sources, or on PATH.
 package lockwheel

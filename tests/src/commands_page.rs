@@ -1,6 +1,7 @@
 //! `docs/commands.md`, made from the table of commands and the list of differences.
 
 use crate::differences;
+use crate::differences::table::FieldDifference;
 use crate::ours;
 use crate::pair::{Claim, Difference};
 use crate::redis_commands;
@@ -94,7 +95,7 @@ fn write_differences(text: &mut String) {
         text,
         format_args!(
             "Answers are those of Redis 7.2, byte for byte, which tests compare with redis-server 7.0.15 and with a \
-             server of\n7.2's line. This is the whole list of what differs."
+             server of\n7.2's line. These lists are those that the tests allow: they have every difference."
         ),
     );
     let parts = [
@@ -111,12 +112,32 @@ fn write_differences(text: &mut String) {
     for (heading, differences) in [
         ("On purpose, and seen elsewhere than in a reply:", differences::beside::BESIDE),
         ("Of servers that belong together, on purpose:", differences::together::TOGETHER),
+        (
+            "As in Redis 7.2, not as in 7.0, and seen elsewhere than in a reply:",
+            differences::newer::AS_IN_7_2,
+        ),
     ] {
         line(text, format_args!("\n{heading}\n"));
         for each in differences {
             line(text, format_args!("- {}\\\n  {}", capital(each.name), sentence(each.reason)));
         }
     }
+    line(text, format_args!("\nIn what COMMAND tells of commands, against redis-server 7.0.15:\n"));
+    differences::table::DIFFERENCES.iter().for_each(|each| write_field(each, text));
+}
+
+/// A field of COMMAND INFO or COMMAND DOCS.
+fn write_field(difference: &FieldDifference, text: &mut String) {
+    let ground = match difference.claim {
+        Claim::Redis72 => "as in 7.2",
+        Claim::Newer => "as in 7.2, not as in newer servers",
+        Claim::OnPurpose => "on purpose",
+    };
+    let commands =
+        difference.commands.iter().map(|name| format!("`{}`", name.replace('|', " ").to_uppercase()));
+    let commands: Vec<String> = commands.collect();
+    let (field, reason) = (difference.field, sentence(difference.reason));
+    line(text, format_args!("- `{field}` of {}, {ground}\\\n  {reason}", commands.join(", ")));
 }
 
 fn write_difference(difference: &Difference, text: &mut String) {

@@ -7,7 +7,9 @@
 pub mod beside;
 mod doubles;
 mod expired;
+pub mod newer;
 mod streams;
+pub mod table;
 pub mod together;
 
 use crate::client::Client;

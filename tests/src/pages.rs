@@ -35,6 +35,30 @@ pub struct Block {
     pub text: String,
     /// Where the first of them stands, counted from 1.
     pub line: usize,
+    /// The heading above it, without its marks.
+    pub section: String,
+    /// The last line of text above the fence.
+    pub introduction: String,
+}
+
+/// The section of a page of [`START`] that leads from an empty folder to a green test: the tests of packages run it as
+/// a whole, its commands for a shell included.
+pub const FIRST_TEST: &str = "A first test";
+
+/// Where the pages are that lead to a first test.
+pub const START: &str = "docs/start/";
+
+impl Block {
+    /// Whether it belongs to a section that is run as a whole.
+    pub fn is_of_first_test(&self) -> bool {
+        self.page.starts_with(START) && self.section == FIRST_TEST
+    }
+
+    /// The file that the text above the block tells the reader to make: "Save it as `name`:".
+    pub fn file_name(&self) -> Option<&str> {
+        let (_, name) = self.introduction.strip_suffix("`:")?.rsplit_once(" as `")?;
+        Some(name)
+    }
 }
 
 /// A link of a page.
@@ -97,11 +121,14 @@ impl Page {
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut open: Option<Block> = None;
+        let (mut section, mut introduction) = (String::new(), String::new());
         for (index, line) in self.text.lines().enumerate() {
             match (line.strip_prefix("```"), open.take()) {
                 (Some(language), None) => {
                     let (page, language) = (self.path.clone(), language.to_owned());
-                    open = Some(Block { page, language, text: String::new(), line: index + 2 });
+                    let (section, introduction) = (section.clone(), std::mem::take(&mut introduction));
+                    let (text, line) = (String::new(), index + 2);
+                    open = Some(Block { page, language, text, line, section, introduction });
                 }
                 (Some(_), Some(block)) => blocks.push(block),
                 (None, Some(mut block)) => {
@@ -109,7 +136,14 @@ impl Page {
                     block.text.push('\n');
                     open = Some(block);
                 }
-                (None, None) => {}
+                (None, None) => {
+                    if line.starts_with('#') {
+                        section = line.trim_start_matches('#').trim().to_owned();
+                    }
+                    if !line.is_empty() {
+                        introduction = line.to_owned();
+                    }
+                }
             }
         }
         blocks
@@ -175,14 +209,17 @@ mod tests {
 
     #[test]
     fn blocks_have_their_language_and_their_place() {
-        let blocks = page("a\n```sh\nb\n\nc\n```\nd\n```\n```\n").blocks();
-        let block = |language: &str, text: &str, line| Block {
+        let blocks = page("# e\nSave it as `f`:\n\n```sh\nb\n\nc\n```\n```\n```\n").blocks();
+        let block = |language: &str, text: &str, line, introduction: &str| Block {
             page: "p.md".into(),
             language: language.into(),
             text: text.into(),
             line,
+            section: "e".into(),
+            introduction: introduction.into(),
         };
-        assert_eq!(blocks, [block("sh", "b\n\nc\n", 3), block("", "", 9)]);
+        assert_eq!(blocks, [block("sh", "b\n\nc\n", 5, "Save it as `f`:"), block("", "", 10, "")]);
+        assert_eq!([blocks[0].file_name(), blocks[1].file_name()], [Some("f"), None]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Lists, against what a real server answers.
 
+use lockwheel_tests::differences::newer::as_in_7_2;
 use lockwheel_tests::family::{await_blocked, expect_events, listen};
 use lockwheel_tests::redis_server::Kind;
 use lockwheel_tests::{family, ours};
@@ -284,8 +285,7 @@ fn one_push_serves_waiters_in_their_order() {
 
 #[test]
 fn keys_are_looked_at_in_the_order_of_the_command() {
-    // Redis 7.0 serves from the key that was pushed to first.
-    family::same_on(&[Kind::Valkey], |scenario| {
+    family::same_on(as_in_7_2("keys are looked at in the order of the command"), |scenario| {
         scenario.on("waiter").send("BLPOP a b c 0");
         await_blocked(scenario, 1);
         scenario.check("MULTI", "+OK").check("RPUSH c 3", "+QUEUED").check("RPUSH b 2", "+QUEUED");

@@ -2,7 +2,9 @@
 
 use lockwheel::{Config, Server};
 use lockwheel_engine::config::Permission;
-use lockwheel_tests::client::Client;
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::{Client, Protocol};
+use lockwheel_tests::differences::newer::as_in_7_2;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::{family, ours};
@@ -60,8 +62,46 @@ fn a_client_tells_and_changes_what_it_is() {
 }
 
 #[test]
+fn hello_without_a_login_says_how_to_log_in() {
+    let told = "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
+                <user> <pass> option can be used to authenticate the client and select the RESP protocol version at \
+                the same time";
+    family::same_on(as_in_7_2("HELLO without a login names `HELLO <proto> AUTH`"), |s| {
+        // A session begins with HELLO itself.
+        s.on("stranger").check("PING", "+PONG");
+        s.on("main").check("CONFIG SET requirepass secret", "+OK");
+        s.on("stranger").check("RESET", "+RESET").check("HELLO 3", told).check("HELLO", told);
+        s.on("main");
+        s.check("CONFIG SET requirepass ''", "+OK");
+    });
+}
+
+#[test]
+fn who_publishes_to_itself_gets_the_reply_first() {
+    let kinds = as_in_7_2("own messages come after the reply");
+    let real = kinds.iter().filter_map(|&kind| RealServer::start(kind, &[]));
+    let real: Vec<RealServer> = real.collect();
+    let ours = ours::server();
+    let addresses = [Endpoint::addr(&ours)].into_iter().chain(real.iter().map(RealServer::addr));
+    for address in addresses {
+        let mut client = Client::connect_with(address, Protocol::Resp3);
+        let mut frames = |line: &str, count: usize| -> Vec<String> {
+            client.send_line(line);
+            (0..count).map(|_| client.read_frame().to_string()).collect()
+        };
+        frames("SUBSCRIBE c", 1);
+        let message = |text: &str| format!(">[\"message\", \"c\", \"{text}\"]");
+        assert_eq!(frames("PUBLISH c alone", 2), [":1".to_owned(), message("alone")]);
+        frames("MULTI", 1);
+        frames("PUBLISH c within", 1);
+        frames("SET k v", 1);
+        assert_eq!(frames("EXEC", 2), ["[:1, +OK]".to_owned(), message("within")]);
+    }
+}
+
+#[test]
 fn a_client_tells_of_its_library() {
-    family::same_on(&[Kind::Valkey], |s| {
+    family::same_on(as_in_7_2("what clients say of themselves"), |s| {
         s.check("CLIENT SETINFO LIB-NAME name(1.2;x)", "+OK")
             .check("CLIENT SETINFO lib-ver 7.2.1", "+OK")
             .check_that("CLIENT INFO", |reply| text(reply).contains(" lib-name=name(1.2;x) lib-ver=7.2.1"))

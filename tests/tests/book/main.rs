@@ -20,7 +20,8 @@ use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 /// The languages of blocks, each with its module's test.
-const LANGUAGES: &[&str] = &["console", "go", "java", "js", "python", "redis", "rust", "sh", "toml", "yaml"];
+const LANGUAGES: &[&str] =
+    &["console", "go", "java", "js", "python", "redis", "rust", "sh", "toml", "xml", "yaml"];
 
 /// The blocks of a language that are to be run.
 fn blocks(language: &str) -> Vec<Block> {

@@ -9,6 +9,7 @@ mod image;
 mod java;
 mod npm;
 mod python;
+mod start;
 
 use lockwheel_tests::program;
 use std::fs;

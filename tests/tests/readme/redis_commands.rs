@@ -1,5 +1,6 @@
 //! What README.md says of the commands of Redis.
 
+use lockwheel_tests::ours;
 use lockwheel_tests::pages::Page;
 use lockwheel_tests::redis_commands;
 use lockwheel_tests::redis_server::{Kind, RealServer};
@@ -12,6 +13,20 @@ const CLAIM: &str = "All commands of Redis 7.2 are there";
 fn all_commands_of_redis_are_there() {
     assert!(Page::readme().text.contains(CLAIM));
     assert_eq!(redis_commands::missing(), [""; 0]);
+}
+
+/// What README says is missing names no command that is there.
+#[test]
+fn what_is_said_to_be_missing_is_missing() {
+    let text = Page::readme().text;
+    let (_, section) = text.split_once("## What is not there yet\n").expect("README has the section");
+    let (said, _) = section.split_once("## ").expect("another section follows");
+    let (said, _) = said.split_once(CLAIM).expect("what is there stands behind it");
+    let commands = ours::commands();
+    let is_word = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
+    let words = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word);
+    let there: Vec<&str> = words.filter(|word| commands.find(word.as_bytes()).is_some()).collect();
+    assert_eq!(there, [""; 0], "these are there");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Clients that wait for entries.
 
 use lockwheel_tests::check::{Endpoint, Scenario};
+use lockwheel_tests::differences::newer::as_in_7_2;
 use lockwheel_tests::family::{await_blocked, same_everywhere, same_on};
 use lockwheel_tests::ours;
-use lockwheel_tests::redis_server::Kind;
 use std::time::Duration;
 
 /// Lets sessions wait, one after the other.
@@ -85,8 +85,7 @@ fn a_group_that_is_set_back_is_served_at_the_next_entry() {
 
 #[test]
 fn waiters_of_a_group_are_told_when_it_is_gone() {
-    // 7.0 has other words.
-    same_on(&[Kind::Valkey], |s| {
+    same_on(as_in_7_2("readers of a group are told why they wait no longer"), |s| {
         let ends = [
             ("DEL x", NO_GROUP),
             ("UNLINK x", NO_GROUP),
@@ -145,8 +144,7 @@ fn other_changes_wake_nobody() {
 
 #[test]
 fn all_streams_that_have_something_are_told_at_once() {
-    // 7.0 answers with the stream that was added to first.
-    same_on(&[Kind::Valkey], |s| {
+    same_on(as_in_7_2("a waiting XREAD is told of all of its streams"), |s| {
         wait(s, &[("w", "XREAD BLOCK 0 STREAMS x y z 0 0 0")]);
         for line in ["MULTI", "XADD y 1-1 f v", "XADD x 2-1 f v", "EXEC"] {
             s.run(line);

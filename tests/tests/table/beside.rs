@@ -1,11 +1,12 @@
 //! COMMAND INFO and COMMAND DOCS beside the real servers: each field of each command is that of redis-server 7.0.15,
 //! what is newer that of the server of 7.2's line. Summaries are in our own words.
 
-use crate::differences::{Claim, DIFFERENCES, DISPLAY, Difference};
 use crate::entry::{self, Entries, Fields};
 use crate::wire::Wire;
 use lockwheel_tests::client::Protocol;
+use lockwheel_tests::differences::table::{DIFFERENCES, DISPLAY, FieldDifference};
 use lockwheel_tests::ours;
+use lockwheel_tests::pair::Claim;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::collections::BTreeSet;
@@ -80,7 +81,7 @@ impl Report {
     }
 }
 
-fn declared(name: &str, field: &str) -> Option<(&'static Difference, &'static str)> {
+fn declared(name: &str, field: &str) -> Option<(&'static FieldDifference, &'static str)> {
     let of_field = DIFFERENCES.iter().filter(|difference| difference.field == field);
     of_field
         .flat_map(|difference| difference.commands.iter().map(move |of| (difference, *of)))

@@ -3,6 +3,7 @@
 use crate::entry;
 use crate::wire::Wire;
 use lockwheel_tests::client::Protocol;
+use lockwheel_tests::differences::newer::as_in_7_2;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
@@ -33,6 +34,19 @@ fn help(wire: &mut Wire, container: &str) -> (String, Vec<Stanza>) {
 fn is_ours(container: &str, stanza: &Stanza) -> bool {
     let name = stanza[0].split_whitespace().next().expect("a form").to_lowercase();
     name.starts_with('(') || ours::commands().find_full(format!("{container}|{name}").as_bytes()).is_some()
+}
+
+/// Of itself HELP says that it is to "Print" this help.
+#[test]
+fn of_itself_help_speaks_as_in_7_2() {
+    let kinds = as_in_7_2("HELP says `Print this help`");
+    let real: Vec<RealServer> = kinds.iter().filter_map(|&kind| RealServer::start(kind, &[])).collect();
+    let ours = ours::server();
+    for address in [ours.addr()].into_iter().chain(real.iter().map(RealServer::addr)) {
+        let (_, stanzas) = help(&mut Wire::connect(address, Protocol::Resp2), "object");
+        let own = stanzas.iter().find(|stanza| stanza[0] == "HELP").expect("HELP is told");
+        assert_eq!(own[1].trim(), "Print this help.");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The hints of redis-cli, which it makes from COMMAND DOCS when it starts: the same with our server as with Redis.
 
-use crate::differences::DIFFERENCES;
 use crate::entry;
 use crate::wire::Wire;
 use lockwheel_tests::client::Protocol;
+use lockwheel_tests::differences::table::DIFFERENCES;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer, find_in_path, is_wanted, skip};
 use std::collections::BTreeSet;

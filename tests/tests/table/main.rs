@@ -2,7 +2,6 @@
 //! same, and what it tells is what the real servers tell.
 
 mod beside;
-mod differences;
 mod entry;
 mod help;
 mod hints;
