@@ -6,17 +6,20 @@ use super::client::Trust;
 use super::exit;
 use super::options::{EXAMPLES, OPTIONS, ServerOption};
 use super::output::say;
-use super::role::{REDIS_SERVER, Subcommand, is_called};
+use super::role::{REDIS_SERVER, Subcommand, is_called, is_redis};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 use lockwheel_engine::config::Config;
+use lockwheel_engine::spec::REDIS_VERSION;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) const NAME: &str = "lockwheel";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) const ABOUT: &str = "An in-memory, Redis-compatible server";
 
@@ -49,7 +52,7 @@ fn more_help(started_as: &OsStr) -> String {
 /// The program with its subcommands.
 pub(crate) fn program() -> Command {
     server(NAME)
-        .subcommands([run(), topology(), entrypoint(), health_check(), completions(), man()])
+        .subcommands([run(), topology(), entrypoint(), health_check(), completions(), man(), help_command()])
         .disable_help_subcommand(true)
 }
 
@@ -178,6 +181,39 @@ fn man() -> Command {
     command(Subcommand::Man.name(), format!("{NAME} man")).about("Print the man page")
 }
 
+fn help_command() -> Command {
+    command(Subcommand::Help.name(), format!("{NAME} help [SUBCOMMAND]"))
+        .about("Print this help, or that of a subcommand")
+        .arg(Arg::new("SUBCOMMAND").value_parser(PossibleValuesParser::new(Subcommand::names())))
+}
+
+/// `help`: that of the program, or of the subcommand that the arguments name.
+pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<ExitCode, String> {
+    let arguments = match arguments_of(Subcommand::Help, arguments) {
+        Ok(arguments) => arguments,
+        Err(code) => return Ok(code),
+    };
+    let page = match arguments.get_one::<String>("SUBCOMMAND") {
+        None => help(started_as),
+        Some(name) => {
+            let mut program = program();
+            let command = program.find_subcommand_mut(name).expect("it is among the names");
+            command.render_help().to_string()
+        }
+    };
+    say(page.as_bytes())
+}
+
+/// The line that tells the version. By Redis' names it has Redis' form, which clients' test suites search for the first
+/// version number.
+pub(crate) fn version(started_as: &OsStr) -> String {
+    let name = match is_redis(started_as) {
+        true => format!("Redis server v={REDIS_VERSION} sha=00000000:0"),
+        false => format!("Lockwheel v={VERSION} (Redis {REDIS_VERSION})"),
+    };
+    format!("{name} malloc=jemalloc bits={} build={NAME}-{VERSION}\n", usize::BITS)
+}
+
 /// The arguments of a subcommand, its name not among them. `Err`: what to say instead of doing it, and with which code.
 pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
     let command = match subcommand {
@@ -187,6 +223,7 @@ pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Re
         Subcommand::HealthCheck => health_check(),
         Subcommand::Completions => completions(),
         Subcommand::Man => man(),
+        Subcommand::Help => help_command(),
     };
     let parsed = command.no_binary_name(true).try_get_matches_from(arguments);
     parsed.map_err(|error| {

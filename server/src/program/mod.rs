@@ -11,6 +11,7 @@ mod healthcheck;
 mod log;
 mod log_role;
 mod man;
+mod nearest;
 mod options;
 mod output;
 mod parent;
@@ -22,6 +23,7 @@ mod serve;
 mod signals;
 mod supervisor;
 mod topology;
+mod usage_error;
 
 use lockwheel_engine::config::Config;
 use role::{Role, Subcommand};
@@ -43,6 +45,7 @@ pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Role::Subcommand(Subcommand::HealthCheck) => healthcheck::main(rest()),
         Role::Subcommand(Subcommand::Completions) => command_line::print_completions(rest()),
         Role::Subcommand(Subcommand::Man) => man::main(rest()),
+        Role::Subcommand(Subcommand::Help) => command_line::print_help(&started_as, rest()),
     };
     exit::code(done)
 }

@@ -23,6 +23,7 @@ pub(crate) enum Subcommand {
     HealthCheck,
     Completions,
     Man,
+    Help,
 }
 
 impl Subcommand {
@@ -34,7 +35,12 @@ impl Subcommand {
         ("healthcheck", Subcommand::HealthCheck),
         ("completions", Subcommand::Completions),
         ("man", Subcommand::Man),
+        ("help", Subcommand::Help),
     ];
+
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
 
     pub(crate) fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, subcommand)| *subcommand == self);
@@ -62,7 +68,7 @@ impl Role {
 }
 
 /// Whether a program was started by a name of Redis' own, and knows nothing but what that does.
-fn is_redis(started_as: &OsStr) -> bool {
+pub(crate) fn is_redis(started_as: &OsStr) -> bool {
     [REDIS_SERVER, REDIS_SENTINEL].iter().any(|name| is_called(started_as, name))
 }
 
@@ -90,6 +96,8 @@ mod tests {
             ("/usr/bin/lockwheel", "man", Role::Subcommand(Subcommand::Man)),
             ("lockwheel", "healthcheck", Role::Subcommand(Subcommand::HealthCheck)),
             ("lockwheel", "completions", Role::Subcommand(Subcommand::Completions)),
+            ("lockwheel", "help", Role::Subcommand(Subcommand::Help)),
+            ("redis-server", "help", Role::Server),
             ("lockwheel", "./run", Role::Server),
             ("lockwheel", "RUN", Role::Server),
             ("lockwheel", "--port", Role::Server),

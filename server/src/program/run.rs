@@ -6,6 +6,7 @@ use super::output::{say, say_error};
 use super::parent::Parent;
 use super::ready::{Announcement, Failure, port_of};
 use super::signals::{Signal, Signals, pass_on};
+use super::usage_error::explain;
 use super::{allocator, command_line, exit, log, serve};
 use lockwheel::Server;
 use lockwheel_engine::COMMAND_NAMES;
@@ -38,8 +39,10 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         match Invocation::from_arguments(on_free_port(options), &mut SystemFiles::default(), COMMAND_NAMES) {
             Invocation::Run(config) => *config,
             Invocation::Help => return say(command_line::help_of_run().as_bytes()),
-            Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
-            Invocation::Fail(message) => return Err(message),
+            Invocation::Version => {
+                return say(command_line::version(OsStr::new(command_line::NAME)).as_bytes());
+            }
+            Invocation::Fail(error) => return Err(explain(&error, OsStr::new(command_line::NAME), &[])),
         };
     if config.daemonize {
         return Err("A server that runs a command cannot go into the background".to_owned());

@@ -6,6 +6,7 @@ use super::parent::Parent;
 use super::ready::{Announcement, Failure};
 use super::role::{REDIS_SENTINEL, is_called};
 use super::supervisor::Supervisor;
+use super::usage_error::explain;
 use super::{allocator, background, command_line, log, ready};
 use lockwheel::{BindError, Server, Stage, StartError};
 use lockwheel_engine::COMMAND_NAMES;
@@ -27,13 +28,14 @@ pub(crate) fn main(
     let parent = Parent::now();
     let started_in = env::current_dir().unwrap_or_default();
     let mut files = SystemFiles::default();
-    let sentinel = is_called(started_as, REDIS_SENTINEL).then(|| b"--sentinel".to_vec());
-    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes).chain(sentinel);
-    match Invocation::with_defaults(defaults, arguments, &mut files, COMMAND_NAMES) {
+    let is_sentinel = is_called(started_as, REDIS_SENTINEL);
+    let defaults = if is_sentinel { defaults.with_sentinel_defaults() } else { defaults };
+    let words = arguments.iter().cloned().map(OsString::into_encoded_bytes);
+    match Invocation::with_defaults(defaults, words, &mut files, COMMAND_NAMES) {
         Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
         Invocation::Help => say(command_line::help(started_as).as_bytes()),
-        Invocation::Print(text) => say(format!("{text}\n").as_bytes()),
-        Invocation::Fail(message) => Err(message),
+        Invocation::Version => say(command_line::version(started_as).as_bytes()),
+        Invocation::Fail(error) => Err(explain(&error, started_as, &arguments)),
     }
 }
 

@@ -1,13 +1,15 @@
 //! `topology`: several servers in this process, on one clock.
 
 use super::files::{PublishedFile, SystemFiles};
+use super::nearest::{nearest, suggestion};
 use super::output::say;
 use super::parent::Parent;
+use super::usage_error::explain;
 use super::{allocator, command_line, log, ready, serve};
 use lockwheel::{Server, Topology, TopologyBuilder};
 use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -62,7 +64,7 @@ impl Shape {
                 })?;
                 Ok((Shape::Cluster(masters, replicas), rest))
             }
-            _ => Err(format!("There is no such topology\n\n{}", command_line::help_of_topology().trim_end())),
+            (kind, shape) => Err(no_shape(kind, shape)),
         }
     }
 
@@ -89,6 +91,18 @@ impl Shape {
             Shape::Sentinel { sentinels, replicas } => first.sentinels(sentinels).replicas(replicas).lag(lag),
         }
     }
+}
+
+/// The sentence for words that name no shape.
+fn no_shape(kind: &str, shape: &str) -> String {
+    let found = nearest(kind, ["replicas", "sentinel", "cluster"]);
+    let found = found.map(|kind| format!("{kind} {shape}").trim_end().to_owned());
+    let words = format!("{kind} {shape}");
+    format!(
+        "There is no topology '{}': it is 'replicas N', 'sentinel N' or 'cluster MxN'.{}",
+        words.trim_end(),
+        suggestion(found)
+    )
 }
 
 /// Takes an option of the topology, with its word, from among the others, wherever it stands; the last of several
@@ -124,8 +138,8 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let mut config = match Invocation::from_arguments(words, &mut SystemFiles::default(), COMMAND_NAMES) {
         Invocation::Run(config) => *config,
         Invocation::Help => return say(command_line::help_of_topology().as_bytes()),
-        Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
-        Invocation::Fail(message) => return Err(message),
+        Invocation::Version => return say(command_line::version(OsStr::new(command_line::NAME)).as_bytes()),
+        Invocation::Fail(error) => return Err(explain(&error, OsStr::new(command_line::NAME), &[])),
     };
     refuse(&config)?;
     shape.contradiction(&options, &config).map_or(Ok(()), |sentence| Err(sentence.to_owned()))?;
@@ -203,6 +217,20 @@ mod tests {
             "sentinel 40 --replicas 40",
         ]) {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_shape_that_there_is_not_is_named_with_the_nearest() {
+        let shapes = "it is 'replicas N', 'sentinel N' or 'cluster MxN'.";
+        for (line, expected) in [
+            (
+                "sentinels 3",
+                format!("There is no topology 'sentinels 3': {shapes} Did you mean 'sentinel 3'?"),
+            ),
+            ("ring 3", format!("There is no topology 'ring 3': {shapes}")),
+        ] {
+            assert_eq!(parse(line), Err(expected));
         }
     }
 

@@ -145,22 +145,17 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn wrong_parameters_are_told_as_redis_tells_them() {
-    refused(
-        &["--nonsense", "1"],
-        &[
-            "*** FATAL CONFIG FILE ERROR",
-            "Reading the configuration file, at line",
-            ">>> 'nonsense \"1\"'",
-            "Bad directive or wrong number of arguments",
-        ],
-    );
+fn wrong_parameters_are_told() {
+    refused(&["--nonsense", "1"], &["There is no option '--nonsense'.\n"]);
+    refused(&["--prot", "1"], &["There is no option '--prot'. Did you mean '--port'?\n"]);
+    refused(&["helthcheck"], &["There is no subcommand 'helthcheck'", "Did you mean 'healthcheck'?"]);
     refused(&["--port", "70000"], &["argument must be between 0 and 65535 inclusive"]);
     refused(&["--databases", "0"], &["argument must be between 1 and 100000 inclusive"]);
     refused(&["--databases", "2147483647"], &["argument must be between 1 and 100000 inclusive"]);
     refused(&["--appendonly", "maybe"], &["argument must be 'yes' or 'no'"]);
     refused(&["/no/such/file.conf"], &["can't open config file '/no/such/file.conf'"]);
-    refused(&["--time", "yesterday"], &["FATAL CONFIG FILE ERROR"]);
+    refused(&["--time", "yesterday"], &["argument must be 'real', 'manual' or an instant"]);
+    refused(&["--load", "/no/such/file.rdb"], &["'/no/such/file.rdb'", "No such file or directory"]);
     refused(&["--bind", "192.0.2.1"], &["192.0.2.1"]);
 }
 
@@ -174,17 +169,25 @@ fn it_has_as_many_databases_as_it_may() {
 }
 
 #[test]
-fn it_tells_its_version_as_redis_does() {
+fn it_tells_its_version() {
     for argument in ["--version", "-v"] {
         let output = run(&[argument]);
         assert_eq!(output.status.code(), Some(0));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(text.starts_with("Redis server v=7.2."), "{text}");
+        let own = concat!("Lockwheel v=", env!("CARGO_PKG_VERSION"), " (Redis 7.2.");
+        assert!(text.starts_with(own), "{text}");
         assert!(text.contains(" build=lockwheel-"), "{text}");
     }
-    let help = run(&["--help"]);
-    assert_eq!(help.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&help.stdout).starts_with("Usage: lockwheel"));
+    for (arguments, begin) in [
+        (&["--help"][..], "Usage: lockwheel [/path"),
+        (&["help"], "Usage: lockwheel [/path"),
+        (&["help", "run"], "Usage: lockwheel run"),
+    ] {
+        let help = run(arguments);
+        assert_eq!(help.status.code(), Some(0), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&help.stdout).starts_with(begin), "{arguments:?}: {help:?}");
+    }
+    refused(&["help", "rum"], &["rum", "run"]);
 }
 
 #[test]

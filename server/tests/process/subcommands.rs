@@ -75,7 +75,7 @@ fn a_commands_end_is_told_as_shells_tell_it() {
     }
     refused(&["run"], &["A command must follow --", "Usage: lockwheel run"]);
     refused(&["run", "pytest"], &["A command must follow --"]);
-    refused(&["run", "--nonsense", "1", "--", "true"], &["Bad directive or wrong number of arguments"]);
+    refused(&["run", "--nonsense", "1", "--", "true"], &["There is no option '--nonsense'"]);
     refused(&["run", "--daemonize", "yes", "--", "true"], &["cannot go into the background"]);
 }
 
@@ -171,6 +171,14 @@ fn by_the_name_of_redis_server_it_is_one() {
     let directory = Directory::new();
     let output = named(&directory, "redis-server").arg("run").output().expect("it starts");
     assert!(error(&output).contains("can't open config file 'run'"), "{output:?}");
+    let output = named(&directory, "redis-server").args(["--nonsense", "1"]).output().expect("it starts");
+    let report = error(&output);
+    for line in [
+        "*** FATAL CONFIG FILE ERROR",
+        "Reading the configuration file, at line 2\n>>> 'nonsense \"1\"'\nBad directive or wrong number of arguments",
+    ] {
+        assert!(report.contains(line), "{report}");
+    }
     let output = named(&directory, "redis-server").arg("--help").output().expect("it starts");
     let help = out(&output);
     assert!(help.starts_with("Usage: redis-server") && !help.contains("healthcheck  "), "{help}");

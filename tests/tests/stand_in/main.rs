@@ -3,6 +3,7 @@
 //! redis-server, where one is installed.
 
 mod argument_lists;
+mod command_lines;
 mod embedded_redis;
 mod pytest_redis;
 mod redis_memory_server;

@@ -3,7 +3,6 @@
 use super::file::{CommandNames, LoadError, Loader, quote};
 use super::source::{Files, Source};
 use super::{Config, SaveParameters};
-use crate::spec::REDIS_VERSION;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,10 +11,10 @@ pub enum Invocation {
     Run(Box<Config>),
     /// The program's help on standard output, and exit code 0.
     Help,
-    /// This text on standard output, and exit code 0.
-    Print(String),
-    /// This text on standard error, and exit code 1.
-    Fail(String),
+    /// The program's version on standard output, and exit code 0.
+    Version,
+    /// The reason on standard error, and exit code 1.
+    Fail(LoadError),
 }
 
 impl Invocation {
@@ -38,25 +37,25 @@ impl Invocation {
     ) -> Self {
         let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
         match arguments.first().map(Vec::as_slice) {
-            Some(b"-v" | b"--version") => return Invocation::Print(version()),
+            Some(b"-v" | b"--version") => return Invocation::Version,
             Some(b"-h" | b"--help") => return Invocation::Help,
             Some(b"--test-memory") => {
-                return Invocation::Fail("Testing the memory is not supported".to_owned());
+                return Invocation::Fail(LoadError::Refused("Testing the memory is not supported"));
             }
             Some(b"--check-system") => {
-                return Invocation::Fail("Checking the system is not supported".to_owned());
+                return Invocation::Fail(LoadError::Refused("Checking the system is not supported"));
             }
             _ => {}
         }
-        let (sentinel, arguments): (Vec<_>, Vec<_>) =
-            arguments.into_iter().partition(|argument| argument == b"--sentinel");
-        let defaults = if sentinel.is_empty() { defaults } else { of_sentinel(defaults) };
+        let is_sentinel = arguments.iter().any(|argument| argument == b"--sentinel");
+        let defaults = if is_sentinel { defaults.with_sentinel_defaults() } else { defaults };
         match load(defaults, &arguments, files, names) {
             Ok(config) if config.sentinel.is_some() && config.file.is_empty() => {
-                Invocation::Fail("Sentinel needs config file on disk to save state. Exiting...".to_owned())
+                const NO_FILE: &str = "Sentinel needs config file on disk to save state. Exiting...";
+                Invocation::Fail(LoadError::Refused(NO_FILE))
             }
             Ok(config) => Invocation::Run(Box::new(config)),
-            Err(error) => Invocation::Fail(error.to_string()),
+            Err(error) => Invocation::Fail(error),
         }
     }
 }
@@ -64,27 +63,19 @@ impl Invocation {
 /// The port of a sentinel, if nothing else is said.
 const SENTINEL_PORT: u16 = 26379;
 
-/// The parameters of a sentinel that are not set.
-fn of_sentinel(defaults: Config) -> Config {
-    Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..defaults }
-}
-
 impl Config {
+    /// Makes these the defaults of a sentinel, whose parameters are still to be read.
+    #[must_use]
+    pub fn with_sentinel_defaults(self) -> Self {
+        Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..self }
+    }
+
     /// The same for a sentinel that watches nothing yet and has no file: what it knows is kept in memory.
     #[must_use]
     pub fn into_sentinel(self) -> Self {
         let saves = SaveParameters { load: String::new(), ..self.saves };
         Config { protected_mode: false, sentinel: Some(Vec::new()), file: String::new(), saves, ..self }
     }
-}
-
-/// The version in Redis' form, which clients' test suites search for the first version number.
-fn version() -> String {
-    format!(
-        "Redis server v={REDIS_VERSION} sha=00000000:0 malloc=jemalloc bits={} build=lockwheel-{}",
-        usize::BITS,
-        env!("CARGO_PKG_VERSION")
-    )
 }
 
 fn load(
@@ -108,8 +99,9 @@ fn load(
         text.extend(loader.read(Source::Stdin)?);
     }
     text.push(b'\n');
+    let lines_of_files = text.iter().filter(|&&byte| byte == b'\n').count();
     text.extend(line.options);
-    loader.load(&text)?;
+    loader.load(&text).map_err(|error| error.from_command_line(lines_of_files))?;
     loader.finish()
 }
 
@@ -119,6 +111,8 @@ fn implied(option: &[u8]) -> Option<&'static [u8]> {
         Some(b"\"\"")
     } else if option.eq_ignore_ascii_case(b"exit-with-parent") {
         Some(b"yes")
+    } else if option.eq_ignore_ascii_case(b"sentinel") {
+        Some(b"")
     } else {
         None
     }
@@ -135,8 +129,8 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
-    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save` and our own
-    /// `--exit-with-parent`; an option and its value may be one argument.
+    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`, `--sentinel`
+    /// and our own `--exit-with-parent`; an option and its value may be one argument.
     fn read(arguments: &'a [Vec<u8>]) -> Self {
         let mut line = CommandLine::default();
         let mut rest = arguments;

@@ -1,6 +1,6 @@
 //! The configuration file: its lines, and the report of the first one that is wrong.
 
-use super::access::{find, split_value};
+use super::access::find;
 use super::parameter::Reason;
 use super::source::{Files, Source};
 use super::system_reason::system_reason;
@@ -27,6 +27,8 @@ pub enum LoadError {
         line: String,
         /// What is wrong.
         reason: String,
+        /// Whether the line is an option of the command line, not one of a file.
+        is_option: bool,
     },
     /// Lines exclude each other.
     Conflict(&'static str),
@@ -37,12 +39,14 @@ pub enum LoadError {
         /// Why not.
         reason: String,
     },
+    /// The arguments ask for something that there is not.
+    Refused(&'static str),
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LoadError::Line { number, line, reason } => write!(
+            LoadError::Line { number, line, reason, .. } => write!(
                 f,
                 "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nReading the configuration file, at line \
                  {number}\n>>> '{line}'\n{reason}"
@@ -53,6 +57,7 @@ impl fmt::Display for LoadError {
             LoadError::File { path, reason } => {
                 write!(f, "Fatal error, can't open config file '{path}': {reason}")
             }
+            LoadError::Refused(reason) => f.write_str(reason),
         }
     }
 }
@@ -62,6 +67,15 @@ impl std::error::Error for LoadError {}
 impl LoadError {
     pub(super) fn unreadable(path: &str, error: &io::Error) -> Self {
         LoadError::File { path: path.to_owned(), reason: system_reason(error) }
+    }
+
+    /// Unmarks a line as an option if it is one of the first lines, which are those of files. Lines of included files,
+    /// whose numbers are their own, are not marked.
+    pub(super) fn from_command_line(mut self, lines_of_files: usize) -> Self {
+        if let LoadError::Line { number, is_option, .. } = &mut self {
+            *is_option &= *number > lines_of_files;
+        }
+        self
     }
 }
 
@@ -125,6 +139,7 @@ impl<'a> Loader<'a> {
                 number: line.number,
                 line: line.text.clone(),
                 reason,
+                is_option: false,
             })?;
         }
         Ok(self.config)
@@ -135,6 +150,7 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// The first line that is wrong, or a file that cannot be read.
     pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
+        let depth = self.depth;
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
             let line = line.trim_ascii();
             self.number = index + 1;
@@ -142,6 +158,7 @@ impl<'a> Loader<'a> {
                 number: index + 1,
                 line: String::from_utf8_lossy(line).into_owned(),
                 reason: reason.into_owned(),
+                is_option: depth == 0,
             };
             if let Outcome::Include(path) = self.line(line).map_err(wrong)? {
                 if self.depth == DEPTH_MAX {
@@ -207,8 +224,12 @@ impl<'a> Loader<'a> {
         let Some(parameter) = find(name) else { return Err(UNKNOWN.into()) };
         let again = !self.seen.insert(parameter.name);
         let value = match values {
-            // `"900 1"` means the same as `900 1`.
-            [one] => self.config.read(parameter, &split_value(parameter, one), again)?,
+            // `"900 1"` means the same as `900 1`, and `"\"\""` the same as nothing.
+            [one] if parameter.takes_several() && !one.is_empty() => {
+                // Unbalanced quotes count as no word, as in Redis.
+                let words = split_words(one).unwrap_or_default();
+                self.config.read(parameter, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), again)?
+            }
             _ => self.config.read(parameter, values, again)?,
         };
         self.config.store(parameter, value);
@@ -226,6 +247,8 @@ const UNKNOWN: &str = "Bad directive or wrong number of arguments";
 fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
     match (name, values) {
         (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
+        // The option by itself, which the command line has acted on.
+        (b"sentinel", []) => Ok(Outcome::Done),
         // Parameters of long ago, which Redis too accepts and ignores.
         (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
         (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),

@@ -12,9 +12,15 @@ type Words<'a> = &'a [&'a [u8]];
 
 const ARITY: &str = "wrong number of arguments";
 
+/// The words of a parameter for which a single empty word means none.
+fn unless_empty<'a>(words: Words<'a>) -> Words<'a> {
+    if let [b""] = words { &[] } else { words }
+}
+
 /// `bind`: at most 16 addresses. Binding shows later whether they can be listened on.
 pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     const MOST: usize = 16;
+    let words = unless_empty(words);
     if words.len() > MOST {
         return Err("Too many bind addresses specified.".into());
     }
@@ -24,9 +30,9 @@ pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 /// `save`: pairs of seconds and changes. A second line of a file adds to the first.
 pub(super) fn save(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
     const INVALID: &str = "Invalid save parameters";
-    let (pairs, []) = words.as_chunks::<2>() else { return Err(INVALID.into()) };
+    let (pairs, []) = unless_empty(words).as_chunks::<2>() else { return Err(INVALID.into()) };
     let mut points = match context.current() {
-        Value::Words(points) if context.again && !pairs.is_empty() => points,
+        Value::Words(points) if context.again && words != [b""] => points,
         _ => Vec::new(),
     };
     for [seconds, changes] in pairs {
@@ -71,7 +77,7 @@ pub(super) fn oom_score_adj_values(words: Words<'_>, _: &Context<'_>) -> Result<
 /// `latency-tracking-info-percentiles`: numbers from 0 to 100, shown with at most six decimals.
 pub(super) fn percentiles(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let mut percentiles = Vec::new();
-    for word in words {
+    for word in unless_empty(words) {
         let percentile =
             number::parse_f64(word).ok_or("Invalid latency-tracking-info-percentiles parameters")?;
         if !(0.0..=100.0).contains(&percentile) {

@@ -78,8 +78,13 @@ pub(super) fn size_in(word: &[u8], min: u64, max: u64) -> Result<u64, Reason> {
 }
 
 fn octal(word: &[u8], max: i64) -> Result<Value, Reason> {
-    let digits = std::str::from_utf8(word).ok();
-    let number = digits.and_then(|digits| i64::from_str_radix(digits, 8).ok()).ok_or(NOT_OCTAL)?;
+    // As C's `strtoll` reads it: white space may stand in front, and nothing at all is 0.
+    let digits = std::str::from_utf8(word).ok().map(|digits| digits.trim_start_matches(is_c_space));
+    let number = digits.and_then(|digits| match digits {
+        "" => word.is_empty().then_some(0),
+        digits => i64::from_str_radix(digits, 8).ok(),
+    });
+    let number = number.ok_or(NOT_OCTAL)?;
     if (0..=max).contains(&number) {
         return Ok(Value::Integer(number));
     }
@@ -128,13 +133,17 @@ pub(crate) fn size(word: &[u8]) -> Option<u64> {
     Some(digits.iter().fold(0, step).wrapping_mul(factor))
 }
 
+/// Whether C's `isspace` holds for it.
+fn is_c_space(character: char) -> bool {
+    character.is_ascii_whitespace() || character == '\x0b'
+}
+
 /// A whole word as C's `strtoll` reads it: white space, an optional sign and digits; nothing at all is 0, and what is
 /// too large the nearest that there is. A NUL ends it.
 pub(super) fn c_integer(word: &[u8]) -> Option<i64> {
     let word = word.split(|&byte| byte == 0).next().filter(|word| !word.is_empty());
     let Some(word) = word else { return Some(0) };
-    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
-    let start = word.iter().position(|byte| !is_space(byte))?;
+    let start = word.iter().position(|&byte| !is_c_space(byte.into()))?;
     let (is_negative, digits) = match &word[start..] {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),

@@ -47,7 +47,8 @@ fn config(arguments: &[&str], files: &[(&str, &str)]) -> Config {
 
 /// Number, line and reason of a report.
 fn failure(arguments: &[&str], files: &[(&str, &str)]) -> (usize, String, String) {
-    let Invocation::Fail(report) = invoke(arguments, files) else { panic!("{arguments:?} is accepted") };
+    let Invocation::Fail(error) = invoke(arguments, files) else { panic!("{arguments:?} is accepted") };
+    let report = error.to_string();
     let lines: Vec<&str> = report.lines().collect();
     let ["", heading, place, line, reason] = lines.as_slice() else { panic!("{report}") };
     assert_eq!(*heading, "*** FATAL CONFIG FILE ERROR (Redis 7.2.7) ***");
@@ -265,7 +266,10 @@ fn a_node_of_a_cluster_follows_no_master_by_its_configuration() {
     let arguments = &["--replicaof", "127.0.0.1", "6379", "--cluster-enabled", "yes"];
     let refused = invoke(arguments, &[]);
     let reason = "replicaof directive not allowed in cluster mode";
-    assert!(matches!(&refused, Invocation::Fail(text) if text.ends_with(reason)), "{refused:?}");
+    assert!(
+        matches!(&refused, Invocation::Fail(error) if error.to_string().ends_with(reason)),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -274,7 +278,7 @@ fn what_the_server_cannot_do_is_refused() {
     for arguments in [&["--test-memory", "10"][..], &["--check-system"]] {
         let refused = invoke(arguments, &[]);
         assert!(
-            matches!(&refused, Invocation::Fail(text) if text.ends_with("is not supported")),
+            matches!(&refused, Invocation::Fail(error) if error.to_string().ends_with("is not supported")),
             "{refused:?}"
         );
     }
@@ -341,7 +345,7 @@ fn files_include_files() {
     assert_eq!(failure(&["a.conf"], wrong).0, 3);
     let missing = invoke(&["a.conf"], &[("a.conf", "include b.conf")]);
     let text = "Fatal error, can't open config file 'b.conf': No such file or directory";
-    assert_eq!(missing, Invocation::Fail(text.to_owned()));
+    assert!(matches!(&missing, Invocation::Fail(error) if error.to_string() == text), "{missing:?}");
     let itself = failure(&["a.conf"], &[("a.conf", "include a.conf")]);
     assert_eq!(itself.2, "Too many files include each other");
 }
@@ -406,9 +410,7 @@ fn the_last_of_several_values_counts() {
 #[test]
 fn version_and_help_are_printed() {
     for arguments in [&["-v"][..], &["--version"], &["-v", "x"]] {
-        let Invocation::Print(text) = invoke(arguments, &[]) else { panic!("{arguments:?}") };
-        assert!(text.starts_with("Redis server v=7.2.7 sha=00000000:0 malloc=jemalloc bits="), "{text}");
-        assert!(text.contains(" build=lockwheel-"), "{text}");
+        assert_eq!(invoke(arguments, &[]), Invocation::Version, "{arguments:?}");
     }
     for arguments in [["-h"], ["--help"]] {
         assert_eq!(invoke(&arguments, &[]), Invocation::Help, "{arguments:?}");

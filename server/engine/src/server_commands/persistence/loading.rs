@@ -28,7 +28,8 @@ impl Engine {
             Ok(file) => file,
             Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => {
-                return Err(format!("Fatal error loading the DB: {}. Exiting.", system_reason(&error)));
+                let name = path.map(|path| format!(" '{path}'")).unwrap_or_default();
+                return Err(format!("Fatal error loading the DB{name}: {}. Exiting.", system_reason(&error)));
             }
         };
         self.load(&file, LoadMode { flush: true, merge: false })?;

@@ -1,0 +1,58 @@
+//! The nearest of some known words to a mistyped one.
+
+/// The known word with the fewest typing errors between it and `word`; the first of several. `None` if all are too
+/// far away: more than one error for each three characters, and one more.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = 1 + word.chars().count() / 3;
+    let word = word.to_lowercase();
+    let distances = known.into_iter().map(|known| (distance(&word, known), known));
+    let near = distances.filter(|(errors, known)| *errors <= most && *errors < known.len());
+    near.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
+}
+
+/// Typing errors between two words: characters that are added, left out, replaced, or exchanged with their neighbour.
+/// O(product of the lengths).
+fn distance(left: &str, right: &str) -> usize {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let mut rows = vec![(0..=right.len()).collect::<Vec<usize>>()];
+    for (i, a) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in right.iter().enumerate() {
+            let mut least = (rows[i][j] + usize::from(a != b)).min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[left.len()][right.len()]
+}
+
+/// ` Did you mean 'x'?` of the nearest word, behind a sentence; empty without one.
+pub(crate) fn suggestion(found: Option<impl AsRef<str>>) -> String {
+    found.map(|word| format!(" Did you mean '{}'?", word.as_ref())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_unless_all_are_far_away() {
+        let known = ["run", "topology", "healthcheck", "port", "maxmemory-policy"];
+        for (word, expected) in [
+            ("rnu", Some("run")),
+            ("prot", Some("port")),
+            ("PORT", Some("port")),
+            ("topolgy", Some("topology")),
+            ("health-check", Some("healthcheck")),
+            ("maxmemorypolicy", Some("maxmemory-policy")),
+            ("frobnicate", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, known), expected, "{word}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What is said of wrong arguments: in Redis' words by Redis' names, else which argument is wrong, and the nearest
+//! one that there is.
+
+use super::nearest::{nearest, suggestion};
+use super::role::{Subcommand, is_redis};
+use lockwheel_engine::config::{Config, LoadError};
+use std::ffi::{OsStr, OsString};
+
+/// Lines of a configuration file, and so options, that set no parameter.
+const DIRECTIVES: &[&str] = &["include", "loadmodule", "rename-command", "sentinel", "user"];
+
+/// The text for a configuration that cannot be loaded, of a program that was started by this name.
+pub(crate) fn explain(error: &LoadError, started_as: &OsStr, arguments: &[OsString]) -> String {
+    match error {
+        LoadError::Line { line, reason, is_option: true, .. } if !is_redis(started_as) => {
+            wrong_option(line, reason)
+        }
+        LoadError::File { path, reason } if !is_redis(started_as) => {
+            let is_first = arguments.first().is_some_and(|first| *first == **path);
+            match is_first && is_word(path) {
+                true => no_subcommand(path, reason),
+                false => error.to_string(),
+            }
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Whether an argument looks like a subcommand, and not like the path of a file.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+fn no_subcommand(word: &str, reason: &str) -> String {
+    let names = Subcommand::names();
+    format!(
+        "There is no subcommand '{word}', and it cannot be read as a configuration file: {reason}.{} 'lockwheel \
+         --help' lists the subcommands.",
+        suggestion(nearest(word, names))
+    )
+}
+
+/// The sentence for an option, which is given as its line of a configuration file.
+fn wrong_option(line: &str, reason: &str) -> String {
+    let name = line.split([' ', '\t']).next().unwrap_or_default();
+    let parameters = Config::default().get(&[b"*"]);
+    let parameters = parameters.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
+    let known: Vec<&str> = parameters.chain(DIRECTIVES.iter().copied()).collect();
+    let is_known =
+        |name: &str| !Config::default().get(&[name.as_bytes()]).is_empty() || known.contains(&name);
+    if let Some((option, value)) = name.split_once('=').filter(|(option, _)| is_known(option)) {
+        return format!("An option and its value are two arguments: --{option} {value}");
+    }
+    if name.starts_with('"') && !is_known(name.trim_matches('"')) {
+        let word = line.split('"').nth(1).unwrap_or_default();
+        let found = word.starts_with('-').then(|| nearest(word.trim_start_matches('-'), known)).flatten();
+        let found = found.map(|name| format!("--{name}"));
+        return format!("'{word}' is no option, nor the value of one.{}", suggestion(found));
+    }
+    if ["help", "version"].contains(&name) {
+        return format!("'--{name}' is the first argument, or none");
+    }
+    if !is_known(&name.trim_matches('"').to_ascii_lowercase()) {
+        let found = nearest(name.trim_start_matches('-'), known).map(|name| format!("--{name}"));
+        return format!("There is no option '--{name}'.{}", suggestion(found));
+    }
+    format!("'--{line}': {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::files::SystemFiles;
+    use lockwheel_engine::COMMAND_NAMES;
+    use lockwheel_engine::config::Invocation;
+
+    fn said(started_as: &str, line: &str) -> String {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let words = arguments.iter().cloned().map(OsString::into_encoded_bytes);
+        let read = Invocation::from_arguments(words, &mut SystemFiles::default(), COMMAND_NAMES);
+        let Invocation::Fail(error) = read else { panic!("{line}: {read:?}") };
+        explain(&error, OsStr::new(started_as), &arguments)
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named_with_the_nearest_one() {
+        for (line, expected) in [
+            ("--prot 7000", "There is no option '--prot'. Did you mean '--port'?"),
+            (
+                "--maxmemory-polcy x",
+                "There is no option '--maxmemory-polcy'. Did you mean '--maxmemory-policy'?",
+            ),
+            ("--quite-another x", "There is no option '--quite-another'."),
+            ("--port abc", "'--port \"abc\"': argument couldn't be parsed into an integer"),
+            ("--port", "'--port': wrong number of arguments"),
+            ("--port=7000", "An option and its value are two arguments: --port 7000"),
+            ("-port 7000", "'-port' is no option, nor the value of one. Did you mean '--port'?"),
+            ("--port 1 --help", "'--help' is the first argument, or none"),
+            ("--user", "'--user': Bad directive or wrong number of arguments"),
+            (
+                "rnu --port",
+                "There is no subcommand 'rnu', and it cannot be read as a configuration file: No such file or \
+                 directory. Did you mean 'run'? 'lockwheel --help' lists the subcommands.",
+            ),
+            ("no/such.conf", "Fatal error, can't open config file 'no/such.conf': No such file or directory"),
+        ] {
+            assert_eq!(said("lockwheel", line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn by_the_name_of_redis_server_it_is_said_in_its_words() {
+        for (line, expected) in [
+            ("--prot 7000", "at line 2\n>>> 'prot \"7000\"'\nBad directive or wrong number of arguments"),
+            ("rnu", "Fatal error, can't open config file 'rnu': No such file or directory"),
+        ] {
+            let said = said("/usr/bin/redis-server", line);
+            assert!(said.ends_with(expected), "{said}");
+        }
+    }
+}
