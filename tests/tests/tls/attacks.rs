@@ -9,9 +9,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
-/// A fatal alert begins like this.
-const ALERT: &[u8] = &[21, 3];
-
 /// All that comes until the connection ends, in whatever way.
 fn rest(mut stream: &TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -42,11 +39,35 @@ fn what_is_not_tls_ends_its_connection_alone() {
         let mut stream = connected(address(&server));
         // It may hang up meanwhile.
         let _sent = stream.write_all(text);
-        let answer = rest(&stream);
-        assert!(answer.is_empty() || answer.starts_with(ALERT), "{answer:?}");
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer).expect_err("it is reset");
+        assert_eq!((ended.kind(), &*answer), (ErrorKind::ConnectionReset, &b""[..]), "{text:?}");
         assert_eq!(other.line("PING").to_string(), "+PONG");
     }
     assert_eq!(other.line("DBSIZE").to_string(), ":0");
+}
+
+/// A client that has sent less than the header of a record, or nothing, gets no byte that is TLS either.
+#[test]
+fn a_client_that_sends_nothing_of_tls_gets_nothing_of_it() {
+    let certificates = Certificates::new();
+    let server = server(certificates.parameters(), 1);
+    for text in [&b""[..], b"P", b"\r\n", b"PING"] {
+        let mut stream = connected(address(&server));
+        stream.write_all(text).expect("the server is there");
+        stream.shutdown(Shutdown::Write).expect("the socket is open");
+        assert_eq!(rest(&stream), b"", "{text:?}");
+    }
+}
+
+#[test]
+fn plain_bytes_behind_a_handshake_reset_the_connection() {
+    let certificates = Certificates::new();
+    let server = server(certificates.parameters(), 1);
+    let mut stream = greeted(&server, &certificates);
+    stream.sock.write_all(b"*1\r\n$4\r\nPING\r\n").expect("the server is there");
+    let ended = stream.sock.read_to_end(&mut Vec::new()).expect_err("it is reset");
+    assert_eq!(ended.kind(), ErrorKind::ConnectionReset);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use parking_lot::Mutex;
 use rustls::ServerConnection;
+use socket2::SockRef;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::time::Duration;
 
 /// Encrypted bytes that wait for room in the system's buffer: the socket takes no more while there are any.
 const UNSENT_MAX: usize = 64 * 1024;
@@ -33,13 +35,53 @@ struct State {
     ended: bool,
     /// Why the connection has to end, once what came before has been read.
     failed: Option<rustls::Error>,
+    /// The beginning of the first record, until it is known that it is one.
+    beginning: Option<Beginning>,
+    /// Dropping the connection resets it.
+    resets: bool,
+}
+
+/// The bytes of a record's header.
+const HEADER_BYTES: usize = 5;
+
+/// The first bytes of a client, up to a record's header.
+#[derive(Debug, Default)]
+struct Beginning {
+    bytes: [u8; HEADER_BYTES],
+    len: usize,
+}
+
+impl Beginning {
+    /// Takes bytes up to the end of the header; how many.
+    fn take(&mut self, from: &[u8]) -> usize {
+        let taken = from.len().min(HEADER_BYTES - self.len);
+        self.bytes[self.len..self.len + taken].copy_from_slice(&from[..taken]);
+        self.len += taken;
+        taken
+    }
+
+    fn is_whole(&self) -> bool {
+        self.len == HEADER_BYTES
+    }
+
+    /// Whether it is the header of a record: behind the type stands a version of TLS.
+    fn is_record(&self) -> bool {
+        self.bytes[1] == 3
+    }
 }
 
 impl TlsSocket {
     /// A connection whose handshake is still to come. The stream must not block.
     pub(super) fn new(stream: std::net::TcpStream, mut connection: ServerConnection) -> Self {
         connection.set_buffer_limit(Some(UNSENT_MAX));
-        let state = State { connection, may_have_more: false, ended: false, failed: None };
+        let state = State {
+            connection,
+            may_have_more: false,
+            ended: false,
+            failed: None,
+            beginning: Some(Beginning::default()),
+            resets: false,
+        };
         TlsSocket(Box::new(Inner { stream: TcpStream::from_std(stream), state: Mutex::new(state) }))
     }
 
@@ -134,6 +176,15 @@ impl std::os::fd::AsFd for TlsSocket {
 impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut();
+        if state.resets {
+            // Without it the client would find the end of what was sent, and not that its bytes were refused.
+            let _gone_already = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+            return;
+        }
+        if state.beginning.is_some() {
+            // Nothing has come that is TLS, and so nothing goes that is.
+            return;
+        }
         state.connection.send_close_notify();
         let _gone_already = state.send(&self.stream);
     }
@@ -155,7 +206,8 @@ impl State {
         if received == 0 {
             return Ok(0);
         }
-        let decrypted = self.decrypt(buffer, half, half + received);
+        let begin = half + self.begin(&buffer[half..half + received])?;
+        let decrypted = self.decrypt(buffer, begin, half + received);
         // The next write reports what is wrong.
         let _reported = self.send(stream);
         self.may_have_more = half + received == buffer.len() || self.ended || self.failed.is_some();
@@ -170,6 +222,29 @@ impl State {
         }
     }
 
+    /// Looks at the first bytes of a client, which may be none of TLS. As in Redis, the connection is then reset, and no
+    /// alert is sent: to a client that does not speak TLS it would be a broken reply. How many of `bytes` it has taken.
+    ///
+    /// # Errors
+    /// `Interrupted` if more has to come, `InvalidData` if it is no TLS.
+    fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(beginning) = &mut self.beginning else { return Ok(0) };
+        let taken = beginning.take(bytes);
+        if !beginning.is_whole() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if !beginning.is_record() {
+            self.resets = true;
+            return Err(broken(rustls::Error::General("wrong version number".to_owned())));
+        }
+        let header = beginning.bytes;
+        self.beginning = None;
+        if let Err(error) = self.connection.read_tls(&mut &header[..]) {
+            self.failed = Some(rustls::Error::General(error.to_string()));
+        }
+        Ok(taken)
+    }
+
     /// Decrypts `buffer[from..to]` to the front of the buffer. How much that gives.
     fn decrypt(&mut self, buffer: &mut [u8], mut from: usize, to: usize) -> usize {
         let mut len = 0;
@@ -182,7 +257,15 @@ impl State {
             }
             match self.connection.process_new_packets() {
                 Ok(state) => self.ended = state.peer_has_closed(),
-                Err(error) => self.failed = Some(error),
+                Err(error) => {
+                    use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
+                    // Redis leaves what stands behind such a header unread, which resets the connection behind the alert.
+                    self.resets = matches!(
+                        error,
+                        rustls::Error::InvalidMessage(InvalidContentType | UnknownProtocolVersion)
+                    );
+                    self.failed = Some(error);
+                }
             }
             let mut reader = self.connection.reader();
             while let Ok(read @ 1..) = reader.read(&mut front[len..]) {
