@@ -112,8 +112,19 @@ fn topology() -> Command {
              one process and on one clock; the addresses are printed",
         )
         .args(OPTIONS.iter().map(described))
-        .arg(Arg::new("SHAPE").num_args(2))
+        .args(TOPOLOGY.iter().map(|(name, value, help)| Arg::new(*name).long(*name).value_name(*value).help(*help)))
+        .arg(Arg::new("SHAPE").value_parser(PossibleValuesParser::new(SHAPES)).hide_possible_values(true))
+        .arg(Arg::new("COUNT"))
 }
+
+/// What the servers of a topology are to one another.
+pub(crate) const SHAPES: [&str; 3] = ["replicas", "sentinel", "cluster"];
+
+/// The options of a topology: name, value, help.
+const TOPOLOGY: &[(&str, &str, &str)] = &[
+    ("lag", "MS", "How much later replicas are told everything"),
+    ("replicas", "N", "Beside sentinels: how many replicas the master has"),
+];
 
 /// The help of `topology`.
 pub(crate) fn help_of_topology() -> String {
@@ -245,7 +256,10 @@ pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, Stri
         Err(code) => return Ok(code),
     };
     let shell = *arguments.get_one::<Shell>("SHELL").expect("it is required");
-    let mut command = program().args(parameters()).mut_subcommand("run", |run| run.args(parameters()));
+    let mut command = program().args(parameters());
+    for subcommand in [Subcommand::Run, Subcommand::Topology] {
+        command = command.mut_subcommand(subcommand.name(), |subcommand| subcommand.args(parameters()));
+    }
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut text);
     say(&text)

@@ -27,8 +27,11 @@ fn page() -> String {
     page.text([bold(NAME), roman(" [redis.conf] [options] [-]")]);
     for subcommand in program().get_subcommands() {
         let usage = subcommand.clone().render_usage().to_string();
-        page.control("br", []);
-        page.text([roman(usage.trim_start_matches("Usage: ").to_owned())]);
+        // Each form stands on a line of its own.
+        for line in usage.trim_start_matches("Usage: ").lines() {
+            page.control("br", []);
+            page.text([roman(line.trim_start().to_owned())]);
+        }
     }
     section(&mut page, "DESCRIPTION");
     page.text([roman(

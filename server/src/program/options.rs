@@ -1,6 +1,8 @@
 //! The options of the program that are no parameters of Redis': the table that the help, the shells' completions and
 //! the man page are made from.
 
+use lockwheel_engine::spec::Version;
+
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerOption {
@@ -11,6 +13,8 @@ pub(crate) struct ServerOption {
     pub(crate) words: &'static [&'static str],
     pub(crate) help: &'static str,
 }
+
+const YES_NO: &[&str] = &["yes", "no"];
 
 /// All of them. `port` is Redis', but has a value of ours.
 pub(crate) const OPTIONS: &[ServerOption] = &[
@@ -30,12 +34,40 @@ pub(crate) const OPTIONS: &[ServerOption] = &[
     option("exit-with-parent", "", "End when the parent process has ended, however that happens"),
     option("idle-exit", "seconds", "End when no client has been connected for so long"),
     option("threads", "n", "How many threads serve connections; 0: one a core"),
-    option("time", "instant", "'manual': start with the clock stopped; or stopped at 2030-01-01T00:00:00Z"),
+    ServerOption {
+        words: &["real", "manual", "2030-01-01T00:00:00Z"],
+        ..option("time", "instant", "'manual': start with the clock stopped; or stopped at an instant")
+    },
     option("seed", "n", "What decides every random choice"),
     ServerOption {
-        words: &["yes", "no"],
+        words: YES_NO,
         ..option("control", "yes|no", "'no' refuses the commands that steer the server in a test")
     },
+    ServerOption {
+        words: Version::NAMES,
+        ..option("compat", "version", "The version of Redis whose commands and options there are")
+    },
+    ServerOption {
+        words: YES_NO,
+        ..option("lock-history", "yes|no", "Keep a history of locks, for LOCK.VERIFY")
+    },
+    option("lock-history-max", "n", "The most entries of that history"),
+    ServerOption {
+        words: YES_NO,
+        ..option("lock-ledger", "yes|no", "'no' observes no locks but those of LOCK commands")
+    },
+    option("lock-jeopardy", "ms", "Tell owners when their lease has so much left; 0: do not"),
+    ServerOption {
+        words: YES_NO,
+        ..option(
+            "lock-deadlock-inferred",
+            "yes|no",
+            "Refuse deadlocks with Redisson clients that seem to wait",
+        )
+    },
+    option("lock-handoff-delay", "ms", "Keep a free lock from native waiters so long, for Redisson's"),
+    option("lock-wakeup-limit", "ms", "Suspect a lost message after a lock was free so long with waiters"),
+    option("lock-herd-limit", "n", "Tell of hand-offs that wake more waiters of Redisson in vain"),
 ];
 
 const fn option(name: &'static str, value: &'static str, help: &'static str) -> ServerOption {

@@ -95,7 +95,7 @@ impl Shape {
 
 /// The sentence for words that name no shape.
 fn no_shape(kind: &str, shape: &str) -> String {
-    let found = nearest(kind, ["replicas", "sentinel", "cluster"]);
+    let found = nearest(kind, command_line::SHAPES);
     let found = found.map(|kind| format!("{kind} {shape}").trim_end().to_owned());
     let words = format!("{kind} {shape}");
     format!(

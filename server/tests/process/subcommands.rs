@@ -156,12 +156,41 @@ fn completions_and_the_man_page_are_printed() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output = run(&["completions", shell]);
         let text = out(&output);
-        let needed = ["exit-with-parent", "maxmemory-policy", "healthcheck"];
+        let needed = [
+            "exit-with-parent",
+            "maxmemory-policy",
+            "healthcheck",
+            "compat",
+            "lock-history",
+            "lock-herd-limit",
+        ];
         assert!(output.status.success() && needed.iter().all(|word| text.contains(word)), "{shell}: {text}");
     }
+    // Values that are words, and the shapes of topologies.
+    for shell in ["bash", "zsh", "fish"] {
+        let text = out(&run(&["completions", shell]));
+        for words in [["real", "manual"], ["6.2", "newest"], ["replicas", "sentinel"], ["lag", "cluster"]] {
+            assert!(words.iter().all(|word| text.contains(word)), "{shell} {words:?}: {text}");
+        }
+    }
+    let help = out(&run(&["--help"]));
+    assert!(
+        ["--compat", "--lock-history-max", "--lock-handoff-delay"].iter().all(|it| help.contains(it)),
+        "{help}"
+    );
     refused(&["completions", "none"], &["bash, elvish, fish, powershell, zsh"]);
     let page = out(&run(&["man"]));
-    for word in [".TH lockwheel 1", "exit\\-with\\-parent", ".SH \"EXIT STATUS\"", "128+n"] {
+    let forms =
+        ["replicas N", "sentinel N", "cluster MxN"].map(|form| format!("\n.br\nlockwheel topology {form} "));
+    assert!(forms.iter().all(|form| page.contains(form)), "{page}");
+    for word in [
+        "\\-\\-compat",
+        "\\-\\-lock\\-herd\\-limit",
+        ".TH lockwheel 1",
+        "exit\\-with\\-parent",
+        ".SH \"EXIT STATUS\"",
+        "128+n",
+    ] {
         assert!(page.contains(word), "{word}: {page}");
     }
 }
