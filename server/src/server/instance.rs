@@ -14,7 +14,7 @@ use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::path::{self, Path};
 use std::sync::Arc;
@@ -122,8 +122,9 @@ impl Builder {
     }
 
     /// The same for a server at this place among those of one process: the first keeps the port and the rest that there
-    /// is only one of, and with one seed each makes choices of its own. None has a configuration file, which would be
-    /// that of all.
+    /// is only one of, and with one seed each makes choices of its own. Where ports are announced, since they are mapped,
+    /// the others have the ports that follow, inside and outside; else they choose free ones. None has a configuration
+    /// file, which would be that of all.
     pub(super) fn at_place(mut self, place: usize) -> Self {
         self.config.file.clear();
         if self.config.replication.masterauth.is_empty() {
@@ -136,9 +137,21 @@ impl Builder {
         // The first judges the history of all.
         self.verify = None;
         self.config.unixsocket.clear();
-        self.config.tls.port = self.config.tls.port.map(|_| 0);
         self.signals = false;
-        self.port(0)
+        let (node, replica) = (&mut self.config.cluster, &mut self.config.replication);
+        let announced = [
+            &mut node.announce_port,
+            &mut node.announce_tls_port,
+            &mut node.announce_bus_port,
+            &mut replica.announce_port,
+        ];
+        let is_mapped = announced.iter().any(|port| **port != 0);
+        let next = |port: u16| if port == 0 { 0 } else { port.saturating_add(place as u16) };
+        announced.into_iter().for_each(|port| *port = next(*port));
+        let listens = |port: u16| if is_mapped { next(port) } else { 0 };
+        self.config.tls.port = self.config.tls.port.map(listens);
+        let port = listens(self.config.port);
+        self.port(port)
     }
 
     /// The same as a node of a cluster, which keeps what it knows in no file; and where replicas need a password, they
@@ -194,6 +207,7 @@ pub struct Server {
     verify: Option<Level>,
     acceptors: Arc<Acceptors>,
     patience: Duration,
+    loopback: IpAddr,
     /// Removed when all threads have ended.
     #[cfg(unix)]
     _socket_file: Option<net::SocketFile>,
@@ -219,7 +233,7 @@ impl Server {
         config.maxclients = net::fit_clients(config.maxclients)?;
         config.port = listeners.port();
         config.tls.port = listeners.tls_port();
-        let shown_port = config.shown_port();
+        let (shown_port, loopback) = (config.shown_port(), config.loopback());
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
         let threads = Threads::new(config.thread_count(cores), listeners, clock, |now| {
@@ -241,6 +255,7 @@ impl Server {
             verify,
             acceptors,
             patience: PATIENCE,
+            loopback,
             #[cfg(unix)]
             _socket_file,
         })
@@ -256,9 +271,9 @@ impl Server {
         self.acceptors.tls_port()
     }
 
-    /// Its address on the loopback interface.
+    /// Its address on the loopback interface: of IPv4, unless it listens on IPv6 alone.
     pub fn addr(&self) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port())
+        SocketAddr::new(self.loopback, self.port())
     }
 
     /// Its address as clients write it: `redis://127.0.0.1:port`.

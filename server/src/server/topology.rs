@@ -153,7 +153,7 @@ impl TopologyBuilder {
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();
         if let Shape::Cluster { masters, .. } = shape {
-            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random());
+            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random()).at(servers[0].addr().ip());
             for (at, shared) in shared.iter().enumerate() {
                 shared.with_engine(|engine| engine.join_cluster(&plan, at));
             }
@@ -207,9 +207,9 @@ impl Topology {
 
     /// The first is the master of the others that hold data.
     fn replicate(&self) {
-        let port = self.servers[0].port();
+        let (host, port) = (self.servers[0].addr().ip().to_string(), self.servers[0].port());
         for replica in &self.servers[1..self.shape.holders()] {
-            replica.handle().shared.with_engine(|engine| engine.begin_as_replica_of("127.0.0.1", port));
+            replica.handle().shared.with_engine(|engine| engine.begin_as_replica_of(&host, port));
         }
     }
 
@@ -222,15 +222,14 @@ impl Topology {
             (sentinel.port().to_string(), id.unwrap_or_default())
         };
         let ids: Vec<(String, String)> = self.sentinels().iter().map(id).collect();
+        let host = &*self.servers[0].addr().ip().to_string();
         let quorum = (ids.len() / 2 + 1).to_string();
         for (own, sentinel) in self.sentinels().iter().enumerate() {
-            let mut lines = vec![vec!["monitor", MASTER_NAME, "127.0.0.1", &holders[0], &quorum]];
-            let of_replica = |port| vec!["known-replica", MASTER_NAME, "127.0.0.1", port];
+            let mut lines = vec![vec!["monitor", MASTER_NAME, host, &holders[0], &quorum]];
+            let of_replica = |port| vec!["known-replica", MASTER_NAME, host, port];
             lines.extend(holders[1..].iter().map(|port| of_replica(port)));
             let others = ids.iter().enumerate().filter(|(place, _)| *place != own);
-            lines.extend(
-                others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, "127.0.0.1", port, id]),
-            );
+            lines.extend(others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, host, port, id]));
             let login = sentinel.handle().shared.with_engine(|engine| engine.login_of_master());
             lines.extend(login.iter().map(|(name, value)| vec![*name, MASTER_NAME, value]));
             let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();

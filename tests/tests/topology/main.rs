@@ -1,5 +1,6 @@
 //! Several servers of one process: one clock, one order of events.
 
+mod addresses;
 mod clock;
 mod cluster;
 mod demoted;

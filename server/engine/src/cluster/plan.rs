@@ -5,6 +5,7 @@ use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
 use super::view::{ClusterView, default_bus_port};
 use crate::keyspace::Rng;
+use std::net::IpAddr;
 
 /// The nodes of a cluster on one machine: masters first, then the first replica of each master, then the second.
 #[derive(Clone, Debug)]
@@ -20,6 +21,12 @@ impl ClusterPlan {
         let mut rng = Rng::new(seed);
         let nodes = ports.iter().map(|port| (NodeId::random(&mut rng), *port)).collect();
         ClusterPlan { masters: masters.max(1), nodes, ip: "127.0.0.1".to_owned() }
+    }
+
+    /// The same with the nodes at this address of the machine.
+    #[must_use]
+    pub fn at(self, ip: IpAddr) -> Self {
+        ClusterPlan { ip: ip.to_string(), ..self }
     }
 
     /// The first and the last slot of a master, as redis-cli divides them.

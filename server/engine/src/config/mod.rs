@@ -409,6 +409,21 @@ impl Config {
         self.bind.iter().map(address).collect()
     }
 
+    /// The loopback address at which clients of this machine reach the server: that of IPv6 if `bind` names it, and
+    /// none of IPv4.
+    pub fn loopback(&self) -> IpAddr {
+        let bound = self.bind_addresses();
+        let has = |is_it: fn(&Host) -> bool| bound.iter().any(|address| is_it(&address.host));
+        let is_v6 = has(|host| match host {
+            Host::Ip(IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unspecified(),
+            _ => false,
+        });
+        match is_v6 && !has(|host| !matches!(host, Host::Ip(IpAddr::V6(_)))) {
+            true => Ipv6Addr::LOCALHOST.into(),
+            false => Ipv4Addr::LOCALHOST.into(),
+        }
+    }
+
     /// The port that INFO shows: of plain connections, else of those over TLS; 0: neither.
     pub fn shown_port(&self) -> u16 {
         if self.port == 0 { self.tls.port.unwrap_or(0) } else { self.port }

@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
 use super::faults::NodeFault;
-use super::shared_clock::ClockRequest;
+use super::shared_clock::{ClockRequest, place_of};
 use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 use crate::clients::Closing;
 use crate::finally::finally;
@@ -11,6 +11,7 @@ use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::{Reply, number};
+use std::net::SocketAddr;
 
 /// The commands that read the history of locks of all servers.
 const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
@@ -45,17 +46,16 @@ impl Engine {
         if !self.is_member() {
             return Err(CommandError::text(ALONE));
         }
-        let ports = &self.time.shared.ports;
+        let members = &self.time.shared.members;
         let unknown = || CommandError::text(NO_SUCH_SERVER);
         let text = std::str::from_utf8(word).map_err(|_| unknown())?;
         let number = |digits: &str| number::parse_i64(digits.as_bytes());
         let found = match text.rsplit_once(':') {
             Some((host, port)) => {
-                let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]");
-                let port = number(port).filter(|_| is_here);
-                port.and_then(|port| ports.iter().position(|its| i64::from(*its) == port && port != 0))
+                let port = number(port).and_then(|port| u16::try_from(port).ok());
+                port.and_then(|port| place_of(members, host, port))
             }
-            None => number(text).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < ports.len()),
+            None => number(text).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < members.len()),
         };
         found.ok_or_else(unknown)
     }
@@ -157,7 +157,10 @@ pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergedHistory> {
 /// The histories of locks of these servers as one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     let first = nodes.first()?;
-    let named = |node: &Engine| format!("127.0.0.1:{}", node.time.shared.ports[node.time.shared.place]);
+    let named = |node: &Engine| {
+        let port = node.time.shared.members[node.time.shared.place].port;
+        SocketAddr::new(node.config.loopback(), port).to_string()
+    };
     // A sentinel has no locks.
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
     let servers: Vec<_> = keep_locks.map(|node| (&node.keyspace, named(node))).collect();

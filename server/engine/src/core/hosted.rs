@@ -31,7 +31,7 @@ impl Engine {
     fn member_named(&self, args: Args<'_>) -> Option<usize> {
         let host = std::str::from_utf8(args.get(1)?).ok()?;
         let port = u16::try_from(atoi(args.get(2)?)).ok()?;
-        place_of(&self.time.shared.ports, host, port)
+        place_of(&self.time.shared.members, host, port)
     }
 
     /// From now on it is cut off from the servers of this process at these places.

@@ -76,7 +76,7 @@ pub use replication::ROLE_CHANGES;
 pub(crate) use replication::{Following, Wanted};
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;
-pub(crate) use shared_clock::{ClockRequest, Promotion, place_of};
+pub(crate) use shared_clock::{ClockRequest, MemberAddress, Promotion, place_of};
 pub use shutdown_state::EndSignal;
 pub(crate) use shutdown_state::Ending;
 pub use simulation::Simulation;

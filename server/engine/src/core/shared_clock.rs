@@ -2,6 +2,7 @@
 
 use super::planned_turns::PlannedTurn;
 use super::together::{Together, TogetherAnswer};
+use crate::config::Config;
 use crate::locks::StampSource;
 use crate::replication::ReplicationId;
 use crate::spec::CommandError;
@@ -42,10 +43,46 @@ pub(crate) struct Promotion {
     pub(crate) offset: i64,
 }
 
-/// The place of the server of this process that listens there, of those that listen on these ports.
-pub(crate) fn place_of(ports: &[u16], host: &str, port: u16) -> Option<usize> {
-    let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1");
-    ports.iter().position(|its| is_here && *its == port)
+/// Where a server of this process listens, and where others are told that it does.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberAddress {
+    /// The port that it listens on.
+    pub(crate) port: u16,
+    /// Names and addresses of its host beside those of the loopback interface.
+    hosts: Vec<String>,
+    /// The ports that it announces.
+    announced_ports: Vec<u16>,
+}
+
+impl MemberAddress {
+    /// Of a server that listens on this port and announces nothing.
+    pub(crate) fn new(port: u16) -> Self {
+        MemberAddress { port, hosts: Vec::new(), announced_ports: Vec::new() }
+    }
+
+    /// The same with what these parameters announce, which may be the outer side of mapped ports.
+    pub(crate) fn with_announced(self, config: &Config) -> Self {
+        let (node, replica) = (&config.cluster, &config.replication);
+        let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip];
+        let ports = [node.announce_port, node.announce_tls_port, replica.announce_port];
+        MemberAddress {
+            port: self.port,
+            hosts: hosts.into_iter().filter(|host| !host.is_empty()).cloned().collect(),
+            announced_ports: ports.into_iter().filter(|port| *port != 0).collect(),
+        }
+    }
+
+    /// Whether this host and port lead to it.
+    fn is(&self, host: &str, port: u16) -> bool {
+        let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")
+            || self.hosts.iter().any(|its| its == host);
+        is_here && (port == self.port || self.announced_ports.contains(&port))
+    }
+}
+
+/// The place of the server that a host and a port lead to, of these servers of one process.
+pub(crate) fn place_of(members: &[MemberAddress], host: &str, port: u16) -> Option<usize> {
+    members.iter().position(|member| port != 0 && member.is(host, port))
 }
 
 /// Whether an engine shares its clock, and what it has asked for, in order.
@@ -53,7 +90,7 @@ pub(crate) fn place_of(ports: &[u16], host: &str, port: u16) -> Option<usize> {
 pub(crate) struct SharedClock {
     pub(super) is_shared: bool,
     /// Where the servers that share it listen, and which of them this one is.
-    pub(super) ports: Vec<u16>,
+    pub(super) members: Vec<MemberAddress>,
     pub(super) place: usize,
     /// What orders the entries of their histories.
     pub(super) stamps: Option<StampSource>,

@@ -5,7 +5,7 @@ use super::deadlines::Due;
 use super::engine::Engine;
 use super::faults::NodeFault;
 use super::planned_turns::PlannedTurn;
-use super::shared_clock::{ClockRequest, Promotion};
+use super::shared_clock::{ClockRequest, MemberAddress, Promotion};
 use super::together::Together;
 use crate::clients::Slot;
 use crate::locks::StampSource;
@@ -19,9 +19,9 @@ pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
 impl Engine {
     /// From now on its clock is one that other engines have too: turns of it are left to who drives all of them. They
     /// listen on these ports, this one on that at `place`; their histories are one, in the order of `stamps`.
-    pub(crate) fn share_clock(&mut self, ports: &[u16], place: usize, stamps: StampSource) {
+    pub(crate) fn share_clock(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         let shared = &mut self.time.shared;
-        (shared.is_shared, shared.ports, shared.place) = (true, ports.to_vec(), place);
+        (shared.is_shared, shared.members, shared.place) = (true, members.to_vec(), place);
         shared.stamps = Some(stamps);
         self.configure_ledger();
         self.ask_all_for_history();

@@ -141,10 +141,12 @@ impl Sentinel {
         let masters: Vec<u64> = self.master_ids().into_iter().filter(is_it).collect();
         for master in masters {
             self.adopt_epoch(self.current_epoch.saturating_add(1));
-            let (epoch, new) = (self.current_epoch, self.address("127.0.0.1", new_port));
+            let epoch = self.current_epoch;
+            let Some(old) = self.master(master).map(|of| of.at.address.clone()) else { continue };
+            // All servers of one process have the same address.
+            let new = self.address(&old.host, new_port);
             let (Some(of), Some(new)) = (self.master_mut(master), new) else { continue };
             of.config_epoch = epoch;
-            let old = of.at.address.clone();
             self.announce_switch(master, &old, &new);
             self.move_master(master, new);
         }

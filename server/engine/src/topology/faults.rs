@@ -230,12 +230,12 @@ impl Network {
             return nodes[replica].take_over_slots();
         }
         nodes[replica].unfollow_master();
-        let port = self.port(replica);
+        let (host, port) = (nodes[replica].config.loopback().to_string(), self.port(replica));
         for node in std::iter::once(master).chain(others) {
             if nodes[node].was_killed() {
-                nodes[node].follows_when_up("127.0.0.1", port);
+                nodes[node].follows_when_up(&host, port);
             } else {
-                nodes[node].follow_master("127.0.0.1".to_owned(), port);
+                nodes[node].follow_master(host.clone(), port);
             }
         }
         self.tell_sentinels(nodes, self.port(master), replica);

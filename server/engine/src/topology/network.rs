@@ -3,13 +3,14 @@
 use super::link::Link;
 use crate::clients::Peer;
 use crate::core::{
-    ClockRequest, ClockTurn, Engine, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer, TurnProgress,
-    place_of, read_history, turn_together,
+    ClockRequest, ClockTurn, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer,
+    TurnProgress, place_of, read_history, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
 use crate::spec::CommandError;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 
 /// A connection: the server that has made it, and its name there.
 pub(super) type Key = (usize, OutboundId);
@@ -17,8 +18,8 @@ pub(super) type Key = (usize, OutboundId);
 /// The connections between the servers of one process. Servers are known by their places, from 0.
 #[derive(Debug, Default)]
 pub struct Network {
-    /// The ports that they listen on.
-    ports: Vec<u16>,
+    /// Where they listen.
+    members: Vec<MemberAddress>,
     links: BTreeMap<Key, Link>,
     /// Connections that a server wants to another one from which it is cut off.
     connecting: BTreeMap<Key, usize>,
@@ -44,20 +45,19 @@ pub trait Outside {
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
 }
 
-/// The address that all servers of one process have.
-const LOCALHOST: &str = "127.0.0.1";
-
-/// What the other end of a connection calls it: a port above those of servers, as a system would choose one.
-fn address_of((node, id): Key) -> String {
+/// What the other end, which is at this address, calls a connection: a port above those of servers, as a system would
+/// choose one.
+fn address_of((node, id): Key, ip: IpAddr) -> String {
     const FIRST: usize = 32_768;
     let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
-    format!("{LOCALHOST}:{port}")
+    SocketAddr::new(ip, port as u16).to_string()
 }
 
 impl Network {
     /// Servers that listen on these ports of one machine.
     pub fn new(ports: Vec<u16>) -> Self {
-        Network { ports, ..Network::default() }
+        let members = ports.into_iter().map(MemberAddress::new).collect();
+        Network { members, ..Network::default() }
     }
 
     /// A server wants something of one of its connections; [`Network::serve`] looks at it.
@@ -68,8 +68,10 @@ impl Network {
     /// The servers share their clock from now on, which is that of the first; and have one history of locks, whose
     /// order `stamps` gives.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
+        let members = std::mem::take(&mut self.members).into_iter().zip(nodes.iter());
+        self.members = members.map(|(member, node)| member.with_announced(&node.config)).collect();
         let places = nodes.iter_mut().enumerate();
-        places.for_each(|(place, node)| node.share_clock(&self.ports, place, stamps.clone()));
+        places.for_each(|(place, node)| node.share_clock(&self.members, place, stamps.clone()));
         let clock = nodes[0].shared_clock().clone();
         nodes.iter_mut().skip(1).for_each(|node| node.follow_clock(&clock));
     }
@@ -258,10 +260,11 @@ impl Network {
         if nodes[to].was_killed() || nodes[node].was_killed() {
             return nodes[node].outbound_closed(id, "Connection refused");
         }
-        let peer = Peer { addr: address_of(key), in_process: true, ..Peer::default() };
+        let ip = nodes[to].config.loopback();
+        let peer = Peer { addr: address_of(key, ip), in_process: true, ..Peer::default() };
         let slot = nodes[to].connect(peer);
         self.links.insert(key, Link::new(to, slot));
-        nodes[node].outbound_local_ip(id, LOCALHOST);
+        nodes[node].outbound_local_ip(id, &ip.to_string());
         nodes[node].outbound_opened(id);
     }
 
@@ -332,12 +335,12 @@ impl Network {
 
     /// The server that listens there.
     pub(super) fn node_at(&self, host: &str, port: u16) -> Option<usize> {
-        place_of(&self.ports, host, port)
+        place_of(&self.members, host, port)
     }
 
     /// The port that a server listens on.
     pub(super) fn port(&self, node: usize) -> u16 {
-        self.ports[node]
+        self.members[node].port
     }
 
     /// A server has ended, as its process would: for the others it is gone, and does not come back.
@@ -392,7 +395,7 @@ impl Network {
             nodes[node].master_is_cut(id, is_cut);
         }
         for (place, node) in nodes.iter_mut().enumerate() {
-            node.set_cut_from((0..self.ports.len()).filter(|other| self.is_cut(place, *other)).collect());
+            node.set_cut_from((0..self.members.len()).filter(|other| self.is_cut(place, *other)).collect());
         }
     }
 

@@ -22,7 +22,7 @@ impl Engine {
 
     /// Whether a server of this process listens there.
     pub(super) fn is_in_process(&self, host: &str, port: u16) -> bool {
-        place_of(&self.time.shared.ports, host, port).is_some()
+        place_of(&self.time.shared.members, host, port).is_some()
     }
 
     /// Whether the replica whose session this is, if it is one, is cut off from this server.
