@@ -168,6 +168,7 @@ func arguments(options Options) []string {
 	}
 	words = append(words,
 		"--port", "0", "--bind", host, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		"--loglevel", "warning",
 		// What a report shows as the history of locks and as the last commands.
 		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",

@@ -21,7 +21,7 @@ pub use lockwheel_engine::config::{AuthClients, Config, TlsParameters};
 pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub use lockwheel_engine::spec::Version;
 pub use lockwheel_engine::time::ClockError;
-pub use net::{BindError, TlsError};
+pub use net::{BindError, SIGNAL_LOG, TlsError};
 pub use server::{
     Action, Allocator, AllocatorUsage, Builder, Clients, Clock, ClockInfo, Deadline, Direction, Entries,
     Entry, Faults, Filter, Finding, GrantNumbers, Handle, History, Level, Match, NotInTime, OtherClients,

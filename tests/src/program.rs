@@ -33,6 +33,20 @@ fn build() -> PathBuf {
     program
 }
 
+/// Reads a log up to the line that says that its server is ready; that, or nothing at the end.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn ready_line(log: &mut impl BufRead) -> String {
+    loop {
+        let mut line = String::new();
+        log.read_line(&mut line).expect("the log is text");
+        if line.is_empty() || line.contains("eady to accept connections") {
+            return line;
+        }
+    }
+}
+
 /// The program, running on a free port; killed when dropped.
 #[derive(Debug)]
 pub struct Process {
@@ -53,8 +67,7 @@ impl Process {
         command.args(["--port", "0"]).arg("--dir").arg(&directory).args(options).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
-        let mut ready = String::new();
-        log.read_line(&mut ready).expect("it says that it is ready");
+        let ready = ready_line(&mut log);
         let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("not ready: {ready}"));
         // The pipe has to be emptied for as long as it lives, or its next line would block it.

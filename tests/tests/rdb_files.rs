@@ -9,7 +9,7 @@ use lockwheel_tests::program;
 use lockwheel_tests::rdb::file_of_version;
 use lockwheel_tests::redis_server::{Kind, RealServer, find_in_path, is_wanted};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -276,10 +276,7 @@ fn with_save_point(directory: &Directory) -> (Child, u16) {
     let mut command = Command::new(program::path());
     command.args(["--port", "0", "--save", "1 1", "--dir"]).arg(&directory.0).stdout(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    let mut ready = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe"))
-        .read_line(&mut ready)
-        .expect("it says where it listens");
+    let ready = program::ready_line(&mut BufReader::new(child.stdout.take().expect("a pipe")));
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
     (child, port.unwrap_or_else(|| panic!("not ready: {ready}")))
 }

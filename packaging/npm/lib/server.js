@@ -208,7 +208,7 @@ function named(program, binary) {
 function programArguments(topology, time, seed, more) {
   return [
     ...(topology === '' ? [] : ['topology', ...topology.trim().split(/\s+/)]),
-    ...['--port', '0', '--bind', HOST, '--exit-with-parent'],
+    ...['--port', '0', '--bind', HOST, '--exit-with-parent', '--loglevel', 'warning'],
     ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
     // What a report shows as the history of locks and as the last commands.
     ...['--lock-history', 'yes'],

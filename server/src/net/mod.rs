@@ -69,6 +69,7 @@ pub(crate) use listener::Listeners;
 pub(crate) use os_clock::OsClock;
 pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
+pub use signals::SIGNAL_LOG;
 #[cfg(unix)]
 pub(crate) use socket_file::SocketFile;
 pub(crate) use threads::{AcceptRuntime, Threads};

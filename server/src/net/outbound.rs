@@ -5,6 +5,7 @@
 use super::contain::contained;
 use super::outbound_inbox::MESSAGES;
 use super::shared::Shared;
+use lockwheel_engine::config::system_reason;
 use lockwheel_engine::outbound::{Endpoint, OutboundId, Outgoing};
 use mio::event::Event;
 use mio::net::TcpStream;
@@ -128,7 +129,7 @@ impl Links<'_> {
                 Outgoing::Close => return drop(self.open.remove(&id)),
             };
             if let Err(error) = done {
-                return self.closed(id, &error.to_string());
+                return self.closed(id, &system_reason(&error));
             }
         }
     }
@@ -160,7 +161,7 @@ impl Links<'_> {
     fn ready(&mut self, id: OutboundId) -> Result<(), String> {
         let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
         if !link.is_open {
-            if !link.has_opened().map_err(|error| error.to_string())? {
+            if !link.has_opened().map_err(|error| system_reason(&error))? {
                 return Ok(());
             }
             let local = link.stream.local_addr().map(|address| address.ip().to_string());
@@ -169,7 +170,7 @@ impl Links<'_> {
                 engine.outbound_opened(id);
             });
         }
-        link.flush().map_err(|error| error.to_string())?;
+        link.flush().map_err(|error| system_reason(&error))?;
         self.read_some(id)
     }
 
@@ -188,7 +189,7 @@ impl Links<'_> {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(system_reason(&error)),
             }
         }
         self.unread.push(id);

@@ -2,30 +2,60 @@
 
 use super::shared::Shared;
 use lockwheel_engine::core::EndSignal;
-use std::io;
+use std::sync::Arc;
 use std::time::Duration;
+use std::{io, thread};
+use tokio::sync::oneshot;
 
-/// How often, and how many milliseconds apart, the engine is asked to end the server while it is busy.
+/// The target of the events that say which signal has come: Redis logs them without a level.
+pub const SIGNAL_LOG: &str = "lockwheel::signal";
+
+/// How often, and how far apart, the engine is asked to end the server while it is busy.
 const ATTEMPTS: usize = 10;
-const BETWEEN_MS: u64 = 10;
+const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Ends the server on SIGTERM and SIGINT. Whether one of them has come.
-pub(super) async fn watch(signals: &mut Signals, shared: &Shared) -> bool {
+pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
     let mut has_come = false;
     loop {
         tokio::select! {
             signal = signals.recv() => {
                 has_come = true;
-                end(shared, signal).await;
+                let done = end_on_a_thread(shared, signal);
+                tokio::select! {
+                    _done_or_not_begun = done => {}
+                    // It hangs: the log may be what it waits for.
+                    _ = signals.recv() => std::process::exit(1),
+                }
             }
             () = shared.shutdown.requested() => return has_come,
         }
     }
 }
 
+/// Ends the server on a thread of its own, so that another signal is heard meanwhile; the receiver hears when that is
+/// done.
+fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver<()> {
+    let (done, receiver) = oneshot::channel();
+    let ended = Arc::clone(shared);
+    let work = move || {
+        let name = match signal {
+            EndSignal::Terminate => "SIGTERM",
+            EndSignal::Interrupt => "SIGINT",
+        };
+        tracing::warn!(target: SIGNAL_LOG, "Received {name} scheduling shutdown...");
+        end(&ended, signal);
+        let _nobody_waits = done.send(());
+    };
+    if thread::Builder::new().name("lockwheel-signal".to_owned()).spawn(work).is_err() {
+        shared.end();
+    }
+    receiver
+}
+
 /// The engine ends the server, perhaps later, for the sake of its replicas; a script that takes long is no reason to go
 /// on.
-async fn end(shared: &Shared, signal: EndSignal) {
+fn end(shared: &Shared, signal: EndSignal) {
     // Servers of one process end together.
     if shared.membership.get().is_some() {
         return shared.end();
@@ -34,7 +64,7 @@ async fn end(shared: &Shared, signal: EndSignal) {
         if shared.shutdown.is_requested() || shared.signalled(signal) {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(BETWEEN_MS)).await;
+        thread::sleep(BETWEEN);
     }
     shared.end();
 }

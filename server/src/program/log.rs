@@ -2,6 +2,7 @@
 
 use super::log_role;
 use jiff::Zoned;
+use lockwheel::SIGNAL_LOG;
 use lockwheel_engine::config::{Config, LogLevel};
 use lockwheel_engine::core::ROLE_CHANGES;
 use std::fs::File;
@@ -15,6 +16,11 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
+
+/// A line of the log about a signal, which Redis writes without a level: process, second of the Unix epoch, text.
+fn signal_line() -> String {
+    format!("{}:signal-handler ({}) ", process::id(), Zoned::now().timestamp().as_second())
+}
 
 /// A line of the log without its end: process, role, local time, level, text.
 pub(crate) fn line(mark: char, text: &str) -> String {
@@ -40,19 +46,22 @@ pub(crate) enum Stream {
     Error,
 }
 
-/// Logs at `loglevel` to `logfile` or a standard stream; the latter shows only warnings when no other level is asked
-/// for. The environment's `RUST_LOG` overrides that.
+/// Logs at `loglevel` to `logfile` or a standard stream. Standard error, where a command or the addresses of a topology
+/// are beside it, shows only warnings unless a lower level is asked for. The environment's `RUST_LOG` overrides that.
 pub(crate) fn start(config: &Config, stream: Stream) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,
         LogLevel::Verbose => LevelFilter::DEBUG,
-        LogLevel::Notice if !config.logfile.is_empty() => LevelFilter::INFO,
+        LogLevel::Notice if matches!(stream, Stream::Out) || !config.logfile.is_empty() => LevelFilter::INFO,
         LogLevel::Notice | LogLevel::Warning => LevelFilter::WARN,
     };
     let asked = env::var("RUST_LOG").ok().and_then(|asked| asked.parse::<Targets>().ok());
     let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
     let filter = filter.with_target(ROLE_CHANGES, LevelFilter::OFF);
-    log_role::begin(config);
+    log_role::start(config);
+    if matches!(stream, Stream::Error) {
+        log_role::begin();
+    }
     let path = config.logfile.clone();
     let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
         // Opened for each line, as in Redis: the file may be moved away at any time.
@@ -91,7 +100,10 @@ where
             Level::INFO => '*',
             Level::WARN | Level::ERROR => '#',
         };
-        write!(writer, "{}", line(mark, ""))?;
+        match event.metadata().target() {
+            SIGNAL_LOG => write!(writer, "{}", signal_line())?,
+            _ => write!(writer, "{}", line(mark, ""))?,
+        }
         context.format_fields(writer.by_ref(), event)?;
         writeln!(writer)
     }

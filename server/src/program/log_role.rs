@@ -12,23 +12,30 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
+const STARTING: u8 = b'C';
 const MASTER: u8 = b'M';
 const REPLICA: u8 = b'S';
 const SENTINEL: u8 = b'X';
 
 /// Redis' letter for it.
-static ROLE: AtomicU8 = AtomicU8::new(MASTER);
+static ROLE: AtomicU8 = AtomicU8::new(STARTING);
 
 /// The letter for what the process is now.
 pub(super) fn letter() -> char {
     ROLE.load(Ordering::Relaxed).into()
 }
 
-/// What the configuration says that it is.
-pub(super) fn begin(config: &Config) {
+/// The program starts: as in Redis, only a sentinel is something already.
+pub(super) fn start(config: &Config) {
     if config.is_sentinel() {
         ROLE.store(SENTINEL, Ordering::Relaxed);
     }
+}
+
+/// The configuration has been read, and the server begins.
+pub(super) fn begin() {
+    // A replica says so itself.
+    let _is_more = ROLE.compare_exchange(STARTING, MASTER, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Follows what the engine tells of it.

@@ -56,7 +56,6 @@ impl Announcement {
         if let Err(error) = &pid_file {
             tracing::warn!("Failed to write PID file: {}", system_reason(error));
         }
-        tracing::info!("Server initialized");
         let tls_port = server.tls_port().unwrap_or(0);
         for (path, port) in [(&self.port_file, server.port()), (&self.tls_port_file, tls_port)] {
             PublishedFile::write(path, port).map_err(|error| {

@@ -7,7 +7,7 @@ use super::ready::{Announcement, Failure};
 use super::role::{REDIS_SENTINEL, is_called};
 use super::supervisor::Supervisor;
 use super::usage_error::explain;
-use super::{allocator, background, command_line, log, ready};
+use super::{allocator, background, command_line, log, log_role, ready};
 use lockwheel::{BindError, Server, Stage, StartError};
 use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
@@ -32,14 +32,24 @@ pub(crate) fn main(
     let defaults = if is_sentinel { defaults.with_sentinel_defaults() } else { defaults };
     let words = arguments.iter().cloned().map(OsString::into_encoded_bytes);
     match Invocation::with_defaults(defaults, words, &mut files, COMMAND_NAMES) {
-        Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
+        Invocation::Run(config) => {
+            let beginning = Beginning { started_as, has_arguments: !arguments.is_empty(), started_in };
+            start(*config, &beginning, &files, parent).map(|()| ExitCode::SUCCESS)
+        }
         Invocation::Help => say(command_line::help(started_as).as_bytes()),
         Invocation::Version => say(command_line::version(started_as).as_bytes()),
         Invocation::Fail(error) => Err(explain(&error, started_as, &arguments)),
     }
 }
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// How the program was started.
+struct Beginning<'a> {
+    /// By this name.
+    started_as: &'a OsStr,
+    has_arguments: bool,
+    /// In this directory.
+    started_in: PathBuf,
+}
 
 /// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
@@ -73,11 +83,11 @@ fn check_state_file(path: &str) -> Result<(), String> {
 /// Serves until a signal or SHUTDOWN ends it, or starts a background process that does so.
 fn start(
     mut config: Config,
-    started_in: PathBuf,
+    beginning: &Beginning<'_>,
     files: &SystemFiles,
     parent: Option<Parent>,
 ) -> Result<(), String> {
-    prepare(&mut config, &started_in)?;
+    prepare(&mut config, &beginning.started_in)?;
     if config.is_sentinel() {
         check_state_file(&config.file)?;
     }
@@ -87,7 +97,7 @@ fn start(
         return Err("exit-with-parent and daemonize exclude each other".to_owned());
     }
     if background && !background::arrive() {
-        let sent = background::send(&started_in, files.stdin.as_deref());
+        let sent = background::send(&beginning.started_in, files.stdin.as_deref());
         return sent.map_err(|error| format!("Can't start in the background: {}", system_reason(&error)));
     }
     if background && config.pidfile.is_empty() {
@@ -100,7 +110,29 @@ fn start(
     if config.exit_with_parent && parent.is_none() {
         tracing::warn!("exit-with-parent: there is no parent process that could be waited for");
     }
+    log_start(&config, beginning);
     serve(config, announcement, supervisor, parent)
+}
+
+/// The first lines of the log.
+fn log_start(config: &Config, beginning: &Beginning<'_>) {
+    tracing::info!("oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo");
+    tracing::info!(
+        "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={}, just started",
+        usize::BITS,
+        process::id()
+    );
+    if beginning.has_arguments {
+        tracing::info!("Configuration loaded");
+    } else {
+        let name = if config.is_sentinel() { "sentinel" } else { "redis" };
+        tracing::warn!(
+            "Warning: no config file specified, using the default config. In order to specify a config file use {} \
+             /path/to/{name}.conf",
+            beginning.started_as.display()
+        );
+    }
+    log_role::begin();
 }
 
 fn serve(
@@ -110,36 +142,18 @@ fn serve(
     parent: Option<Parent>,
 ) -> Result<(), String> {
     let unix_socket = config.unixsocket.clone();
-    let mode = config.mode();
-    let (id, has_log, has_logo) = (process::id(), !config.logfile.is_empty(), config.always_show_logo);
-    tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
-    tracing::info!(
-        "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={id}, just started",
-        usize::BITS
-    );
-    tracing::info!("Configuration loaded");
+    let (is_sentinel, has_log) = (config.is_sentinel(), !config.logfile.is_empty());
     let mut published = None;
     let builder = Server::builder().config(config).begins_with_saved(true).allocator(allocator::jemalloc());
     let served = builder.serve(|stage| {
         match stage {
             Stage::Ready(server) => {
                 watch(parent, server)?;
-                let port = ready::port_of(server);
-                if has_logo {
-                    // Harnesses read the process id here.
-                    let about = format!(" Running in {mode} mode\n Port: {port}\n PID: {id}\n");
-                    tracing::info!("Lockwheel {VERSION}\n\n{about}");
-                } else {
-                    tracing::info!("Running mode={mode}, port={port}.");
-                }
                 published = announcement.publish(server)?;
                 ready::print(server, &unix_socket, has_log);
                 supervisor.into_iter().for_each(Supervisor::ready);
             }
-            Stage::Stopping => {
-                tracing::info!("User requested shutdown...");
-                supervisor.into_iter().for_each(Supervisor::stopping);
-            }
+            Stage::Stopping => supervisor.into_iter().for_each(Supervisor::stopping),
         }
         Ok(())
     });
@@ -151,7 +165,8 @@ fn serve(
         tracing::info!("Removing the pid file.");
         file.remove();
     }
-    tracing::info!("Lockwheel is now ready to exit, bye bye...");
+    let name = if is_sentinel { "Sentinel" } else { "Redis" };
+    tracing::warn!("{name} is now ready to exit, bye bye...");
     Ok(())
 }
 
@@ -176,7 +191,7 @@ pub(crate) fn cannot_start(error: &StartError, is_elsewhere: bool) -> String {
         StartError::Bind(BindError::Tls(_)) => {
             vec![error.to_string(), "Failed to configure TLS. Check logs for more info.".to_owned()]
         }
-        _ => vec![error.to_string()],
+        _ => error.to_string().lines().map(str::to_owned).collect(),
     };
     lines.iter().filter(|_| is_elsewhere).for_each(|line| tracing::error!("{line}"));
     lines.join("\n")

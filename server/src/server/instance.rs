@@ -1,6 +1,7 @@
 //! A server in this process: how it is configured, started and ended.
 
 use super::error::StartError;
+use super::greeting;
 use super::handle::{Handle, Turned};
 use super::steering::{Clock, Faults, History, Level, Refused, Reply, Until, Verdict};
 use crate::net::{self, AcceptRuntime, Acceptors, Listeners, OsClock, Threads};
@@ -122,9 +123,9 @@ impl Builder {
     }
 
     /// The same for a server at this place among those of one process: the first keeps the port and the rest that there
-    /// is only one of, and with one seed each makes choices of its own. Where ports are announced, since they are mapped,
-    /// the others have the ports that follow, inside and outside; else they choose free ones. None has a configuration
-    /// file, which would be that of all.
+    /// is only one of, and with one seed each makes choices of its own. Where mapped ports are announced, the others
+    /// have the ports that follow, inside and outside; else they choose free ones. None has a configuration file, which
+    /// would be that of all.
     pub(super) fn at_place(mut self, place: usize) -> Self {
         self.config.file.clear();
         if self.config.replication.masterauth.is_empty() {
@@ -236,9 +237,13 @@ impl Server {
         let (shown_port, loopback) = (config.shown_port(), config.loopback());
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
+        let process = net::this_process(shown_port, allocator);
+        if begins_with_saved {
+            greeting::log(&config, &process);
+        }
         let threads = Threads::new(config.thread_count(cores), listeners, clock, |now| {
             let mut engine = Engine::new(config, seed, now);
-            engine.set_process(net::this_process(shown_port, allocator));
+            engine.set_process(process);
             engine
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());

@@ -1,6 +1,7 @@
 //! The embedding API: servers in this process, their clocks and their locks.
 
 mod error;
+mod greeting;
 mod handle;
 mod instance;
 mod serve;

@@ -1,6 +1,6 @@
 //! How it ends by itself, and how others learn that it is ready.
 
-use crate::harness::{Client, Directory, Process, SAFETY_NET, program, refused};
+use crate::harness::{Client, Directory, Process, SAFETY_NET, program, ready_line, refused};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpStream};
@@ -45,9 +45,8 @@ fn it_ends_with_its_parent_even_when_that_is_killed() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("there is a shell");
-    let mut ready = String::new();
     let mut out = BufReader::new(parent.stdout.take().expect("it is a pipe"));
-    out.read_line(&mut ready).expect("it is text");
+    let ready = ready_line(&mut out);
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
     let port = port.unwrap_or_else(|| panic!("{ready}"));
     assert!(fs::exists(&pid_file).expect("the directory can be read"));
@@ -105,11 +104,10 @@ fn a_second_signal_ends_it_at_once_with_1() {
     let mut child = program().args(["--port", "0", "--logfile", &log]).spawn().expect("the program starts");
     // It waits for a reader of its log at each line. Once nobody reads any more, it cannot end in order.
     let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
-    let mut ready = String::new();
     // Killed whatever happens below.
     let mut process = Process { child, ready: String::new(), port: 0 };
     let reader = fs::OpenOptions::new().read(true).write(true).open(&log).expect("it can be read");
-    out.read_line(&mut ready).expect("it is text");
+    let ready = ready_line(&mut out);
     assert!(ready.contains("Ready to accept connections"), "{ready}");
     drop(reader);
     let begin = Instant::now();
@@ -154,7 +152,7 @@ fn with_files(limit: &str) -> (Process, String) {
         .expect("there is a shell");
     let mut out = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
     let mut said = String::new();
-    while !said.contains("port=") {
+    while !said.contains("eady to accept connections") {
         assert!(out.read_line(&mut said).expect("standard output is text") > 0, "not ready: {said}");
     }
     let port = said.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok()).expect("a port");

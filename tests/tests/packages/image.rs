@@ -2,10 +2,11 @@
 //! `chroot`, since no daemon is needed for that. What the image says is run, on the loopback addresses alone.
 
 use crate::{is_named, package, packaging, project, run};
+use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -122,8 +123,7 @@ impl Image {
         command.args(["--bind", "127.0.0.1", "--port", "0"]).stdout(Stdio::piped());
         let mut child = command.spawn().expect("chroot starts");
         let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
-        let mut ready = String::new();
-        out.read_line(&mut ready).expect("it is text");
+        let ready = program::ready_line(&mut out);
         let port = ready.trim_end().rsplit_once("Ready to accept connections tcp, port=");
         let port = port.unwrap_or_else(|| panic!("not ready: {ready}")).1.to_owned();
         Container { child, port }

@@ -142,7 +142,7 @@ impl Place {
 }
 
 #[track_caller]
-fn until(condition: impl Fn() -> bool, what: &str) {
+pub(crate) fn until(condition: impl Fn() -> bool, what: &str) {
     let begin = Instant::now();
     while !condition() {
         assert!(begin.elapsed() < SAFETY_NET, "{what}");
@@ -151,7 +151,7 @@ fn until(condition: impl Fn() -> bool, what: &str) {
 }
 
 /// Ours, and the real one where it is installed.
-fn each_server(run: impl Fn(&Path)) {
+pub(crate) fn each_server(run: impl Fn(&Path)) {
     let (_directory, ours) = Directory::with_redis_server();
     [Some(ours), Kind::Redis.find()].into_iter().flatten().for_each(|server| run(&server));
 }

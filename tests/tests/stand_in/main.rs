@@ -5,6 +5,7 @@
 mod argument_lists;
 mod command_lines;
 mod embedded_redis;
+mod log_lines;
 mod pytest_redis;
 mod redis_memory_server;
 mod redis_rs;

@@ -2,7 +2,7 @@
 
 use lockwheel_tests::program;
 use lockwheel_tests::tls::Certificates;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The options of a server over TLS alone, on a free port.
@@ -38,9 +38,8 @@ fn a_health_check_asks_over_tls() {
     let mut command = Command::new(program::path());
     command.args(["--port", "0", "--requirepass", "p@ss"]).args(options(&certificates));
     let mut server = Running(command.stdout(Stdio::piped()).spawn().expect("it starts"));
-    let mut ready = String::new();
     let out = server.0.stdout.take().expect("standard output is a pipe");
-    BufReader::new(out).read_line(&mut ready).expect("it says that it is ready");
+    let ready = program::ready_line(&mut BufReader::new(out));
     let (_, port) =
         ready.trim_end().split_once("Ready to accept connections tls, port=").expect("over TLS alone");
     let file = |name: &str| certificates.path(name);

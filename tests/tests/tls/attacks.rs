@@ -84,7 +84,8 @@ fn noise_at_any_place_of_a_conversation_ends_its_connection_alone() {
             noise.splice(0..0, [23, 3, 3, (noise.len() >> 8) as u8, noise.len() as u8]);
         }
         stream.sock.write_all(&noise).expect("the server is there");
-        stream.sock.shutdown(Shutdown::Write).expect("the socket is open");
+        // What is no record resets it.
+        let _open_or_reset = stream.sock.shutdown(Shutdown::Write);
         rest(&stream.sock);
         assert_eq!(other.line("PING").to_string(), "+PONG");
     }

@@ -49,6 +49,7 @@ class Options:
     def command(self) -> List[str]:
         """The command line."""
         fixed = ["--port", "0", "--bind", HOST, "--time", clock(self.time), "--seed", str(self.seed)]
+        fixed += ["--loglevel", "warning"]
         report = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", str(COMMANDS_KEPT)]
         begins = ["topology", *self.topology.split()] if self.topology else []
         return [find(self.binary), *begins, *fixed, "--exit-with-parent", "--lock-history", "yes", *report, *self.args]

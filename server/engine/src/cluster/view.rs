@@ -209,7 +209,13 @@ impl ClusterView {
             self.in_minority_ms = None;
         }
         let serves = has_majority && !rejoins && (covered || !self.rules.full_coverage);
-        self.state = if serves { ClusterState::Ok } else { ClusterState::Fail };
+        let state = if serves { ClusterState::Ok } else { ClusterState::Fail };
+        if std::mem::replace(&mut self.state, state) != state {
+            match state {
+                ClusterState::Ok => tracing::info!("Cluster state changed: ok"),
+                ClusterState::Fail => tracing::warn!("Cluster state changed: fail"),
+            }
+        }
     }
 
     /// Whether it serves requests again when some time has passed, if it can reach most masters.

@@ -129,8 +129,8 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
-    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`, `--sentinel`
-    /// and our own `--exit-with-parent`; an option and its value may be one argument.
+    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`,
+    /// `--sentinel` and our own `--exit-with-parent`; an option and its value may be one argument.
     fn read(arguments: &'a [Vec<u8>]) -> Self {
         let mut line = CommandLine::default();
         let mut rest = arguments;

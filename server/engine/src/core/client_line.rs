@@ -34,6 +34,13 @@ impl Engine {
         self.describe_with_arguments(session, args.all().iter().map(|arg| arg.len()).sum(), into);
     }
 
+    /// A client that asks for something with these arguments, as the log names it.
+    pub(crate) fn asking_client(&self, slot: Slot, args: Args<'_>) -> String {
+        let mut line = Vec::new();
+        self.describe_to(slot, args, self.sessions.get(slot), &mut line);
+        String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
+    }
+
     fn describe_with_arguments(&self, session: &Session, arguments: usize, into: &mut Vec<u8>) {
         let seconds = |since: Now| self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
         let pending = session.delivery.pending();

@@ -90,12 +90,25 @@ impl Engine {
         session.over_soft_since = since;
         let over_soft_long = since.is_some_and(|since| now_ms - since > limit.soft_seconds * 1000);
         if over_hard || over_soft_long {
+            self.log_closing(slot);
+            let session = self.sessions.get_mut(slot);
             session.delivery.cut();
             session.close(Closing::Now);
             self.observers.stats.output_limit_disconnections += 1;
         } else if let Some(since) = since {
             self.watch_output(slot, since + limit.soft_seconds * 1000);
         }
+    }
+}
+
+impl Engine {
+    /// Logs that a client is closed which leaves too much unread.
+    #[cold]
+    fn log_closing(&self, slot: Slot) {
+        let mut line = Vec::new();
+        self.describe_client(self.sessions.get(slot), &mut line);
+        let client = String::from_utf8_lossy(line.trim_ascii_end());
+        tracing::warn!("Client {client} scheduled to be closed ASAP for overcoming of output buffer limits.");
     }
 }
 

@@ -172,6 +172,7 @@ mod tests {
     use super::*;
     use crate::clients::Peer;
     use crate::config::Config;
+    use crate::core::MemberAddress;
     use crate::locks::{HistoryReader, StampSource};
     use crate::time::Now;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -181,7 +182,7 @@ mod tests {
         let mut config = Config::default();
         config.lock_history = true;
         let mut engine = Engine::new(config, 7, Now::default());
-        engine.share_clock(&[7001, 7002], 0, StampSource::new(|_| 1));
+        engine.share_clock(&[7001, 7002].map(MemberAddress::new), 0, StampSource::new(|_| 1));
         acquire(&mut engine, b"first");
         engine
     }

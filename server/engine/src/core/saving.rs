@@ -97,7 +97,7 @@ impl Engine {
         let (serial, path) = (self.persistence.next_serial(), self.config.saves.dbfilename.clone());
         self.persistence.saves += 1;
         self.persistence.background = Some(Background { serial, began_ms: now_ms, changes, path });
-        tracing::info!("Background saving started");
+        tracing::info!("Background saving started by pid {}", self.environment.identity.process.id);
         self.go_on_saving();
     }
 
@@ -154,13 +154,15 @@ impl Engine {
         self.set_save_failed(result.is_err());
         match result {
             Ok(()) => {
+                tracing::info!("DB saved on disk");
                 tracing::info!("Background saving terminated with success");
                 let changes = &mut self.keyspace.counters.dirty;
                 *changes = changes.saturating_sub(save.changes);
                 self.persistence.saved_ms = Some(self.time.now.wall_ms());
             }
             Err(error) => {
-                tracing::warn!("Background saving error: {}", system_reason(&error));
+                tracing::warn!("Write error saving DB on disk: {}", system_reason(&error));
+                tracing::warn!("Background saving error");
             }
         }
     }

@@ -21,7 +21,7 @@ impl Engine {
         }
         self.save_sentinel();
         let Some(watching) = &mut self.sentinel else { return };
-        tracing::warn!("Sentinel ID is {}", watching.state.id());
+        tracing::info!("Sentinel ID is {}", watching.state.id());
         let masters = watching.state.master_ids();
         masters.into_iter().for_each(|master| watching.state.announce_master(master));
         self.settle_sentinel();

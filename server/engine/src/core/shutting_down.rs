@@ -20,6 +20,7 @@ impl Engine {
         if self.pausing.shutting_down.is_some() {
             return Ok(false);
         }
+        tracing::info!("User requested shutdown...");
         self.replicate();
         let timeout_ms = self.config.shutdown.timeout.saturating_mul(1000);
         // Servers of one process end as if that were killed: on a clock that stands, replicas would never catch up.
@@ -27,7 +28,7 @@ impl Engine {
         if !waits {
             return self.end(ending).map(|()| true);
         }
-        tracing::warn!("User requested shutdown: waiting for replicas before shutting down.");
+        tracing::info!("Waiting for replicas before shutting down.");
         let timer = Timer { kind: TimerKind::Shutdown, client: 0, order: self.keyspace.next_order() };
         let until_ms = self.time.system.monotonic_ms().saturating_add(timeout_ms);
         let timeout = Some(self.time.timers.insert(timer, until_ms));
@@ -89,7 +90,8 @@ impl Engine {
         if let Some(waiting) = &mut self.pausing.shutting_down {
             // Its timer has fired.
             waiting.timeout = None;
-            tracing::warn!("{} replicas lag behind at the end.", self.replication.lagging());
+            let (lagging, all) = (self.replication.lagging(), self.replication.replicas.len());
+            tracing::info!("{} of {all} replicas are in sync when shutting down.", all - lagging.min(all));
             self.finish_shutdown();
         }
     }
@@ -120,6 +122,9 @@ impl Engine {
     fn end(&mut self, ending: Ending) -> Result<(), CommandError> {
         // A sentinel has nothing to save.
         let saves = ending.saves && self.sentinel.is_none();
+        if saves {
+            tracing::info!("Saving the final RDB snapshot before exiting.");
+        }
         if saves && self.save().is_err() && !ending.is_forced {
             tracing::warn!("Error trying to save the DB, can't exit.");
             return Err(NOT_ENDED);

@@ -134,6 +134,7 @@ impl Link {
     /// There is a connection.
     pub(crate) fn opened(&mut self) {
         self.state = LinkState::Handshake;
+        tracing::info!("Non blocking connect for SYNC fired the event.");
         self.ask(Awaited::Ping, &[b"PING"]);
     }
 
@@ -227,6 +228,7 @@ impl Link {
                 if is_error && !may_go_on.iter().any(|start| line.starts_with(start)) {
                     return self.fail(format!("Error reply to PING from master: '{shown}'"));
                 }
+                tracing::info!("Master replied to PING, replication can continue...");
                 self.introduce();
             }
             Some(Awaited::Auth) if is_error => self.fail(format!("Unable to AUTH to MASTER: {shown}")),
@@ -259,11 +261,15 @@ impl Link {
         match self.parameters.knows {
             Some((id, offset)) => {
                 let offset = offset.to_string();
+                tracing::info!("Trying a partial resynchronization (request {id}:{offset}).");
                 let words: [&[u8]; 4] = [b"PSYNC", id.as_bytes(), offset.as_bytes(), b"FAILOVER"];
                 let count = if self.parameters.fails_over { 4 } else { 3 };
                 self.ask(Awaited::Psync, &words[..count]);
             }
-            None => self.ask(Awaited::Psync, &[b"PSYNC", b"?", b"-1"]),
+            None => {
+                tracing::info!("Partial resynchronization not possible (no cached master)");
+                self.ask(Awaited::Psync, &[b"PSYNC", b"?", b"-1"]);
+            }
         }
     }
 
@@ -277,6 +283,7 @@ impl Link {
             else {
                 return self.fail(format!("Master replied with wrong +FULLRESYNC syntax: {shown}"));
             };
+            tracing::info!("Full resync from master: {id}:{offset}");
             self.state = LinkState::Sync;
             self.events.push_back(LinkEvent::FullResync(id, offset));
         } else if word == b"+CONTINUE" && self.parameters.knows.is_some() {

@@ -17,6 +17,16 @@ pub(crate) struct Announced {
     pub(crate) reads_newer_forms: bool,
 }
 
+impl Announced {
+    /// The name of a replica at this address in the log.
+    pub(crate) fn name_at(&self, ip: &str) -> String {
+        match self.port {
+            0 => format!("{ip}:<unknown-replica-port>"),
+            port => format!("{ip}:{port}"),
+        }
+    }
+}
+
 /// How far a replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
@@ -57,6 +67,11 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
+    /// Its name in the log.
+    pub(crate) fn name(&self) -> String {
+        self.announced.name_at(&self.ip)
+    }
+
     /// For how many seconds it has said nothing.
     pub(crate) fn lag_seconds(&self, now: LinkClocks) -> i64 {
         self.heard.silent_ms(now) / 1000

@@ -89,6 +89,11 @@ impl Transfer {
         let length = || std::str::from_utf8(announced).ok()?.parse().ok().map(End::Length);
         self.end =
             Some(mark.or_else(length).ok_or_else(|| format!("Bad protocol from MASTER: '{}'", shown()))?);
+        const RECEIVING: &str = "MASTER <-> REPLICA sync: receiving";
+        match self.end {
+            Some(End::Length(length)) => tracing::info!("{RECEIVING} {length} bytes from master to disk"),
+            _ => tracing::info!("{RECEIVING} streamed RDB from master with EOF to disk"),
+        }
         Ok(true)
     }
 

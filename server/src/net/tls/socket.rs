@@ -222,8 +222,9 @@ impl State {
         }
     }
 
-    /// Looks at the first bytes of a client, which may be none of TLS. As in Redis, the connection is then reset, and no
-    /// alert is sent: to a client that does not speak TLS it would be a broken reply. How many of `bytes` it has taken.
+    /// Looks at the first bytes of a client, which may be none of TLS. As in Redis, the connection is then reset, and
+    /// no alert is sent: to a client that does not speak TLS it would be a broken reply. How many of `bytes` it has
+    /// taken.
     ///
     /// # Errors
     /// `Interrupted` if more has to come, `InvalidData` if it is no TLS.
@@ -259,7 +260,7 @@ impl State {
                 Ok(state) => self.ended = state.peer_has_closed(),
                 Err(error) => {
                     use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
-                    // Redis leaves what stands behind such a header unread, which resets the connection behind the alert.
+                    // Redis leaves what stands behind such a header unread: after the alert comes a reset.
                     self.resets = matches!(
                         error,
                         rustls::Error::InvalidMessage(InvalidContentType | UnknownProtocolVersion)

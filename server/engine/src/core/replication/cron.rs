@@ -59,7 +59,8 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let Some((id, link)) = following.link.as_mut() else { return self.connect_to_master() };
         if following.heard.is_timed_out(now, timeout_ms) {
-            return self.link_down("nothing has come for too long");
+            let why = timed_out(link.state());
+            return self.link_down(why);
         }
         if link.state() == LinkState::Connected && !following.heard.is_in_process() {
             link.acknowledge(offset);
@@ -91,6 +92,10 @@ impl Engine {
         let ttl_ms = self.config.replication.backlog_ttl.saturating_mul(1000);
         let Some(since_ms) = self.replication.alone_since_ms else { return };
         if ttl_ms > 0 && now_ms - since_ms > ttl_ms && self.replication.replicas.is_empty() {
+            tracing::info!(
+                "Replication backlog freed after {} seconds without connected replicas.",
+                ttl_ms / 1000
+            );
             let (id, offset) = (self.another_history(), self.replication.offset);
             self.replication.begin_history(id, offset);
             self.replication.alone_since_ms = None;
@@ -114,10 +119,23 @@ impl Engine {
             }
             let is_silent = replica.answers && replica.heard.is_timed_out(now, timeout_ms);
             if is_silent && session.closing != Some(Closing::Now) {
-                tracing::warn!("Disconnecting timedout replica {}:{}", replica.ip, replica.announced.port);
+                let phase = if replica.state == ReplicaState::Online { "streaming" } else { "full" };
+                tracing::warn!("Disconnecting timedout replica ({phase} sync): {}", replica.name());
                 silent.push(slot);
             }
         }
         silent.into_iter().for_each(|slot| self.cut_off(slot));
+    }
+}
+
+/// The line for a master that has not been heard for too long.
+fn timed_out(state: LinkState) -> &'static str {
+    match state {
+        LinkState::Connecting | LinkState::Handshake => "Timeout connecting to the MASTER...",
+        LinkState::Sync => {
+            "Timeout receiving bulk data from MASTER... If the problem persists try to set the 'repl-timeout' \
+             parameter in redis.conf to a larger value."
+        }
+        LinkState::Connected => "MASTER timeout: no data nor PING received...",
     }
 }

@@ -129,6 +129,12 @@ impl Engine {
         self.look_at_backlog();
         let id = self.session(slot).id;
         let announced = self.replication.announced.get(&id).cloned().unwrap_or_default();
+        let ip = match announced.ip.as_str() {
+            "" => address_of(&self.session(slot).peer.addr),
+            ip => ip.to_owned(),
+        };
+        let name = announced.name_at(&ip);
+        tracing::info!("Replica {name} asks for synchronization");
         let reads_newer = announced.reads_newer_forms;
         let resync = wanted
             .from
@@ -136,12 +142,11 @@ impl Engine {
         let is_full = resync == Resync::Full;
         self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
         let answer = match resync {
-            Resync::Partial(rest) => self.answer_partial(&announced, rest),
-            Resync::Full => self.answer_full(&announced, wanted),
-        };
-        let ip = match announced.ip.as_str() {
-            "" => address_of(&self.session(slot).peer.addr),
-            ip => ip.to_owned(),
+            Resync::Partial(rest) => self.answer_partial(&announced, &name, rest),
+            Resync::Full => {
+                self.log_full_resync(&name, wanted);
+                self.answer_full(&announced, wanted)
+            }
         };
         let waits = is_full && wanted.from.is_some();
         let replica = Replica {
@@ -166,15 +171,35 @@ impl Engine {
         }
     }
 
-    fn answer_partial(&mut self, announced: &Announced, rest: Vec<u8>) -> Vec<u8> {
+    /// Says why a replica gets a snapshot, if it has asked for less.
+    fn log_full_resync(&self, name: &str, wanted: Wanted<'_>) {
+        let replication = &self.replication;
+        match wanted.from {
+            Some((b"?", _)) | None => tracing::info!("Full resync requested by replica {name}"),
+            Some((history, at)) if replication.id.is(history) => tracing::info!(
+                "Unable to partial resync with replica {name} for lack of backlog (Replica request was: {at})."
+            ),
+            Some((history, _)) => tracing::info!(
+                "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '{}', my \
+                 replication IDs are '{}' and '{}')",
+                history.escape_ascii(),
+                replication.id,
+                replication.id2
+            ),
+        }
+    }
+
+    fn answer_partial(&mut self, announced: &Announced, name: &str, rest: Vec<u8>) -> Vec<u8> {
         self.replication.partial_syncs += 1;
         let head = match announced.follows_renamed {
             true => format!("+CONTINUE {}\r\n", self.replication.id),
             false => "+CONTINUE\r\n".to_owned(),
         };
         tracing::info!(
-            "Partial resynchronization request accepted. Sending {} bytes of backlog.",
-            rest.len()
+            "Partial resynchronization request from {name} accepted. Sending {} bytes of backlog starting from \
+             offset {}.",
+            rest.len(),
+            self.replication.offset + 1 - rest.len() as i64
         );
         [head.into_bytes(), rest].concat()
     }
@@ -189,7 +214,13 @@ impl Engine {
             self.replication.begin_history(id, offset);
             self.replication.begin_stream(self.backlog_size());
             self.stream_changed();
+            tracing::info!(
+                "Replication backlog created, my new replication IDs are '{}' and '{}'",
+                self.replication.id,
+                self.replication.id2
+            );
         }
+        tracing::info!("Starting BGSAVE for SYNC with target: replicas sockets");
         let for_7_0 = !announced.reads_newer_forms;
         let selected = match &self.following {
             // The stream is passed on as it comes: its replicas must know where it is.
@@ -205,7 +236,6 @@ impl Engine {
             Some(_) => format!("+FULLRESYNC {} {}\r\n", self.replication.id, self.replication.offset),
             None => String::new(),
         };
-        tracing::info!("Full resync of a replica: {} bytes", file.len());
         [head.as_bytes(), format!("${}\r\n", file.len()).as_bytes(), &file].concat()
     }
 
@@ -246,11 +276,7 @@ impl Engine {
         if self.replication.acknowledge(session, offset, on_disk, now)
             && let Some(replica) = self.replication.replicas.get(&session)
         {
-            tracing::info!(
-                "Synchronization with replica {}:{} succeeded",
-                replica.ip,
-                replica.announced.port
-            );
+            tracing::info!("Synchronization with replica {} succeeded", replica.name());
         }
         self.look_at_failover();
         self.look_at_shutdown();
@@ -260,6 +286,9 @@ impl Engine {
     pub(in crate::core) fn leave_replication(&mut self, slot: Slot) {
         let session = self.sessions.get_mut(slot);
         let (id, was_replica) = (session.id, std::mem::take(&mut session.is_replica));
+        if let Some(replica) = self.replication.replicas.get(&id) {
+            tracing::info!("Connection with replica {} lost.", replica.name());
+        }
         if self.replication.leave(id) | was_replica && self.replication.replicas.is_empty() {
             self.replication.alone_since_ms = Some(self.alone_clock_ms());
         }

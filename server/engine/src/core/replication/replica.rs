@@ -8,7 +8,7 @@ use crate::clients::{Closing, Peer, Slot};
 use crate::locks::HistoryCause;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{
-    LastHeard, Link, LinkEvent, LinkParameters, ReplicationId, is_newer_request, to_be_run,
+    LastHeard, Link, LinkEvent, LinkParameters, LinkState, ReplicationId, is_newer_request, to_be_run,
 };
 use crate::spec::{Args, CommandError, Flags};
 
@@ -73,7 +73,13 @@ impl Engine {
 
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
     pub(crate) fn unfollow_master(&mut self) {
+        let was_connected = self.following.as_ref().is_some_and(Following::is_connected);
         let Some(slot) = self.end_link() else { return };
+        if was_connected {
+            tracing::info!("Connection with master lost.");
+            tracing::info!("Caching the disconnected master state.");
+            tracing::info!("Discarding previously cached master state.");
+        }
         if let Some(Following { host, port, .. }) = self.following.take() {
             let (id, offset) = (self.replication.id, self.replication.offset);
             self.ask_clock(ClockRequest::Promoted(Promotion { host, port, id, offset }));
@@ -82,6 +88,11 @@ impl Engine {
         self.disconnect(slot);
         self.config.replication.master.clear();
         let id = self.another_history();
+        tracing::info!(
+            "Setting secondary replication ID to {}, valid up to offset: {}. New replication ID is {id}",
+            self.replication.id,
+            self.replication.offset + 1
+        );
         self.replication.rename(id);
         self.cut_replicas();
         self.replication.selected = None;
@@ -209,6 +220,7 @@ impl Engine {
             fails_over: self.replication.failover.is_some(),
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
+        tracing::info!("MASTER <-> REPLICA sync started");
         let id = self.connect_to(endpoint, Purpose::Master);
         let now = self.link_clocks();
         if let Some(following) = &mut self.following {
@@ -227,8 +239,12 @@ impl Engine {
             OutboundEvent::Opened => link.opened(),
             OutboundEvent::Received(bytes) => link.received(bytes),
             OutboundEvent::Closed { reason } => {
-                let reason = if reason.is_empty() { "it has closed the connection" } else { reason };
-                let reason = reason.to_owned();
+                let is_connecting = link.state() == LinkState::Connecting;
+                let reason = match reason {
+                    reason if is_connecting => format!("Error condition on socket for SYNC: {reason}"),
+                    "" => String::new(),
+                    reason => format!("Reading from master: {reason}"),
+                };
                 return self.link_down(&reason);
             }
         }
@@ -256,7 +272,6 @@ impl Engine {
             let Some(event) = link.next_event() else { return };
             match event {
                 LinkEvent::FullResync(id, offset) => {
-                    tracing::info!("Full resync from master: {id}:{offset}");
                     following.expected = Some((id, offset));
                     self.end_failover();
                 }
@@ -272,13 +287,20 @@ impl Engine {
     pub(in crate::core) fn link_down(&mut self, why: &str) {
         let now = self.link_clocks();
         let Some(following) = self.following.as_mut() else { return };
-        tracing::warn!("Connection with master lost: {why}");
+        if !why.is_empty() {
+            tracing::warn!("{why}");
+        }
         if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
             && self.replication.failover.is_some()
         {
             return self.abort_failover("Failover target rejected psync request");
         }
+        if following.link.as_ref().is_some_and(|(_, link)| link.state() != LinkState::Connecting) {
+            tracing::info!("Connection with master lost.");
+        }
         if following.is_connected() {
+            tracing::info!("Caching the disconnected master state.");
+            tracing::info!("Reconnecting to MASTER {}:{}", following.host, following.port);
             following.down_since_ms = Some(following.heard.clock_ms(now));
         }
         self.end_link();
@@ -289,6 +311,7 @@ impl Engine {
     fn go_on_with_stream(&mut self, id: Option<ReplicationId>) {
         tracing::info!("Successful partial resynchronization with master.");
         if let Some(id) = id.filter(|id| *id != self.replication.id) {
+            tracing::info!("Master replication ID changed to {id}");
             self.replication.rename(id);
             self.cut_replicas();
         }
@@ -309,9 +332,14 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let Some((id, offset)) = following.expected else { return };
         let slot = following.slot;
+        tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
+        tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
         let selected = match self.as_another_did(|engine| engine.replace_data(file)) {
             Ok(selected) => selected,
-            Err(why) => return self.link_down(&format!("the snapshot cannot be read: {why}")),
+            Err(why) => {
+                let why = format!("Failed trying to load the MASTER synchronization DB from disk: {why}");
+                return self.link_down(&why);
+            }
         };
         let databases = self.keyspace.databases();
         self.sessions.get_mut(slot).db = selected.filter(|db| *db < databases).unwrap_or(0);

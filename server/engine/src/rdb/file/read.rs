@@ -20,6 +20,16 @@ pub struct FileError {
     pub why: String,
 }
 
+/// The file ends before its end.
+const UNEXPECTED_EOF: &str = "Unexpected EOF reading RDB file";
+
+impl FileError {
+    /// Whether the file ends before its end.
+    pub fn is_cut_off(&self) -> bool {
+        self.why == UNEXPECTED_EOF
+    }
+}
+
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Internal error in RDB reading offset {} -> {}", self.offset, self.why)
@@ -75,7 +85,7 @@ impl<'a> FileReader<'a> {
     pub fn new(file: &'a [u8]) -> Result<Self, FileError> {
         let fail = |why: String| FileError { offset: 0, why };
         let Some((header, rest)) = file.split_at_checked(HEADER) else {
-            return Err(fail("Unexpected EOF reading RDB file".to_owned()));
+            return Err(fail(UNEXPECTED_EOF.to_owned()));
         };
         let digits = header.strip_prefix(VALKEY).or_else(|| header.strip_prefix(REDIS));
         let digits = digits.ok_or_else(|| fail("Wrong signature trying to load DB from file".to_owned()))?;
@@ -128,7 +138,7 @@ impl<'a> FileReader<'a> {
     }
 
     fn cut(&self) -> FileError {
-        self.fail("Unexpected EOF reading RDB file")
+        self.fail(UNEXPECTED_EOF)
     }
 
     /// Reads what a mark announces; nothing if there is no such mark.
@@ -157,10 +167,11 @@ impl<'a> FileReader<'a> {
     }
 
     fn read_key(&mut self, form: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
+        // As in Redis, a file that ends within the key is cut off, whatever the key would hold.
+        let key = self.reader.string()?;
         if !load::is_known(form) {
             return Ok(None);
         }
-        let key = self.reader.string()?;
         let value = load::read_form(form, &mut self.reader, encodings)?;
         let Next { deadline_ms, access } = std::mem::replace(&mut self.next, NOTHING);
         Ok(Some(Step::Part(Part::Key { db: self.db, key, deadline_ms, access, value })))

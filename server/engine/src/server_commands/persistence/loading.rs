@@ -7,6 +7,9 @@ use crate::core::Engine;
 use crate::scripts::RestorePolicy;
 use std::io;
 
+/// The line before the reason why a file that ends too early cannot be read.
+const SHORT_READ: &str = "Short read or OOM loading DB. Unrecoverable error, aborting now.";
+
 /// What becomes of what there is when a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server_commands) struct LoadMode {
@@ -23,6 +26,7 @@ impl Engine {
     /// # Errors
     /// Why it cannot be read, in lines as Redis logs them; then there is nothing.
     pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
+        let began_ns = self.stopwatch_ns();
         let read = self.read_file(path.unwrap_or(&self.config.saves.dbfilename));
         let file = match read {
             Ok(file) => file,
@@ -33,7 +37,8 @@ impl Engine {
             }
         };
         self.load(&file, LoadMode { flush: true, merge: false })?;
-        tracing::info!("DB loaded from disk");
+        let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+        tracing::info!("DB loaded from disk: {:.3} seconds", took_ns as f64 / 1e9);
         Ok(())
     }
 
@@ -73,7 +78,10 @@ impl Engine {
             now_ms,
             may_repeat: mode.merge,
         };
-        let staged = Staged::read(file, reading).map_err(|error| error.to_string())?;
+        let staged = Staged::read(file, reading).map_err(|error| match error.is_cut_off() {
+            true => format!("{SHORT_READ}\n{error}"),
+            false => error.to_string(),
+        })?;
         if !mode.flush && !mode.merge {
             self.check_new(&staged)?;
         }

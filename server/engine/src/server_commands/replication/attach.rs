@@ -90,15 +90,16 @@ pub(super) const HEIR_IS_MASTER: &str = "ERR PSYNC FAILOVER can't be sent to a m
 pub(super) const OTHER_HISTORY: &str = "ERR PSYNC FAILOVER replid must match my replid.";
 
 /// The master asks its replica to take its part over.
-fn take_over(engine: &mut Engine, id: &[u8]) -> Outcome {
+fn take_over(engine: &mut Engine, call: Call<'_>, args: Args<'_>) -> Outcome {
     if engine.following.is_none() {
         return Err(CommandError::text(HEIR_IS_MASTER));
     }
-    if !engine.replication.id.is(id) {
+    if !engine.replication.id.is(&args[1]) {
         return Err(CommandError::text(OTHER_HISTORY));
     }
     engine.unfollow_master();
-    tracing::info!("MASTER MODE enabled (failover request)");
+    let client = engine.asking_client(call.slot, args);
+    tracing::info!("MASTER MODE enabled (failover request from '{client}')");
     Ok(())
 }
 
@@ -113,7 +114,7 @@ pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: 
         return Ok(());
     }
     if args.len() > 3 && args.is(3, "failover") && !engine.session(call.slot).is_replica {
-        take_over(engine, &args[1])?;
+        take_over(engine, call, args)?;
     }
     attach(engine, call, Wanted { from: Some((&args[1], offset)) })
 }

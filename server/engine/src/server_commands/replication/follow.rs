@@ -52,7 +52,8 @@ pub(super) fn replicaof(
     if args.is(1, "no") && args.is(2, "one") {
         if engine.following.is_some() {
             engine.unfollow_master();
-            tracing::info!("MASTER MODE enabled (user request)");
+            let client = engine.asking_client(call.slot, args);
+            tracing::info!("MASTER MODE enabled (user request from '{client}')");
         }
         reply.ok();
         return Ok(());
@@ -66,11 +67,23 @@ pub(super) fn replicaof(
     let is_same =
         |host: &str| engine.following.as_ref().is_some_and(|now| now.host == host && now.port == port);
     if is_same(&host) {
+        tracing::info!(
+            "REPLICAOF would result into synchronization with the master we are already connected with. No operation \
+             performed."
+        );
         reply.status(b"OK Already connected to specified master");
         return Ok(());
     }
-    tracing::info!("REPLICAOF {host}:{port} enabled (user request)");
+    if engine.following.is_none() {
+        tracing::info!(
+            "Before turning into a replica, using my own master parameters to synthesize a cached master: I may be \
+             able to synchronize with the new master with just a partial transfer."
+        );
+    }
+    let client = engine.asking_client(call.slot, args);
+    let place = format!("{host}:{port}");
     engine.follow_master(host, port);
+    tracing::info!("REPLICAOF {place} enabled (user request from '{client}')");
     reply.ok();
     Ok(())
 }

@@ -90,7 +90,7 @@ final class ServerProcess {
             command.add("topology");
             command.addAll(List.of(options.topology().split("\\s+")));
         }
-        command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
+        command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent", "--loglevel", "warning"));
         command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
         // What a report shows as the history of locks and as the last commands.
         command.addAll(List.of("--lock-history", "yes"));
