@@ -162,6 +162,9 @@ async function start(options = {}) {
   if (!LEVELS.includes(level)) {
     throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not '${level}'${perhaps(String(level), LEVELS)}`);
   }
+  if (typeof time !== 'string' && typeof time?.toISOString !== 'function') {
+    throw new TypeError(`time is 'real', 'manual' or a Date, not ${time}`);
+  }
   if (!Array.isArray(args)) throw new TypeError(`args is a list of words, not ${args}`);
   const wanted = { time, seed, args: args.map(String), binary, verify: level, topology };
   return new Server(wanted, await launch(wanted));

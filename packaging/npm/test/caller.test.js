@@ -11,6 +11,7 @@ withServer('unknown options are refused with the nearest known', {}, async (serv
     [() => startServer({ tim: 'manual' }), "startServer has no option 'tim'; did you mean 'time'? It has time, seed, "],
     [() => startServer({ veryfy: 'off' }), "did you mean 'verify'?"],
     [() => startServer('manual'), "startServer takes its options as an object, not 'manual'"],
+    [() => startServer({ time: 0 }), "time is 'real', 'manual' or a Date, not 0"],
     [() => startServer({ args: '--port 0' }), 'args is a list of words, not --port 0'],
     [() => startServer({ verify: 'violatoin' }), "not 'violatoin'; did you mean 'violation'?"],
     [

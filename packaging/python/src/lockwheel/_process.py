@@ -73,6 +73,8 @@ def clock(time: Union[str, datetime]) -> str:
     """`real`, `manual`, or an instant, as the command line has it."""
     if isinstance(time, str):
         return time
+    if not isinstance(time, datetime):
+        raise TypeError(f"time is 'real', 'manual' or an instant, not {time!r}")
     if time.tzinfo is None:
         raise ValueError(f"{time!r}: without a time zone this is no instant")
     return time.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
