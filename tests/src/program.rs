@@ -4,7 +4,7 @@ use crate::redis_server::fresh_directory;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// Where it is: beside the tests, built as they are, when a process of tests first asks for it. What has not changed is
@@ -78,6 +78,14 @@ impl Process {
     /// The address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Waits until it has ended by itself; how it has.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("it is a child")
     }
 
     /// Its process id.

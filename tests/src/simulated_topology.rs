@@ -9,7 +9,7 @@ use lockwheel_engine::cluster::ClusterPlan;
 use lockwheel_engine::config::{HostChanges, HostRefusal, Permission};
 use lockwheel_engine::core::{Host, NotConnected, Output, Progress, Target, TargetAddress};
 use lockwheel_engine::outbound::OutboundId;
-use lockwheel_engine::time::Now;
+use lockwheel_engine::time::{Clock, Now};
 use lockwheel_engine::topology::{Network, Outside, StampSource};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub struct SimulatedTopology {
     clients: Vec<Connection>,
     /// The client of a session: by the server's place and the session's name.
     sessions: BTreeMap<(usize, u64), usize>,
+    /// The servers that hang, each with the clock of the others, if that has been served since.
+    hung: BTreeMap<usize, Option<Clock>>,
 }
 
 /// A client's connection.
@@ -121,7 +123,7 @@ impl Outside for Wanted {
                     network.post(node, id);
                 }
                 Output::Garbage(garbage) => drop(garbage),
-                Output::Sleep(_) | Output::Shutdown => {}
+                Output::Sleep(_) | Output::Shutdown | Output::Crash(_) => {}
                 Output::Idle { .. } => return,
             }
         }
@@ -138,7 +140,8 @@ impl SimulatedTopology {
         let ports: Vec<u16> = (0..shape.servers()).map(port).collect();
         let engines = (0..shape.servers()).map(|place| engine(shape, place, port(place), seed)).collect();
         let (network, sessions) = (Network::new(ports.clone()), BTreeMap::new());
-        let mut topology = SimulatedTopology { engines, network, clients: Vec::new(), sessions };
+        let (clients, hung) = (Vec::new(), BTreeMap::new());
+        let mut topology = SimulatedTopology { engines, network, clients, sessions, hung };
         if let Shape::Cluster(masters, _) = shape {
             let plan = ClusterPlan::new(masters, &ports, seed);
             topology.engines.iter_mut().enumerate().for_each(|(at, engine)| engine.join_cluster(&plan, at));
@@ -230,6 +233,20 @@ impl SimulatedTopology {
         self.read(client)
     }
 
+    /// A server hangs: it runs nothing, and takes no part in what the others do.
+    pub fn hang(&mut self, node: usize) {
+        self.hung.entry(node).or_insert(None);
+    }
+
+    /// A server that hangs goes on, with what its clients have sent meanwhile.
+    pub fn resume(&mut self, node: usize) {
+        if let Some(clock) = self.hung.remove(&node) {
+            clock.iter().for_each(|clock| self.engines[node].catch_up(clock, NOW));
+            let clients = self.clients.iter().enumerate().filter(|(_, client)| client.node == node);
+            self.run_batches(clients.map(|(number, _)| number).collect());
+        }
+    }
+
     /// What the servers want of one another is done.
     fn settle(&mut self) {
         self.run_batches(VecDeque::new());
@@ -237,7 +254,7 @@ impl SimulatedTopology {
 
     fn run_batches(&mut self, mut ready: VecDeque<usize>) {
         loop {
-            self.engines.iter_mut().for_each(|engine| engine.begin(NOW));
+            self.present().for_each(|(_, engine)| engine.begin(NOW));
             if let Some(client) = ready.pop_front() {
                 self.run(client, &mut ready);
             }
@@ -247,8 +264,17 @@ impl SimulatedTopology {
         }
     }
 
+    /// The servers that do not hang, with their places.
+    fn present(&mut self) -> impl Iterator<Item = (usize, &mut Engine)> {
+        let hung = &self.hung;
+        self.engines.iter_mut().enumerate().filter(|(node, _)| !hung.contains_key(node))
+    }
+
     /// Runs what a client has sent, as far as it may go.
     fn run(&mut self, number: usize, ready: &mut VecDeque<usize>) {
+        if self.hung.contains_key(&self.clients[number].node) {
+            return;
+        }
         let client = &mut self.clients[number];
         let Some(slot) = client.slot else { return };
         let engine = &mut self.engines[client.node];
@@ -268,20 +294,25 @@ impl SimulatedTopology {
     /// Lets what the servers have sent one another arrive; whether there may be more.
     fn serve(&mut self, ready: &mut VecDeque<usize>) -> bool {
         let mut wanted = Wanted::default();
-        let mut engines: Vec<&mut Engine> = self.engines.iter_mut().collect();
-        for (node, engine) in engines.iter_mut().enumerate() {
-            wanted.drain(&mut self.network, node, engine);
+        let hung = &mut self.hung;
+        let present = self.engines.iter_mut().enumerate().filter(|(node, _)| !hung.contains_key(node));
+        let (places, mut engines): (Vec<usize>, Vec<&mut Engine>) = present.unzip();
+        for (node, engine) in places.iter().zip(&mut engines) {
+            wanted.drain(&mut self.network, *node, engine);
         }
         self.network.serve(&mut engines, &mut wanted);
         wanted.has_posted = false;
-        for (node, engine) in engines.iter_mut().enumerate() {
-            wanted.drain(&mut self.network, node, engine);
+        for (node, engine) in places.iter().zip(&mut engines) {
+            wanted.drain(&mut self.network, *node, engine);
         }
+        let clock = engines.first().map(|engine| engine.clock());
+        hung.values_mut().for_each(|missed| missed.clone_from(&clock));
         // Nobody is there outside.
         for (node, id) in &wanted.outside {
             self.engines[*node].outbound_closed(*id, "Connection refused");
         }
         for session in wanted.woken {
+            debug_assert!(!self.hung.contains_key(&session.0), "one that hangs wakes nobody");
             if let Some(client) = self.sessions.get(&session).copied() {
                 self.collect(client);
                 ready.push_back(client);

@@ -1,6 +1,7 @@
 //! DEBUG, against what a real server answers.
 
 use lockwheel_tests::client::{Client, Protocol};
+use lockwheel_tests::program::Process;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::{family, ours};
 
@@ -206,4 +207,61 @@ fn keys_that_do_not_expire_by_themselves_expire_when_they_are_named() {
     s.run("CLOCK.ADVANCE 1000");
     s.check("DEBUG SET-ACTIVE-EXPIRE 1", "+OK").check("PING", "+PONG");
     family::expect_events(&mut s, "set a, expire a, expired a");
+}
+
+/// How a process ends, and what its client is sent.
+#[cfg(unix)]
+#[test]
+fn a_crash_ends_the_process_by_its_signal() {
+    use std::os::unix::process::ExitStatusExt;
+    for (line, signal) in [
+        ("DEBUG SEGFAULT", 11),
+        ("DEBUG PANIC", 6),
+        ("DEBUG ASSERT", 6),
+        ("DEBUG OOM", 6),
+        ("DEBUG SEGFAULT x", 11),
+    ] {
+        let mut process = Process::start(&["--enable-debug-command", "yes"]);
+        let mut client = Client::connect(process.addr());
+        client.line("SET k v");
+        client.send_line(line);
+        assert_eq!(client.try_read_frame().ok().flatten(), None, "{line}");
+        assert_eq!(process.wait().signal(), Some(signal), "{line}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_runs_anew_has_its_number_and_no_keys() {
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let port = port.to_string();
+    for line in ["DEBUG RESTART", "DEBUG CRASH-AND-RECOVER 1"] {
+        let process = Process::start(&["--enable-debug-command", "yes", "--port", &port]);
+        let mut client = Client::connect(process.addr());
+        client.line("SET k v");
+        assert_eq!(
+            client.line("DEBUG RESTART x").to_string(),
+            "-ERR value is not an integer or out of range"
+        );
+        client.send_line(line);
+        assert_eq!(client.try_read_frame().ok().flatten(), None, "{line}");
+        while std::net::TcpStream::connect(process.addr()).is_err() {}
+        let mut client = Client::connect(process.addr());
+        assert_eq!(client.line("DBSIZE").to_string(), ":0");
+        assert!(
+            client.line("INFO server").to_string().contains(&format!("process_id:{}", process.process_id()))
+        );
+    }
+}
+
+/// By default clients of the machine have DEBUG; none of them ends the process.
+#[test]
+fn a_crash_needs_an_explicit_yes() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    for line in ["DEBUG SEGFAULT", "DEBUG RESTART", "DEBUG OOM"] {
+        assert!(client.line(line).to_string().starts_with("-ERR DEBUG command not allowed."), "{line}");
+    }
+    assert_eq!(client.line("PING").to_string(), "+PONG");
 }

@@ -47,7 +47,7 @@ impl Host for NetHost {
             current_loop::serve_while_slow(&shared, engine);
             // Everything else comes out when the script has ended.
             if let Output::Shutdown = engine.poll_output() {
-                shared.end();
+                shared.shut_down();
             }
             shared.hooks.reach(Point::Slow);
         }

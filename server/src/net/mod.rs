@@ -21,6 +21,7 @@ mod deferred;
 mod descriptors;
 mod event_loop;
 mod files;
+mod hanging;
 mod hooks;
 mod host;
 mod idle;

@@ -19,7 +19,7 @@ use super::socket::Socket;
 use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, EndSignal, Output, TurnProgress};
+use lockwheel_engine::core::{ClockTurn, Crash, EndSignal, Output, TurnProgress};
 use lockwheel_engine::faults::Link;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
@@ -30,6 +30,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 /// No deadline.
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(super) script: Arc<ScriptControl>,
     /// The thread that holds the engine waits for another server.
     pub(super) awaits_target: Arc<AtomicBool>,
+    /// The thread that holds the engine sleeps: DEBUG SLEEP.
+    is_asleep: AtomicBool,
     inboxes: Box<[Inbox]>,
     /// What goes over the connections of each loop.
     pub(super) traffic: AllTraffic,
@@ -80,6 +83,10 @@ pub(crate) struct Shared {
     pub(super) table: Arc<CommandTable>,
     pub(super) hooks: Hooks,
     pub(crate) shutdown: Arc<Shutdown>,
+    /// Ends the process in the midst of its work, where it is this server's alone.
+    pub(crate) on_crash: OnceLock<EndProcess>,
+    /// Whether a client has ended the server.
+    is_shut_down: AtomicBool,
 }
 
 /// A connected client, as all threads see it.
@@ -87,6 +94,9 @@ pub(super) struct Client {
     pub(super) address: Address,
     pub(super) socket: Arc<Socket>,
 }
+
+/// Ends the process in the midst of its work.
+type EndProcess = Box<dyn Fn(Crash) + Send + Sync>;
 
 /// The engine is held by a script that has run for longer than `busy-reply-threshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +133,7 @@ impl Shared {
             clock,
             script: engine.control().clone(),
             awaits_target: Arc::default(),
+            is_asleep: AtomicBool::new(false),
             client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
             admission: Admission::of(&engine),
             client_buffers: engine.client_buffers(),
@@ -146,6 +157,8 @@ impl Shared {
             batches: Batches::default(),
             hooks: Hooks::default(),
             shutdown: Shutdown::new(),
+            on_crash: OnceLock::new(),
+            is_shut_down: AtomicBool::new(false),
         }
     }
 
@@ -304,8 +317,20 @@ impl Shared {
             self.wake_timekeeper();
         }
         if notices.shutdown {
-            self.end();
+            self.shut_down();
         }
+    }
+
+    /// A client has ended the server: it is gone for the other servers of this process.
+    pub(super) fn shut_down(&self) {
+        self.is_shut_down.store(true, Ordering::SeqCst);
+        self.end();
+        self.membership.get().into_iter().for_each(|membership| membership.leave());
+    }
+
+    /// Whether a client has ended the server, rather than a signal or its process.
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.is_shut_down.load(Ordering::SeqCst)
     }
 
     /// Runs `work` on the engine, or returns it when a slow script holds the engine.
@@ -363,6 +388,12 @@ impl Shared {
 
     fn before_unlock(&self, engine: &mut Engine, notices: &mut Notices) {
         self.drain(engine, notices);
+        if let Some(membership) = self.membership.get()
+            && membership.catch_up(engine, self.clock.now())
+        {
+            self.fire(engine);
+            self.drain(engine, notices);
+        }
         if self.engine.is_asked() {
             self.serve_asked(engine, notices);
         }
@@ -370,9 +401,6 @@ impl Shared {
             let is_woken = |id: &u64| self.address(*id).is_none() && !self.callers.is_waiting(*id);
             let woken = notices.sessions.iter().any(is_woken);
             membership.note(engine, &mut notices.outbound, woken);
-            if notices.shutdown {
-                membership.leave();
-            }
         }
         self.follow(engine);
         self.batches.end();
@@ -417,20 +445,64 @@ impl Shared {
 
     /// Handles the engine's output, as far as that needs the lock.
     pub(super) fn drain(&self, engine: &mut Engine, notices: &mut Notices) {
+        // The whole server stops: the lock stays held.
+        while let Some(time) = self.drain_until_sleep(engine, notices) {
+            self.sleep(time);
+        }
+    }
+
+    /// Handles the engine's output up to a sleep, whose length it returns, or to its end.
+    pub(super) fn drain_until_sleep(&self, engine: &mut Engine, notices: &mut Notices) -> Option<Duration> {
         loop {
             match engine.poll_output() {
-                // The whole server stops: the lock stays held.
-                Output::Sleep(time) => self.shutdown.sleep(time),
+                Output::Sleep(time) => return Some(time),
                 Output::Session(id) => notices.sessions.push(id),
                 Output::Outbound(id) => notices.outbound.push(id),
                 Output::Garbage(garbage) => notices.garbage.push(garbage),
                 Output::Shutdown => notices.shutdown = true,
+                Output::Crash(crash) => self.crash(engine, crash),
                 Output::Idle { deadline_us } => {
                     notices.earlier_deadline |= self.set_timer(deadline_us.unwrap_or(NEVER));
-                    return;
+                    return None;
                 }
             }
         }
+    }
+
+    /// Ends the process at once, if it is this server's; else the server alone ends.
+    #[cold]
+    fn crash(&self, engine: &mut Engine, crash: Crash) {
+        if let Some(end_process) = self.on_crash.get() {
+            end_process(crash);
+        }
+        engine.crash_alone(crash);
+    }
+
+    /// Sleeps with the engine's lock held.
+    fn sleep(&self, time: Duration) {
+        self.is_asleep.store(true, Ordering::SeqCst);
+        self.shutdown.sleep(time, || !self.is_asleep());
+        self.is_asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Sleeps on a thread of its own, as a batch; on none if there can be none.
+    pub(super) fn sleep_on_a_thread(self: &Arc<Self>, time: Duration) {
+        let (shared, guard) = (self.clone(), self.shutdown.thread());
+        let sleep = move || {
+            let _guard = guard;
+            shared.with_engine(|_| shared.sleep(time));
+        };
+        drop(thread::Builder::new().name("lockwheel-sleep".to_owned()).spawn(sleep));
+    }
+
+    /// Whether it sleeps.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.is_asleep.load(Ordering::SeqCst)
+    }
+
+    /// Ends its sleep.
+    pub(super) fn wake(&self) {
+        self.is_asleep.store(false, Ordering::SeqCst);
     }
 
     /// The first loop has to wake at this instant at the latest; whether that is earlier than it would.
@@ -518,7 +590,7 @@ pub(super) fn free(garbage: Garbage) {
     if !garbage.takes_long() {
         return drop(garbage);
     }
-    let thread = std::thread::Builder::new().name("lockwheel-free".to_owned());
+    let thread = thread::Builder::new().name("lockwheel-free".to_owned());
     // Without a thread it is freed here, as the closure is dropped.
     drop(thread.spawn(move || drop(garbage)));
 }

@@ -17,6 +17,13 @@ pub(crate) struct Shutdown {
     changed: Condvar,
 }
 
+/// The end of a server, as another one of its process sees it.
+pub(super) struct MemberEnd {
+    pub(super) shutdown: Arc<Shutdown>,
+    /// Requests the end.
+    pub(super) end: Box<dyn Fn() + Send + Sync>,
+}
+
 /// A thread of the server, until dropped.
 pub(crate) struct ThreadGuard(Arc<Shutdown>);
 
@@ -67,11 +74,11 @@ impl Shutdown {
         }
     }
 
-    /// Sleeps on this thread, but wakes at a shutdown.
-    pub(super) fn sleep(&self, time: Duration) {
+    /// Sleeps on this thread, but wakes at a shutdown, or when `is_woken` says so.
+    pub(super) fn sleep(&self, time: Duration, is_woken: impl Fn() -> bool) {
         const STEP: Duration = Duration::from_millis(20);
         let end = Instant::now().checked_add(time);
-        while !self.is_requested() {
+        while !self.is_requested() && !is_woken() {
             let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return;

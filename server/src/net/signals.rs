@@ -1,6 +1,7 @@
 //! Signals: those that end the server, and the hang-up of its terminal.
 
 use super::shared::Shared;
+use super::shutdown::MemberEnd;
 use lockwheel_engine::core::EndSignal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,8 +58,8 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
 /// on.
 fn end(shared: &Shared, signal: EndSignal) {
     // Servers of one process end together.
-    if shared.membership.get().is_some() {
-        return shared.end();
+    if let Some(membership) = shared.membership.get() {
+        return end_all(&membership.ends());
     }
     for _ in 0..ATTEMPTS {
         if shared.shutdown.is_requested() || shared.signalled(signal) {
@@ -67,6 +68,25 @@ fn end(shared: &Shared, signal: EndSignal) {
         thread::sleep(BETWEEN);
     }
     shared.end();
+}
+
+fn end_all(servers: &[MemberEnd]) {
+    servers.iter().for_each(|server| (server.end)());
+}
+
+/// Ends the other servers of a process on a signal, when the one that catches signals has ended. Whether one has come.
+pub(super) async fn watch_for_others(signals: &mut Signals, servers: &[MemberEnd]) -> bool {
+    loop {
+        let running = servers.iter().find(|server| !server.shutdown.is_requested());
+        let Some(running) = running else { return false };
+        tokio::select! {
+            _ = signals.recv() => {
+                end_all(servers);
+                return true;
+            }
+            () = running.shutdown.requested() => {}
+        }
+    }
 }
 
 /// Ends the process on the next one: who sends a second signal does not want to wait until all is tidied up.

@@ -133,7 +133,7 @@ fn start_accepting(
         watch.into_iter().for_each(|watch| drop(tokio::spawn(watch)));
     }
     let accept = move || {
-        let signalled = runtime.block_on(async {
+        let mut signalled = runtime.block_on(async {
             match &mut signals {
                 Some(signals) => signals::watch(signals, &shared).await,
                 None => {
@@ -142,7 +142,11 @@ fn start_accepting(
                 }
             }
         });
+        let others = shared.membership.get().map(|membership| membership.ends()).unwrap_or_default();
         drop((shared, guard));
+        if let Some(signals) = signals.as_mut().filter(|_| !signalled) {
+            signalled = runtime.block_on(signals::watch_for_others(signals, &others));
+        }
         if let Some(signals) = signals.as_mut().filter(|_| signalled) {
             runtime.block_on(signals::insist(signals));
         }

@@ -1,59 +1,66 @@
 //! The servers of one process: what they send one another arrives while all of their engines are held.
 //!
 //! A batch that has an effect on another server is followed by an exchange, on the same thread and before its own
-//! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the
-//! others go on by themselves, and the end of the script is followed by the exchange. A script that begins in an
-//! exchange, since its request was late, keeps all of them; its own server's threads can kill it.
+//! replies are written: who reads a reply finds its effects everywhere. A server that hangs is left out, and makes up
+//! for it when its batch has ended. Only a script or a sleep that begins in an exchange, since its request was late, is
+//! different: a sleep begins when the exchange has ended; a script keeps all, and its own server's threads can kill it.
+//!
+//! Locks: the network first, then engines in the order of their places, each only by attempts that end.
 
 use super::busy::Job;
+use super::hanging::{ATTEMPT, Attempt, Place, Waited};
 use super::membership::Membership;
 use super::shared::{Notices, Shared};
+use super::shutdown::MemberEnd;
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::{ClockTurn, TurnProgress};
 use lockwheel_engine::outbound::OutboundId;
+use lockwheel_engine::time::Now;
 use lockwheel_engine::topology::{Network, Outside, StampSource};
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The servers of one process.
 pub(crate) struct Topology {
-    nodes: Vec<Weak<Shared>>,
+    places: Vec<Place>,
     network: Mutex<Network>,
-    /// For each server its connections that are to be looked at.
-    pending: Vec<Mutex<Vec<OutboundId>>>,
-    /// For each server whether it has ended.
-    left: Vec<AtomicBool>,
-    /// There is something to exchange; while a script runs, it waits for that.
+    /// There is something to exchange.
     is_due: AtomicBool,
     /// All partitions are to end, also of a server that runs a script: its clients cannot kill that.
     is_healing: AtomicBool,
-    /// For each server whether it is to be killed, its script with it.
-    doomed: Vec<AtomicBool>,
 }
 
 /// A server's place in it.
 struct Member {
     topology: Arc<Topology>,
-    node: usize,
+    place: usize,
 }
 
-/// All engines.
-type Held<'a> = Vec<MutexGuard<'a, Engine>>;
+/// The servers, but those that are gone.
+type Servers = Vec<Option<Arc<Shared>>>;
 
-/// The driver of a network, while all engines are held.
+/// All engines, but those of servers that are gone or hang.
+type Held<'a> = Vec<Option<MutexGuard<'a, Engine>>>;
+
+/// The driver of a network, while engines are held.
 struct Drivers<'a> {
-    nodes: &'a [Arc<Shared>],
+    servers: &'a Servers,
     notices: Vec<Notices>,
     /// For each server its connections that lead out of the process.
     outside: Vec<Vec<OutboundId>>,
+    /// For each server how long it is to sleep.
+    sleeps: Vec<Duration>,
 }
 
 impl Outside for Drivers<'_> {
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine) {
-        self.nodes[node].drain(engine, &mut self.notices[node]);
+        let Some(shared) = &self.servers[node] else { return };
+        while let Some(time) = shared.drain_until_sleep(engine, &mut self.notices[node]) {
+            self.sleeps[node] = self.sleeps[node].saturating_add(time);
+        }
         self.notices[node].outbound.drain(..).for_each(|id| network.post(node, id));
     }
 
@@ -66,16 +73,13 @@ impl Topology {
     /// The servers that listen on these ports, which share their clock from now on: that of the first.
     pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) -> Arc<Self> {
         let topology = Arc::new(Topology {
-            nodes: nodes.iter().map(Arc::downgrade).collect(),
+            places: nodes.iter().map(Place::new).collect(),
             network: Mutex::new(Network::new(ports)),
-            pending: nodes.iter().map(|_| Mutex::default()).collect(),
-            left: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
             is_due: AtomicBool::new(false),
             is_healing: AtomicBool::new(false),
-            doomed: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
         });
-        for (node, shared) in nodes.iter().enumerate() {
-            let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
+        for (place, shared) in nodes.iter().enumerate() {
+            let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), place }));
         }
         let last = AtomicU64::new(0);
         let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::SeqCst) + count);
@@ -88,141 +92,216 @@ impl Topology {
         self.network.lock().set_lag(lag_ms);
     }
 
-    /// Lets what the servers have sent one another arrive. While a script of one of them runs it is left to the end of
-    /// that script, which looks for it.
+    /// Lets what the servers have sent one another arrive. While a script runs that has begun in an exchange, it is
+    /// left to the end of that.
     fn exchange(&self) {
         self.is_due.store(true, Ordering::SeqCst);
         while self.is_due.load(Ordering::SeqCst) {
             if self.with_all(|_, _, _| ()).is_none() {
-                self.heal_ahead();
-                return self.kill_ahead();
+                return self.reach_those_that_hang();
             }
         }
     }
 
-    /// Ends the partitions of those that run a script, if all are to end.
-    fn heal_ahead(&self) {
-        if self.is_healing.swap(false, Ordering::SeqCst) {
-            let nodes = self.nodes.iter().filter_map(Weak::upgrade);
-            nodes.filter(|node| node.script.running().is_some()).for_each(|node| {
-                let healed = Arc::downgrade(&node);
-                node.defer(Job::new(move |engine| {
-                    let links = engine.heal_ahead();
-                    healed.upgrade().into_iter().for_each(|node| node.relink(&links));
-                }));
-            });
-        }
-    }
-
-    /// Ends the scripts of those that are to be killed.
-    fn kill_ahead(&self) {
-        let nodes =
-            self.nodes.iter().zip(&self.doomed).filter_map(|(node, doomed)| Some((node.upgrade()?, doomed)));
-        for (node, doomed) in nodes {
-            if node.script.running().is_some() && doomed.swap(false, Ordering::SeqCst) {
-                let killed = Arc::downgrade(&node);
-                node.defer(Job::new(move |engine| {
-                    if engine.die_ahead() {
-                        killed.upgrade().into_iter().for_each(|node| node.script.force_kill());
-                    }
-                }));
+    /// Ends the partitions of servers that hang, if all are to end; and the scripts and sleeps of those that are to be
+    /// killed.
+    fn reach_those_that_hang(&self) {
+        let heals = self.is_healing.swap(false, Ordering::SeqCst);
+        for place in &self.places {
+            let Some(shared) = place.shared().filter(|_| place.is_left_out() || place.keeps_exchange())
+            else {
+                continue;
+            };
+            if shared.script.running().is_some() && heals {
+                heal_ahead(&shared);
+            }
+            if place.is_doomed.swap(false, Ordering::SeqCst) {
+                kill_ahead(&shared);
             }
         }
     }
 
-    /// Whether one of the servers is gone.
-    fn has_ended(&self) -> bool {
-        self.nodes.iter().any(|node| node.strong_count() == 0)
-    }
-
-    /// Runs `work` with all engines held, at one instant; then lets what they have sent one another arrive. `None`
-    /// when a server has ended, or runs a script.
+    /// Runs `work` with all engines held but those of servers that hang, at one instant; then lets what they have sent
+    /// one another arrive. `None` while another exchange is kept by a script, or when no engine can be had.
     fn with_all<T>(
         &self,
         work: impl FnOnce(&mut Network, &mut [&mut Engine], &mut Drivers<'_>) -> T,
     ) -> Option<T> {
-        let nodes = self.nodes.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
-        let (mut network, mut held) = self.hold(&nodes)?;
+        let servers: Servers = self.places.iter().map(Place::shared).collect();
+        let (mut network, mut held) = self.hold(&servers)?;
+        let now = servers.iter().zip(&held).find_map(|(shared, engine)| {
+            engine.as_ref().and(shared.as_ref()).map(|shared| shared.clock.now())
+        })?;
         self.is_due.store(false, Ordering::SeqCst);
-        // Who waits for it is answered now.
-        self.is_healing.store(false, Ordering::SeqCst);
-        self.doomed.iter().for_each(|doomed| doomed.store(false, Ordering::SeqCst));
-        let mut drivers = Drivers::of(&nodes);
+        self.places.iter().zip(&held).for_each(|(place, engine)| place.exchange_begins(engine.is_some()));
+        let mut drivers = Drivers::of(&servers);
         // What has happened before a panic is told all the same.
         let result = catch_unwind(AssertUnwindSafe(|| {
-            let mut engines: Vec<&mut Engine> = held.iter_mut().map(|engine| &mut **engine).collect();
-            let now = nodes[0].clock.now();
-            engines.iter_mut().for_each(|engine| match engine.parks_requests() {
-                // They go on in a batch of their own server.
-                true => engine.go_on_at(now),
-                false => engine.begin(now),
-            });
-            for (node, pending) in self.pending.iter().enumerate() {
-                std::mem::take(&mut *pending.lock()).into_iter().for_each(|id| network.post(node, id));
-            }
-            let left = self.left.iter().enumerate().filter(|(_, left)| left.load(Ordering::SeqCst));
-            left.for_each(|(node, _)| network.leave(&mut engines, node));
+            self.bring_to(now, &mut network, &servers, &mut held);
+            let mut engines: Vec<&mut Engine> =
+                held.iter_mut().flatten().map(|engine| &mut **engine).collect();
             let result = work(&mut network, &mut engines, &mut drivers);
             network.serve(&mut engines, &mut drivers);
             result
         }));
-        for ((shared, engine), notices) in nodes.iter().zip(held).zip(&mut drivers.notices) {
-            shared.unlock(engine, notices);
+        let clock = held.iter().flatten().next().map(|engine| engine.clock());
+        let Drivers { mut notices, outside, sleeps, .. } = drivers;
+        for (place, engine) in held.into_iter().enumerate() {
+            if let (Some(shared), Some(engine)) = (&servers[place], engine) {
+                shared.unlock(engine, &mut notices[place]);
+            }
+            self.places[place].exchange_ends(clock.as_ref());
         }
         drop(network);
-        let Drivers { notices, outside, .. } = drivers;
-        for ((shared, notices), outside) in nodes.iter().zip(notices).zip(outside) {
+        for (((shared, notices), outside), sleep) in servers.iter().zip(notices).zip(outside).zip(sleeps) {
+            let Some(shared) = shared else { continue };
             shared.outbound.post(outside);
             shared.deliver(notices);
+            if !sleep.is_zero() {
+                shared.sleep_on_a_thread(sleep);
+            }
         }
+        self.look_at_those_left_out(&servers);
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Holds the network and all engines, always in the same order; `None` while one of the servers runs a script, or
-    /// waits for another server, which may be one of these. Who holds them already may be the one that runs it.
-    fn hold<'a>(&'a self, nodes: &'a [Arc<Shared>]) -> Option<(MutexGuard<'a, Network>, Held<'a>)> {
-        /// How long a batch may take before it is looked at again whether it is a script.
-        const PATIENCE: Duration = Duration::from_millis(2);
-        let is_busy =
-            |node: &Arc<Shared>| node.script.running().is_some() || node.awaits_target.load(Ordering::SeqCst);
-        while !nodes.iter().any(is_busy) {
-            let Some(network) = self.network.try_lock_for(PATIENCE) else { continue };
-            let held: Option<Held<'_>> =
-                nodes.iter().map(|node| node.lock().try_lock_for(PATIENCE)).collect();
-            if let Some(held) = held {
+    /// All engines that are held are at this instant, and the network knows what they want and which of them have
+    /// ended.
+    fn bring_to(&self, now: Now, network: &mut Network, servers: &Servers, held: &mut Held<'_>) {
+        for ((node, place), engine) in self.places.iter().enumerate().zip(held.iter_mut()) {
+            let Some(engine) = engine else { continue };
+            place.catch_up(engine, now);
+            match engine.parks_requests() {
+                // They go on in a batch of their own server.
+                true => engine.go_on_at(now),
+                false => engine.begin(now),
+            }
+            std::mem::take(&mut *place.pending.lock()).into_iter().for_each(|id| network.post(node, id));
+        }
+        let mut engines: Vec<&mut Engine> = held.iter_mut().flatten().map(|engine| &mut **engine).collect();
+        for (node, (place, shared)) in self.places.iter().zip(servers).enumerate() {
+            let can_be_had = !place.is_left_out() || shared.is_none();
+            if can_be_had && (shared.is_none() || place.has_left.load(Ordering::SeqCst)) {
+                network.leave(&mut engines, node);
+            }
+        }
+    }
+
+    /// Another exchange follows for servers that were left out and are back already; those that still hang look for it
+    /// when their batch has ended.
+    fn look_at_those_left_out(&self, servers: &Servers) {
+        let mut some_hang = false;
+        for (place, shared) in self.places.iter().zip(servers) {
+            if let (true, Some(shared)) = (place.is_left_out(), shared) {
+                some_hang = true;
+                if !shared.lock().is_locked() {
+                    self.is_due.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+        if some_hang {
+            self.reach_those_that_hang();
+        } else {
+            // Clients that wait for it are answered now.
+            self.is_healing.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Holds the network and the engines of all servers but those that hang or are gone, always in the same order;
+    /// `None` while another exchange is kept by a script: who holds them already may be the one that runs it.
+    fn hold<'a>(&'a self, servers: &'a Servers) -> Option<(MutexGuard<'a, Network>, Held<'a>)> {
+        let mut waited = vec![Waited::default(); servers.len()];
+        loop {
+            let Some(network) = self.network.try_lock_for(ATTEMPT) else {
+                if self.places.iter().any(Place::keeps_exchange) {
+                    return None;
+                }
+                continue;
+            };
+            let mut held: Held<'_> = Vec::with_capacity(servers.len());
+            for ((place, shared), waited) in self.places.iter().zip(servers).zip(&mut waited) {
+                let attempt = shared.as_ref().map_or(Attempt::Hangs, |shared| place.try_hold(shared, waited));
+                match attempt {
+                    Attempt::Held(engine) => held.push(Some(engine)),
+                    Attempt::Hangs => held.push(None),
+                    Attempt::Busy => break,
+                }
+            }
+            if held.len() == servers.len() {
                 return Some((network, held));
             }
         }
-        None
     }
 }
 
 impl<'a> Drivers<'a> {
-    fn of(nodes: &'a [Arc<Shared>]) -> Self {
-        let notices = nodes.iter().map(|_| Notices::default()).collect();
-        Drivers { nodes, notices, outside: vec![Vec::new(); nodes.len()] }
+    fn of(servers: &'a Servers) -> Self {
+        let count = servers.len();
+        let notices = servers.iter().map(|_| Notices::default()).collect();
+        Drivers { servers, notices, outside: vec![Vec::new(); count], sleeps: vec![Duration::ZERO; count] }
     }
 }
 
+/// Ends the partitions of a server that runs a script.
+fn heal_ahead(shared: &Arc<Shared>) {
+    let healed = Arc::downgrade(shared);
+    shared.defer(Job::new(move |engine| {
+        let links = engine.heal_ahead();
+        healed.upgrade().into_iter().for_each(|shared| shared.relink(&links));
+    }));
+}
+
+/// Ends the script that a server runs, or its sleep.
+fn kill_ahead(shared: &Arc<Shared>) {
+    shared.wake();
+    if shared.script.running().is_none() {
+        return;
+    }
+    let killed = Arc::downgrade(shared);
+    shared.defer(Job::new(move |engine| {
+        if engine.die_ahead() {
+            killed.upgrade().into_iter().for_each(|shared| shared.script.force_kill());
+        }
+    }));
+    // Its hook does that, without waiting until the script is slow.
+    shared.script.arm();
+}
+
 impl Membership for Member {
+    fn catch_up(&self, engine: &mut Engine, now: Now) -> bool {
+        self.topology.places[self.place].catch_up(engine, now)
+    }
+
     fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool) {
+        let places = &self.topology.places;
         if woken || !outbound.is_empty() || engine.asks_clock() {
-            self.topology.pending[self.node].lock().append(outbound);
+            places[self.place].pending.lock().append(outbound);
             self.topology.is_due.store(true, Ordering::SeqCst);
         }
         if engine.asks_to_heal() {
             self.topology.is_healing.store(true, Ordering::SeqCst);
         }
-        engine.asks_to_kill().for_each(|node| self.topology.doomed[node].store(true, Ordering::SeqCst));
+        engine.asks_to_kill().for_each(|place| places[place].is_doomed.store(true, Ordering::SeqCst));
     }
 
     fn leave(&self) {
-        self.topology.left[self.node].store(true, Ordering::SeqCst);
+        self.topology.places[self.place].has_left.store(true, Ordering::SeqCst);
         self.topology.is_due.store(true, Ordering::SeqCst);
     }
 
+    fn ends(&self) -> Vec<MemberEnd> {
+        let servers = self.topology.places.iter().filter_map(Place::shared);
+        let end_of = |server: Arc<Shared>| {
+            let (shutdown, server) = (server.shutdown.clone(), Arc::downgrade(&server));
+            let end = move || server.upgrade().into_iter().for_each(|server| server.end());
+            MemberEnd { shutdown, end: Box::new(end) }
+        };
+        servers.map(end_of).collect()
+    }
+
     fn exchange(&self) {
-        if self.topology.is_due.load(Ordering::SeqCst) {
+        let has_missed = || self.topology.places[self.place].is_left_out();
+        if self.topology.is_due.load(Ordering::SeqCst) || has_missed() {
             self.topology.exchange();
         }
     }
@@ -230,12 +309,12 @@ impl Membership for Member {
     fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
         let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
         if turned.is_some() {
-            // What others had to leave while a script ran in it.
+            // Requests that others had to leave meanwhile.
             self.exchange();
         }
-        turned.unwrap_or_else(|| match self.topology.has_ended() {
+        turned.unwrap_or_else(|| match self.topology.places.iter().all(|place| place.shared().is_none()) {
             true => TurnProgress::Done,
-            // A script runs, whose end comes.
+            // The script ends that keeps an exchange, or a server is back.
             false => TurnProgress::WaitUs(1000),
         })
     }

@@ -55,7 +55,7 @@ impl Turn<'_> {
         self.shared.outbound.post(std::mem::take(&mut notices.outbound));
         notices.garbage.drain(..).for_each(free);
         if std::mem::take(&mut notices.shutdown) {
-            self.shared.end();
+            self.shared.shut_down();
         }
         if let Some(membership) = self.shared.membership.get().filter(|_| !self.is_lent()) {
             membership.exchange();

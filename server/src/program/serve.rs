@@ -8,7 +8,7 @@ use super::role::{REDIS_SENTINEL, is_called};
 use super::supervisor::Supervisor;
 use super::usage_error::explain;
 use super::{allocator, background, command_line, log, log_role, ready};
-use lockwheel::{BindError, Server, Stage, StartError};
+use lockwheel::{BindError, Builder, Handle, Server, Stage, StartError};
 use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
@@ -111,7 +111,8 @@ fn start(
         tracing::warn!("exit-with-parent: there is no parent process that could be waited for");
     }
     log_start(&config, beginning);
-    serve(config, announcement, supervisor, parent)
+    let builder = Server::builder().config(config.clone()).started_in(beginning.started_in.clone());
+    serve(&config, builder, announcement, supervisor, parent)
 }
 
 /// The first lines of the log.
@@ -136,7 +137,8 @@ fn log_start(config: &Config, beginning: &Beginning<'_>) {
 }
 
 fn serve(
-    config: Config,
+    config: &Config,
+    builder: Builder,
     mut announcement: Announcement,
     supervisor: Option<Supervisor>,
     parent: Option<Parent>,
@@ -144,11 +146,11 @@ fn serve(
     let unix_socket = config.unixsocket.clone();
     let (is_sentinel, has_log) = (config.is_sentinel(), !config.logfile.is_empty());
     let mut published = None;
-    let builder = Server::builder().config(config).begins_with_saved(true).allocator(allocator::jemalloc());
+    let builder = builder.begins_with_saved(true).allocator(allocator::jemalloc());
     let served = builder.serve(|stage| {
         match stage {
             Stage::Ready(server) => {
-                watch(parent, server)?;
+                watch(parent, std::slice::from_ref(server))?;
                 published = announcement.publish(server)?;
                 ready::print(server, &unix_socket, has_log);
                 supervisor.into_iter().for_each(Supervisor::ready);
@@ -170,13 +172,13 @@ fn serve(
     Ok(())
 }
 
-/// Ends the server when its parent process has ended.
-pub(crate) fn watch(parent: Option<Parent>, server: &Server) -> Result<(), StartError> {
+/// Ends the servers when their parent process has ended.
+pub(crate) fn watch(parent: Option<Parent>, servers: &[Server]) -> Result<(), StartError> {
     let Some(parent) = parent else { return Ok(()) };
-    let handle = server.handle();
+    let handles: Vec<Handle> = servers.iter().map(Server::handle).collect();
     let gone = move || {
         tracing::info!("The parent process has ended.");
-        handle.shutdown();
+        handles.iter().for_each(Handle::shutdown);
     };
     parent.on_end(gone).map_err(StartError::System)
 }

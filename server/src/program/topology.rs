@@ -125,7 +125,7 @@ fn take_lag(options: &mut Vec<OsString>) -> Result<Duration, String> {
     Ok(Duration::from_millis(ms.into()))
 }
 
-/// Starts the servers, tells where they are, and waits until the first ends.
+/// Starts the servers, tells where they are, and waits until they end.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let parent = Parent::now();
     let started_in = std::env::current_dir().unwrap_or_default();
@@ -149,11 +149,11 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let unix_socket = config.unixsocket.clone();
     let exits = config.exit_with_parent;
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
-    serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
+    serve::watch(parent.filter(|_| exits), topology.servers()).map_err(|error| error.to_string())?;
     announce(&topology, &port_file)?;
     // What harnesses wait for: by then the addresses are printed.
     ready::print(&topology.servers()[0], &unix_socket, has_log);
-    topology.servers()[0].wait();
+    topology.wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)
 }

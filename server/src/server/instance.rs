@@ -17,7 +17,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
-use std::path::{self, Path};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub struct Builder {
     allocator: Option<Allocator>,
     verify: Option<Level>,
     begins_with_saved: bool,
+    pub(super) started_in: Option<PathBuf>,
 }
 
 impl Builder {
@@ -107,6 +108,13 @@ impl Builder {
     /// It begins with what was saved, `dbfilename` in `dir`, if there is such a file: for a dedicated process.
     pub fn begins_with_saved(mut self, begins: bool) -> Self {
         self.begins_with_saved = begins;
+        self
+    }
+
+    /// The directory that the process was started in, if it has left that since: DEBUG RESTART runs it anew there.
+    /// For a dedicated process.
+    pub fn started_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.started_in = Some(directory.into());
         self
     }
 
@@ -222,7 +230,7 @@ impl Server {
 
     /// With a clock that other servers of this process may have too.
     pub(super) fn start(builder: Builder, clock: OsClock) -> Result<Self, StartError> {
-        let Builder { mut config, signals, allocator, verify, begins_with_saved } = builder;
+        let Builder { mut config, signals, allocator, verify, begins_with_saved, .. } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
@@ -289,6 +297,11 @@ impl Server {
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
         self.handle.shared.shutdown.wait();
+    }
+
+    /// Whether a client has ended it, rather than a signal or its process.
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.handle.shared.is_shut_down()
     }
 
     /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to

@@ -1,5 +1,6 @@
 //! The embedding API: servers in this process, their clocks and their locks.
 
+mod crash;
 mod error;
 mod greeting;
 mod handle;

@@ -1,5 +1,6 @@
 //! A server that is a process of its own.
 
+use super::crash;
 use super::error::StartError;
 use super::instance::{Builder, Server};
 use std::time::Duration;
@@ -40,7 +41,10 @@ impl Builder {
         self,
         mut tell: impl FnMut(Stage<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let started_in = self.started_in.clone();
         let server = self.signals(true).start()?;
+        let end_process = move |how| crash::end_process(how, started_in.as_deref());
+        let _set_once = server.handle().shared.on_crash.set(Box::new(end_process));
         tell(Stage::Ready(&server))?;
         server.wait();
         let told = tell(Stage::Stopping);

@@ -195,6 +195,16 @@ impl Topology {
         self.servers.iter().enumerate().map(move |(place, server)| (role(place), server))
     }
 
+    /// Waits until a signal or the process ends one of them, or clients have ended all by SHUTDOWN.
+    pub fn wait(&self) {
+        for server in &self.servers {
+            server.wait();
+            if !server.is_shut_down() {
+                return;
+            }
+        }
+    }
+
     /// Ends all of them, as [`Server::stop`] does.
     pub fn stop(self, patience: Duration) {
         self.servers.into_iter().for_each(|server| server.stop(patience));

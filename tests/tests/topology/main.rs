@@ -3,8 +3,10 @@
 mod addresses;
 mod clock;
 mod cluster;
+mod crashes;
 mod demoted;
 mod differences;
+mod hanging;
 mod history;
 mod inherited;
 mod keyspace_events;

@@ -70,8 +70,8 @@ pub(crate) use faults::{Apart, Fed, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO
 pub use output::Output;
 pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;
-pub use progress::Progress;
 pub(crate) use progress::Stop;
+pub use progress::{Crash, Progress};
 pub use replication::ROLE_CHANGES;
 pub(crate) use replication::{Following, Wanted};
 pub use reset::OtherClients;

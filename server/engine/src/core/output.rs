@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use super::progress::Stop;
+use super::progress::{Crash, Stop};
 use crate::keyspace::Garbage;
 use crate::outbound::OutboundId;
 use std::time::Duration;
@@ -22,6 +22,9 @@ pub enum Output {
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
     Shutdown,
+    /// The process ends or begins anew, at once. Where it is not this server's alone, [`Engine::crash_alone`] makes
+    /// something of it that concerns only this server.
+    Crash(Crash),
     /// Nothing more for now. [`Engine::begin`] must be called at this instant at the latest, in microseconds of the
     /// system's monotonic clock; `None`: not before there is a request.
     Idle {
@@ -63,6 +66,10 @@ impl Engine {
         if let Some(Stop::Sleep(time)) = self.stop {
             self.stop = None;
             return Output::Sleep(time);
+        }
+        if let Some(Stop::Crash(crash)) = self.stop {
+            self.stop = None;
+            return Output::Crash(crash);
         }
         self.poll_effects().unwrap_or_else(|| {
             self.stop = None;

@@ -21,4 +21,17 @@ pub(crate) enum Stop {
     Sleep(Duration),
     /// For good.
     Shutdown,
+    /// In the midst of its work.
+    Crash(Crash),
+}
+
+/// How DEBUG ends a server in the midst of its work: nothing is saved, and nobody is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// Its process ends by the signal of a wrong access to memory.
+    Segfault,
+    /// Its process ends by the signal of an abort.
+    Abort,
+    /// Its process runs anew, after so many milliseconds.
+    Restart(u64),
 }

@@ -35,7 +35,7 @@ pub(crate) enum ClockRequest {
 }
 
 /// What a replica had when it became a master: whose data, of which history, and how far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Promotion {
     pub(crate) host: String,
     pub(crate) port: u16,

@@ -261,6 +261,7 @@ impl Simulation {
                 Output::Outbound(id) => self.engine.outbound_closed(id, ""),
                 Output::Garbage(garbage) => drop(garbage),
                 Output::Shutdown => self.has_ended = true,
+                Output::Crash(crash) => self.engine.crash_alone(crash),
                 Output::Idle { deadline_us } => {
                     self.deadline_us = deadline_us;
                     return;

@@ -9,7 +9,7 @@ use super::shared_clock::{ClockRequest, MemberAddress, Promotion};
 use super::together::Together;
 use crate::clients::Slot;
 use crate::locks::StampSource;
-use crate::time::{Clock, Over};
+use crate::time::{Clock, Now, Over};
 use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -133,6 +133,33 @@ impl Engine {
                 let _in_range = self.step_wall(ms);
                 None
             }
+        }
+    }
+
+    /// The clock, for a server that could not follow it: see [`Engine::catch_up`].
+    pub fn clock(&self) -> Clock {
+        self.time.clock.clone()
+    }
+
+    /// Lets a server that hung while others turned the clock go on where theirs is, at this instant of the system's
+    /// clocks. Deadlines that have passed meanwhile are due now, as after a hang while time runs. Where a client of it
+    /// has changed the clock before it hung, all are to follow that change, from where the others are.
+    pub fn catch_up(&mut self, clock: &Clock, system: Now) {
+        let before = self.time.now;
+        let has_changed =
+            self.time.shared.requests.iter().any(|asked| matches!(asked, ClockRequest::Changed));
+        if has_changed {
+            let behind_us =
+                clock.read(system).monotonic_us.saturating_sub(self.time.clock.read(system).monotonic_us);
+            // The other clock is as far already.
+            let _in_range = self.time.clock.advance_us(system, behind_us);
+        } else {
+            self.time.clock = clock.clone();
+        }
+        self.go_on_at(system);
+        self.note_turn(before);
+        if self.time.now.wall_us > before.wall_us {
+            self.keyspace.note_turn();
         }
     }
 

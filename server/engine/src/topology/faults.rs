@@ -1,7 +1,9 @@
 //! Faults of the servers of one process: one is killed or promoted, some are cut off from others.
 
 use super::link::Link as Connection;
+use super::missed::Missed;
 use super::network::{Key, Network};
+use super::nodes::Nodes;
 use crate::clients::Slot;
 use crate::core::{
     Apart, Engine, Fed, GrantNumbers, LAST, NodeFault, Promotion, TogetherAnswer, merged_history,
@@ -24,7 +26,7 @@ impl Network {
     /// Does what a client has asked for; what it is answered.
     pub(super) fn inflict(
         &mut self,
-        nodes: &mut [&mut Engine],
+        nodes: &mut Nodes<'_, '_>,
         (node, client): (usize, u64),
         fault: NodeFault,
     ) -> Result<TogetherAnswer, CommandError> {
@@ -41,7 +43,7 @@ impl Network {
                 Ok(TogetherAnswer::Ok)
             }
             NodeFault::Up { node } => {
-                let was_down = nodes[node].was_killed() && !self.has_left(node);
+                let was_down = !self.has_left(node) && nodes[node].was_killed();
                 if was_down {
                     nodes[node].come_up();
                 }
@@ -63,57 +65,65 @@ impl Network {
             NodeFault::Part { nodes: places, from, .. } => {
                 let others = match from {
                     Apart::Nodes(others) => others,
-                    _ => (0..nodes.len()).filter(|place| !places.contains(place)).collect(),
+                    _ => nodes.places().filter(|place| !places.contains(place)).collect(),
                 };
                 Ok(TogetherAnswer::Count(self.part(nodes, places, others)?))
             }
             NodeFault::Heal => {
-                let healed = self.heal(nodes) + nodes.iter_mut().map(|node| node.heal()).sum::<usize>();
+                let healed = std::mem::take(&mut self.healed) + self.heal_all(nodes);
                 Ok(TogetherAnswer::Count(healed))
             }
         }
     }
 
+    /// All partitions end, of servers and of their clients; how many there were.
+    pub(super) fn heal_all(&mut self, nodes: &mut Nodes<'_, '_>) -> usize {
+        self.heal(nodes) + nodes.iter_mut().map(|(_, node)| node.heal()).sum::<usize>()
+    }
+
     /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
-    fn may_be_killed(&self, nodes: &[&mut Engine], node: usize, ms: Option<u64>) -> bool {
+    fn may_be_killed(&self, nodes: &Nodes<'_, '_>, node: usize, ms: Option<u64>) -> bool {
         let runs = nodes[node].clock_runs();
-        let can_be_asked = |place: usize| {
-            let other = &nodes[place];
+        let can_be_asked = |(place, other): (usize, &Engine)| {
             let is_up = !other.was_killed() || (runs && other.comes_up_at().is_some());
-            is_up && !other.config.is_sentinel() && !self.has_left(place)
+            place != node && is_up && !other.config.is_sentinel() && !self.has_left(place)
         };
-        (runs && ms.is_some()) || (0..nodes.len()).any(|place| place != node && can_be_asked(place))
+        (runs && ms.is_some()) || nodes.iter().any(can_be_asked)
     }
 
     /// A server is gone like a process that was killed: until that instant of the monotonic clock, for others and for
     /// its clients.
     pub(super) fn kill(
         &mut self,
-        nodes: &mut [&mut Engine],
+        nodes: &mut Nodes<'_, '_>,
         node: usize,
         until_ms: i64,
         caller: Option<u64>,
     ) {
-        for other in 0..nodes.len() {
+        for other in nodes.places() {
             if other != node {
                 self.note_lost(nodes, node, other);
             }
         }
         for (key, link) in self.take_links(|key, link| key.0 == node || link.to == node) {
-            nodes[link.to].disconnect(link.slot);
+            self.disconnect(nodes, link.to, link.slot);
             if key.0 != node {
-                nodes[key.0].outbound_closed(key.1, "");
+                self.close(nodes, key, "");
             }
         }
         self.forget_wanted(node);
-        nodes[node].go_down(until_ms, caller);
+        if let Some(node) = nodes.get_mut(node) {
+            node.go_down(until_ms, caller);
+        }
     }
 
     /// Nobody is cut off, told late, or killed any more.
-    pub(super) fn end_faults(&mut self, nodes: &mut [&mut Engine]) {
+    pub(super) fn end_faults(&mut self, nodes: &mut Nodes<'_, '_>) {
         self.heal(nodes);
-        self.end_lag(nodes[0].now().monotonic_ms());
-        for (place, node) in nodes.iter_mut().enumerate() {
+        if let Some(now_ms) = nodes.iter().next().map(|(_, node)| node.now().monotonic_ms()) {
+            self.end_lag(now_ms);
+        }
+        for (place, node) in nodes.iter_mut() {
             if node.was_killed() && !self.has_left(place) {
                 node.come_up();
             }
@@ -122,10 +132,12 @@ impl Network {
 
     /// Replicas whose link is down and that have not tried yet do so, where their master is there and has what it
     /// would send them; whether there is one.
-    pub(super) fn retry_masters(&self, nodes: &mut [&mut Engine], tried: &mut Vec<usize>) -> bool {
+    pub(super) fn retry_masters(&self, nodes: &mut Nodes<'_, '_>, tried: &mut Vec<usize>) -> bool {
         let before = tried.len();
-        for node in 0..nodes.len() {
-            let serves = |master: usize| !nodes[master].was_killed() && nodes[master].has_its_master();
+        for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
+            let serves = |master: usize| {
+                nodes.has(master) && !nodes[master].was_killed() && nodes[master].has_its_master()
+            };
             let is_served = self.master_of(nodes, node).is_some_and(serves);
             if is_served && !nodes[node].was_killed() && !tried.contains(&node) && nodes[node].retry_master()
             {
@@ -136,9 +148,9 @@ impl Network {
     }
 
     /// The numbers of grants go on where their masters' are, as if replicas were told of them at once.
-    pub(super) fn count_grants(&self, nodes: &mut [&mut Engine]) {
-        for node in 0..nodes.len() {
-            if let Some(master) = self.master_of(nodes, node) {
+    pub(super) fn count_grants(&self, nodes: &mut Nodes<'_, '_>) {
+        for node in nodes.places() {
+            if let Some(master) = self.master_of(nodes, node).filter(|master| nodes.has(*master)) {
                 let last = nodes[master].last_grant();
                 nodes[node].grants_go_on_after(last);
             }
@@ -147,9 +159,9 @@ impl Network {
 
     /// Servers whose time of being down is over come back; whether there was one. The others are looked at again when
     /// theirs is.
-    pub(super) fn raise_due(nodes: &mut [&mut Engine]) -> bool {
+    pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
-        for node in nodes.iter_mut() {
+        for (_, node) in nodes.iter_mut() {
             if node.may_come_up() {
                 node.come_up();
                 any = true;
@@ -162,15 +174,16 @@ impl Network {
 
     /// When all servers are down, and nobody is connected who could turn the clock that stands, those come back that
     /// would in time.
-    pub(super) fn let_clients_in(&self, nodes: &mut [&mut Engine]) {
+    pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
-            let node = &nodes[place];
-            !self.has_left(place) && (!node.was_killed() || node.has_clients(&self.slots_at(place)))
+            let is_open = |node: &Engine| !node.was_killed() || node.has_clients(&self.slots_at(place));
+            // One that hangs does so for a client.
+            !self.has_left(place) && (!nodes.has(place) || is_open(&nodes[place]))
         };
-        if (0..nodes.len()).any(can_be_reached) {
+        if nodes.places().any(can_be_reached) {
             return;
         }
-        for (place, node) in nodes.iter_mut().enumerate() {
+        for (place, node) in nodes.iter_mut() {
             if node.comes_up_at().is_some() && !self.has_left(place) {
                 node.come_up();
             }
@@ -180,7 +193,7 @@ impl Network {
     /// The replica that takes over: the one that is named, or the first that follows the asker, or its master.
     fn replica_to_promote(
         &self,
-        nodes: &[&mut Engine],
+        nodes: &Nodes<'_, '_>,
         asker: usize,
         named: Option<usize>,
     ) -> Result<usize, CommandError> {
@@ -189,30 +202,27 @@ impl Network {
             return if is_one { Ok(node) } else { Err(NO_REPLICA) };
         }
         let master = self.master_of(nodes, asker).unwrap_or(asker);
-        let mut all = 0..nodes.len();
+        let mut all = nodes.places();
         let can = |node: &usize| self.master_of(nodes, *node) == Some(master) && !nodes[*node].was_killed();
         all.find(can).ok_or(NONE_CAN)
     }
 
-    /// The master that a server follows.
-    pub(super) fn master_of(&self, nodes: &[&mut Engine], node: usize) -> Option<usize> {
-        let (host, port) = nodes[node].followed()?;
+    /// The master that a server follows. It is not known of one that is left out.
+    pub(super) fn master_of(&self, nodes: &Nodes<'_, '_>, node: usize) -> Option<usize> {
+        let (host, port) = nodes.get(node)?.followed()?;
         self.node_at(host, port)
     }
 
     /// The master that a server follows, be it by others that do.
-    fn first_master_of(&self, nodes: &[&mut Engine], node: usize) -> Option<usize> {
+    fn first_master_of(&self, nodes: &Nodes<'_, '_>, node: usize) -> Option<usize> {
         // Servers may follow each other in a circle.
         let chain = std::iter::successors(self.master_of(nodes, node), |of| self.master_of(nodes, *of));
-        chain.take(nodes.len()).take_while(|of| *of != node).last()
+        chain.take(nodes.places().len()).take_while(|of| *of != node).last()
     }
 
     /// A replica becomes the master with what it has; the master and the other replicas of that follow it.
-    fn fail_over(&mut self, nodes: &mut [&mut Engine], replica: usize, numbers: GrantNumbers, asker: Asker) {
+    fn fail_over(&mut self, nodes: &mut Nodes<'_, '_>, replica: usize, numbers: GrantNumbers, asker: Asker) {
         let Some(master) = self.first_master_of(nodes, replica) else { return };
-        let others: Vec<usize> = (0..nodes.len())
-            .filter(|node| *node != replica && self.master_of(nodes, *node) == Some(master))
-            .collect();
         if !nodes[replica].is_node() {
             // A node says that when it has taken over, however it was made to.
             self.note_lost(nodes, master, replica);
@@ -220,31 +230,59 @@ impl Network {
         if numbers == GrantNumbers::Restart {
             nodes[replica].grants_begin_anew();
         }
-        let links = self.slots_at(master);
         let spared = if asker.node == master { asker.client } else { 0 };
-        if !nodes[master].was_killed() {
-            nodes[master].cut_clients(spared, &links);
-        }
         if nodes[replica].is_node() {
-            // The others follow when they hear of it.
-            return nodes[replica].take_over_slots();
+            nodes[replica].take_over_slots();
+        } else {
+            nodes[replica].unfollow_master();
         }
-        nodes[replica].unfollow_master();
-        let (host, port) = (nodes[replica].config.loopback().to_string(), self.port(replica));
-        for node in std::iter::once(master).chain(others) {
-            if nodes[node].was_killed() {
-                nodes[node].follows_when_up(&host, port);
+        if !nodes.has(master) {
+            // The old master has to learn first what the replica lacks: it forgets that when it follows.
+            self.note_promotions(nodes);
+        }
+        let port = self.port(replica);
+        for place in nodes.places().filter(|place| *place != replica) {
+            if nodes.has(place) {
+                self.follow_successor(nodes, place, master, port, spared);
             } else {
-                nodes[node].follow_master(host.clone(), port);
+                self.missed.push((place, Missed::Replaced { master, port, spared }));
             }
         }
-        self.tell_sentinels(nodes, self.port(master), replica);
+        if !nodes[replica].is_node() {
+            self.tell_sentinels(nodes, self.port(master), replica);
+        }
+    }
+
+    /// A server follows the successor of a master, if that was its own, or it is that master: then its clients are cut,
+    /// all but the spared one. Nodes of a cluster follow when they hear of it.
+    pub(super) fn follow_successor(
+        &mut self,
+        nodes: &mut Nodes<'_, '_>,
+        place: usize,
+        master: usize,
+        port: u16,
+        spared: u64,
+    ) {
+        let (was_killed, is_node) = (nodes[place].was_killed(), nodes[place].is_node());
+        if place == master && !was_killed {
+            let links = self.slots_at(master);
+            nodes[master].cut_clients(spared, &links);
+        }
+        if is_node || (place != master && self.master_of(nodes, place) != Some(master)) {
+            return;
+        }
+        let host = nodes[place].config.loopback().to_string();
+        if was_killed {
+            nodes[place].follows_when_up(&host, port);
+        } else {
+            nodes[place].follow_master(host, port);
+        }
     }
 
     /// Sentinels that are there name the new master at once; those that are cut off hear of it from the others.
-    fn tell_sentinels(&self, nodes: &mut [&mut Engine], old_port: u16, replica: usize) {
+    fn tell_sentinels(&self, nodes: &mut Nodes<'_, '_>, old_port: u16, replica: usize) {
         let new_port = self.port(replica);
-        for (place, node) in nodes.iter_mut().enumerate() {
+        for (place, node) in nodes.iter_mut() {
             if !node.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
                 node.with_sentinel(|state| state.follow_failover(old_port, new_port));
             }
@@ -252,32 +290,42 @@ impl Network {
     }
 
     /// The same of all replicas that are masters now.
-    pub(super) fn note_promotions(&self, nodes: &mut [&mut Engine]) {
-        for node in 0..nodes.len() {
-            while let Some(promotion) = nodes[node].take_promotion() {
+    pub(super) fn note_promotions(&mut self, nodes: &mut Nodes<'_, '_>) {
+        for node in nodes.places() {
+            while let Some(promotion) = nodes.get_mut(node).and_then(Engine::take_promotion) {
                 self.note_promotion(nodes, node, &promotion);
             }
         }
     }
 
     /// The history says what a replica lacks that is a master now; and that knows who holds the locks that it has.
-    pub(super) fn note_promotion(&self, nodes: &mut [&mut Engine], node: usize, promotion: &Promotion) {
-        if let Some(master) = self.node_at(&promotion.host, promotion.port) {
-            match nodes[master].has_fed(promotion) {
-                Fed::Nothing => {}
-                Fed::UpTo(offset) => nodes[master].note_lost_writes(node, offset),
-                Fed::OfAnother => note_lost_keys(nodes, master, node),
-            }
+    pub(super) fn note_promotion(&mut self, nodes: &mut Nodes<'_, '_>, node: usize, promotion: &Promotion) {
+        match self.node_at(&promotion.host, promotion.port) {
+            Some(master) if nodes.has(master) => self.note_lost_to(nodes, node, promotion),
+            Some(master) => self.missed.push((master, Missed::Lost(node, promotion.clone()))),
+            None => {}
         }
-        if let Some(history) = merged_history(nodes) {
+        if let Some(history) = merged_history(nodes.engines()) {
             nodes[node].inherit_holds(&history);
+        }
+    }
+
+    /// The history says what a replica lacks that is a master now, by what its old master has told it.
+    pub(super) fn note_lost_to(&self, nodes: &mut Nodes<'_, '_>, replica: usize, promotion: &Promotion) {
+        let master = self.node_at(&promotion.host, promotion.port);
+        let Some(master) = master.filter(|master| nodes.has(*master)) else { return };
+        match nodes[master].has_fed(promotion) {
+            Fed::Nothing => {}
+            Fed::UpTo(offset) => nodes[master].note_lost_writes(replica, offset),
+            Fed::OfAnother if nodes.has(replica) => note_lost_keys(nodes, master, replica),
+            Fed::OfAnother => {}
         }
     }
 
     /// Servers are cut off from their clients; how many these are now.
     fn part_from_clients(
         &self,
-        nodes: &mut [&mut Engine],
+        nodes: &mut Nodes<'_, '_>,
         asker: Asker,
         places: &[usize],
         link: Link,
@@ -296,8 +344,11 @@ impl Network {
     }
 
     /// The history says which of a master's writes a replica lacks, if it follows that one.
-    fn note_lost(&self, nodes: &mut [&mut Engine], master: usize, replica: usize) {
-        if let Some(offset) = nodes[replica].offset_in_history_of(nodes[master]) {
+    fn note_lost(&self, nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
+        if !nodes.has(master) || !nodes.has(replica) {
+            return;
+        }
+        if let Some(offset) = nodes[replica].offset_in_history_of(&nodes[master]) {
             nodes[master].note_lost_writes(replica, offset);
         } else if !nodes[replica].was_killed() && self.master_of(nodes, replica) == Some(master) {
             // It has not even been sent what there was.
@@ -306,10 +357,10 @@ impl Network {
     }
 
     /// MIGRATE has sent keys from one server to another, which goes on with the numbers and the holds of that.
-    pub(super) fn receive_keys(&self, nodes: &mut [&mut Engine], from: usize, to: usize) {
+    pub(super) fn receive_keys(&self, nodes: &mut Nodes<'_, '_>, from: usize, to: usize) {
         let last = nodes[from].last_grant();
         nodes[to].grants_go_on_after(last);
-        if let Some(history) = merged_history(nodes) {
+        if let Some(history) = merged_history(nodes.engines()) {
             nodes[to].receive_holds(&history);
         }
     }
@@ -322,7 +373,7 @@ impl Network {
 }
 
 /// The history says which keys of a master a replica has not, or not as they are.
-fn note_lost_keys(nodes: &mut [&mut Engine], master: usize, replica: usize) {
+fn note_lost_keys(nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
     let keys = nodes[master].dumped_keys();
     let lost = keys.into_iter().filter(|key| !nodes[replica].has_dumped(key)).map(|(_, key, _)| key);
     let mut lost: Vec<Vec<u8>> = lost.collect();

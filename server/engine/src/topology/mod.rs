@@ -5,8 +5,11 @@
 //! nothing but what clients sent before.
 
 mod faults;
+mod left_out;
 mod link;
+mod missed;
 mod network;
+mod nodes;
 
 pub use crate::locks::StampSource;
 pub use network::{Network, Outside};

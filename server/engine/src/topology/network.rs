@@ -1,6 +1,8 @@
 //! What the servers of one process send one another.
 
 use super::link::Link;
+use super::missed::Missed;
+use super::nodes::Nodes;
 use crate::clients::Peer;
 use crate::core::{
     ClockRequest, ClockTurn, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer,
@@ -33,6 +35,14 @@ pub struct Network {
     first_lag_ms: i64,
     /// Connections that a server wants something of.
     pending: VecDeque<(usize, OutboundId)>,
+    /// The servers that were left out of the last exchange, by their places.
+    pub(super) left_out: Vec<usize>,
+    /// Events that servers have missed while they were left out, in order.
+    pub(super) missed: Vec<(usize, Missed)>,
+    /// Requests that wait for servers that are left out, with the places of those that have made them.
+    pub(super) put_off: Vec<(usize, ClockRequest)>,
+    /// The number of partitions that a FAULT.HEAL has ended that still waits for servers.
+    pub(super) healed: usize,
 }
 
 /// What a network asks of its driver.
@@ -78,16 +88,18 @@ impl Network {
 
     /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
     /// of the clock that they share. All of them are at one instant of the system's clocks.
-    pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+    ///
+    /// The engines are in the order of their places. A server that hangs may be left out: its connections stay, what it
+    /// is sent waits, and it gets all of that with the next exchange in which it takes part.
+    pub fn serve(&mut self, engines: &mut [&mut Engine], outside: &mut dyn Outside) {
+        let nodes = &mut Nodes::new(engines, self.members.len());
         let mut has_retried = false;
+        self.look_who_is_there(nodes);
         self.begin_anew(nodes);
         loop {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
-            let mut all = nodes.iter_mut().enumerate();
-            let Some((node, request)) =
-                all.find_map(|(index, node)| Some((index, node.next_clock_request()?)))
-            else {
+            let Some((node, request)) = self.next_request(nodes) else {
                 // What was cut comes back at once, where that is possible.
                 if !has_retried && self.reconnect(nodes, outside) {
                     has_retried = true;
@@ -101,7 +113,7 @@ impl Network {
 
     fn serve_clock(
         &mut self,
-        nodes: &mut [&mut Engine],
+        nodes: &mut Nodes<'_, '_>,
         node: usize,
         request: ClockRequest,
         outside: &mut dyn Outside,
@@ -109,12 +121,12 @@ impl Network {
         match request {
             ClockRequest::Changed => {
                 let clock = nodes[node].shared_clock().clone();
-                let others = nodes.iter_mut().enumerate().filter(|(index, _)| *index != node);
+                let others = nodes.iter_mut().filter(|(index, _)| *index != node);
                 others.for_each(|(_, other)| other.follow_clock(&clock));
             }
             ClockRequest::Turn(client) => {
                 let Some((slot, mut turn)) = nodes[node].begin_shared_turn(client) else { return };
-                let progress = self.turn(nodes, &mut turn, outside);
+                let progress = self.turn_all(nodes, &mut turn, outside);
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
             ClockRequest::Arrival => {}
@@ -125,7 +137,7 @@ impl Network {
             ClockRequest::Reset => self.end_faults(nodes),
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {
-                    self.turn(nodes, &mut turn, outside);
+                    self.turn_all(nodes, &mut turn, outside);
                 }
             }
             ClockRequest::Together(client, Together::Fault(fault)) => {
@@ -133,12 +145,12 @@ impl Network {
                 nodes[node].answer_together(client, answer);
             }
             ClockRequest::Together(client, Together::History) => {
-                let merged = read_history(nodes);
+                let merged = read_history(nodes.engines());
                 nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
             }
             ClockRequest::Together(client, Together::Clock) => {
-                let next_ms = nodes.iter_mut().filter_map(|node| node.next_in_ms()).min();
-                let pending = nodes.iter().map(|node| node.pending_timers()).sum();
+                let next_ms = nodes.iter_mut().filter_map(|(_, node)| node.next_in_ms()).min();
+                let pending = nodes.iter().map(|(_, node)| node.pending_timers()).sum();
                 nodes[node].answer_together(client, Ok(TogetherAnswer::Clock(next_ms, pending)));
             }
         }
@@ -147,25 +159,39 @@ impl Network {
 
     /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
     /// before any of them says what it knew.
-    fn begin_anew(&mut self, nodes: &mut [&mut Engine]) {
-        let reset: Vec<bool> = nodes.iter_mut().map(|node| node.take_reset()).collect();
+    fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>) {
+        let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.take_reset()).collect();
         if !reset.contains(&true) {
             return;
         }
         self.end_faults(nodes);
-        for (node, _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
+        for ((_, node), _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
             node.return_to_first_view();
         }
+        self.missed.extend(nodes.left_out().into_iter().map(|place| (place, Missed::Reset)));
     }
 
-    /// Turns the clock of all servers, as far as the turn goes before clients are to react.
+    /// Turns the clock of these servers, as far as the turn goes before clients are to react.
     pub fn turn(
         &mut self,
-        nodes: &mut [&mut Engine],
+        engines: &mut [&mut Engine],
         turn: &mut ClockTurn,
         outside: &mut dyn Outside,
     ) -> TurnProgress {
-        turn_together(nodes, turn, &mut |nodes| {
+        let nodes = &mut Nodes::new(engines, self.members.len());
+        self.look_who_is_there(nodes);
+        self.turn_all(nodes, turn, outside)
+    }
+
+    fn turn_all(
+        &mut self,
+        nodes: &mut Nodes<'_, '_>,
+        turn: &mut ClockTurn,
+        outside: &mut dyn Outside,
+    ) -> TurnProgress {
+        let places = self.members.len();
+        turn_together(nodes.engines(), turn, &mut |engines| {
+            let nodes = &mut Nodes::new(engines, places);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
             // Who has lost its master may find it again, one that has just come back among them.
@@ -175,7 +201,7 @@ impl Network {
 
     /// Replicas whose link is down try once to find their masters again, those of replicas after these. Whether there
     /// was one.
-    fn reconnect(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) -> bool {
+    fn reconnect(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) -> bool {
         let mut tried = Vec::new();
         while self.retry_masters(nodes, &mut tried) {
             self.drain_all(nodes, outside);
@@ -185,23 +211,23 @@ impl Network {
     }
 
     /// The output of all servers is handled.
-    fn drain_all(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
-        for (index, node) in nodes.iter_mut().enumerate() {
+    fn drain_all(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
+        for (index, node) in nodes.iter_mut() {
             outside.drain(self, index, node);
         }
     }
 
     /// Lets what the servers have sent one another arrive, until there is nothing more.
-    fn exchange(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+    fn exchange(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         loop {
             self.note_promotions(nodes);
             let mut has_moved = Network::raise_due(nodes);
             if has_moved {
                 self.drain_all(nodes, outside);
             }
-            has_moved |= !self.pending.is_empty();
-            while let Some((node, id)) = self.pending.pop_front() {
-                if self.leads_out(nodes[node], (node, id)) {
+            while let Some((node, id)) = self.next_pending(nodes) {
+                has_moved = true;
+                if self.leads_out(&nodes[node], (node, id)) {
                     outside.post(node, id);
                     continue;
                 }
@@ -224,13 +250,19 @@ impl Network {
         }
     }
 
+    /// The next connection that a server wants something of that takes part.
+    fn next_pending(&mut self, nodes: &Nodes<'_, '_>) -> Option<Key> {
+        let at = self.pending.iter().position(|(node, _)| nodes.has(*node))?;
+        self.pending.remove(at)
+    }
+
     /// Does what a server wants done for one of its connections.
-    fn act(&mut self, nodes: &mut [&mut Engine], key: Key, outgoing: Outgoing) {
+    fn act(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, outgoing: Outgoing) {
         let node = key.0;
         match outgoing {
             Outgoing::Connect(endpoint) => {
                 let Some(to) = self.node_at(&endpoint.host, endpoint.port) else { return };
-                if self.is_cut(node, to) {
+                if self.is_cut(node, to) || self.hangs(nodes, to) {
                     self.connecting.insert(key, to);
                 } else {
                     self.connect(nodes, key, to);
@@ -248,16 +280,21 @@ impl Network {
                 if let Some(link) = self.links.get_mut(&key).filter(|_| is_cut) {
                     link.has_ended = true;
                 } else if let Some(link) = self.links.remove(&key) {
-                    nodes[link.to].disconnect(link.slot);
+                    self.disconnect(nodes, link.to, link.slot);
                 }
             }
         }
     }
 
+    /// Whether a server is left out that has not ended.
+    fn hangs(&self, nodes: &Nodes<'_, '_>, node: usize) -> bool {
+        !nodes.has(node) && !self.has_left(node)
+    }
+
     /// Makes a connection, if the other server is there.
-    fn connect(&mut self, nodes: &mut [&mut Engine], key: Key, to: usize) {
+    fn connect(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, to: usize) {
         let (node, id) = key;
-        if nodes[to].was_killed() || nodes[node].was_killed() {
+        if self.has_left(to) || nodes[to].was_killed() || nodes[node].was_killed() {
             return nodes[node].outbound_closed(id, "Connection refused");
         }
         let ip = nodes[to].config.loopback();
@@ -268,31 +305,40 @@ impl Network {
         nodes[node].outbound_opened(id);
     }
 
-    /// Takes what the other server answers back to who has connected; whether there was something.
-    fn carry(&mut self, nodes: &mut [&mut Engine], key: Key) -> bool {
+    /// Takes what the other server answers back to who has connected; whether there was something. Of two of which one
+    /// is left out, the other does its part.
+    fn carry(&mut self, nodes: &mut Nodes<'_, '_>, key: Key) -> bool {
         let (node, id) = key;
         if self.links.get(&key).is_none_or(|link| self.is_cut(node, link.to)) {
             return self.connect_late(nodes, key);
         }
         let Some(link) = self.links.get_mut(&key) else { return false };
+        let (to, slot) = (link.to, link.slot);
         if link.has_ended {
-            let (to, slot) = (link.to, link.slot);
             self.links.remove(&key);
-            nodes[to].disconnect(slot);
+            self.disconnect(nodes, to, slot);
             return true;
         }
-        let goes_on = link.run(nodes[link.to]);
-        link.send_output(nodes[link.to], self.lag_ms);
-        let bytes = link.arrived(nodes[node].now().monotonic_ms());
-        if let Some(at_ms) = link.next_arrival() {
-            nodes[node].look_again_at(at_ms);
+        let mut goes_on = true;
+        if let Some(other) = nodes.get_mut(to) {
+            goes_on = link.run(other);
         }
-        if !bytes.is_empty() {
-            nodes[node].outbound_received(id, &bytes);
+        let mut bytes = Vec::new();
+        if nodes.has(node) {
+            if let Some(other) = nodes.get_mut(to) {
+                link.send_output(other, self.lag_ms);
+            }
+            bytes = link.arrived(nodes[node].now().monotonic_ms());
+            if let Some(at_ms) = link.next_arrival() {
+                nodes[node].look_again_at(at_ms);
+            }
+            if !bytes.is_empty() {
+                nodes[node].outbound_received(id, &bytes);
+            }
         }
         if !goes_on && let Some(link) = self.links.remove(&key) {
-            nodes[link.to].disconnect(link.slot);
-            nodes[node].outbound_closed(id, "");
+            self.disconnect(nodes, link.to, link.slot);
+            self.close(nodes, key, "");
         }
         !bytes.is_empty() || !goes_on
     }
@@ -323,9 +369,9 @@ impl Network {
     }
 
     /// A connection that could not be made before is made, if nothing is in its way any more.
-    fn connect_late(&mut self, nodes: &mut [&mut Engine], key: Key) -> bool {
+    fn connect_late(&mut self, nodes: &mut Nodes<'_, '_>, key: Key) -> bool {
         let Some(&to) = self.connecting.get(&key) else { return false };
-        if self.is_cut(key.0, to) {
+        if self.is_cut(key.0, to) || self.hangs(nodes, to) || !nodes.has(key.0) {
             return false;
         }
         self.connecting.remove(&key);
@@ -344,9 +390,10 @@ impl Network {
     }
 
     /// A server has ended, as its process would: for the others it is gone, and does not come back.
-    pub fn leave(&mut self, nodes: &mut [&mut Engine], node: usize) {
+    pub fn leave(&mut self, engines: &mut [&mut Engine], node: usize) {
         if !self.has_left(node) {
             self.left.push(node);
+            let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None);
         }
     }
@@ -368,7 +415,7 @@ impl Network {
     /// When there are too many partitions.
     pub(super) fn part(
         &mut self,
-        nodes: &mut [&mut Engine],
+        nodes: &mut Nodes<'_, '_>,
         side: Vec<usize>,
         far: Vec<usize>,
     ) -> Result<usize, CommandError> {
@@ -381,20 +428,24 @@ impl Network {
     }
 
     /// All partitions of servers end; how many there were.
-    pub(super) fn heal(&mut self, nodes: &mut [&mut Engine]) -> usize {
+    pub(super) fn heal(&mut self, nodes: &mut Nodes<'_, '_>) -> usize {
         let healed = std::mem::take(&mut self.partitions).len();
         self.tell_who_is_cut(nodes);
         healed
     }
 
-    /// Masters and replicas know whether they hear one another.
-    fn tell_who_is_cut(&self, nodes: &mut [&mut Engine]) {
+    /// Masters and replicas know whether they hear one another. One that hangs is not heard.
+    pub(super) fn tell_who_is_cut(&self, nodes: &mut Nodes<'_, '_>) {
         for (&(node, id), link) in &self.links {
-            let is_cut = self.is_cut(node, link.to);
-            nodes[link.to].replica_is_cut(link.slot, is_cut);
-            nodes[node].master_is_cut(id, is_cut);
+            let is_cut = self.is_cut(node, link.to) || !nodes.has(node) || !nodes.has(link.to);
+            if let Some(other) = nodes.get_mut(link.to) {
+                other.replica_is_cut(link.slot, is_cut);
+            }
+            if let Some(one) = nodes.get_mut(node) {
+                one.master_is_cut(id, is_cut);
+            }
         }
-        for (place, node) in nodes.iter_mut().enumerate() {
+        for (place, node) in nodes.iter_mut() {
             node.set_cut_from((0..self.members.len()).filter(|other| self.is_cut(place, *other)).collect());
         }
     }
@@ -415,7 +466,7 @@ impl Network {
 }
 
 /// A slot goes from one node to another: the numbers of grants go on behind those of all, as its locks' must.
-fn count_all_grants(nodes: &mut [&mut Engine]) {
-    let last = nodes.iter_mut().map(|node| node.last_grant()).max().unwrap_or(0);
-    nodes.iter_mut().for_each(|node| node.grants_go_on_after(last));
+fn count_all_grants(nodes: &mut Nodes<'_, '_>) {
+    let last = nodes.iter_mut().map(|(_, node)| node.last_grant()).max().unwrap_or(0);
+    nodes.iter_mut().for_each(|(_, node)| node.grants_go_on_after(last));
 }

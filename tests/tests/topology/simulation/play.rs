@@ -48,6 +48,8 @@ pub(super) struct Play {
     /// For each server a client, while it lets clients in.
     clients: Vec<Option<usize>>,
     killed: BTreeSet<usize>,
+    /// The servers that hang.
+    hung: BTreeSet<usize>,
     waiting: Vec<Waiting>,
     states: States,
     masters: BTreeSet<usize>,
@@ -66,6 +68,7 @@ impl Play {
             rng: Rng::new(seed),
             clients: vec![None; shape.servers()],
             killed: BTreeSet::new(),
+            hung: BTreeSet::new(),
             waiting: Vec::new(),
             states: States::default(),
             masters: BTreeSet::new(),
@@ -84,7 +87,7 @@ impl Play {
         play
     }
 
-    /// Asks a server; none when it is killed, or has cut its client instead of answering.
+    /// Asks a server; none when it is killed or hangs, or has cut its client instead of answering.
     fn ask(&mut self, node: usize, line: &str) -> Option<String> {
         let client = self.client(node)?;
         let answer = self.servers.ask(client, line);
@@ -98,7 +101,7 @@ impl Play {
 
     /// The client of a server.
     fn client(&mut self, node: usize) -> Option<usize> {
-        if self.killed.contains(&node) {
+        if self.killed.contains(&node) || self.hung.contains(&node) {
             return None;
         }
         if let Some(client) = self.clients[node].filter(|client| self.servers.is_connected(*client)) {
@@ -118,11 +121,11 @@ impl Play {
         client
     }
 
-    /// A server that was not killed: of those that hold data, or of all.
+    /// A server that was not killed and does not hang: of those that hold data, or of all.
     fn someone(&mut self, count: usize) -> usize {
         loop {
             let node = self.rng.below(count);
-            if !self.killed.contains(&node) {
+            if !self.killed.contains(&node) && !self.hung.contains(&node) {
                 return node;
             }
         }
@@ -137,8 +140,9 @@ impl Play {
             65..82 => self.pass(),
             82..87 => self.lag(),
             87..91 => self.part(),
-            91..93 => self.steer("FAULT.HEAL"),
-            93..97 => self.kill_or_raise(),
+            91..93 => self.heal_now(),
+            93..95 => self.kill_or_raise(),
+            95..97 => self.hang_or_resume(),
             _ => self.fail_over(),
         }
         self.look();
@@ -234,6 +238,14 @@ impl Play {
         self.steer(&line);
     }
 
+    /// Heals all. The answer comes when nobody hangs: by then its client is forgotten.
+    fn heal_now(&mut self) {
+        let node = self.someone(self.shape.holders());
+        let client = self.new_client(node);
+        let answer = self.servers.ask(client, "FAULT.HEAL");
+        self.note(node, "FAULT.HEAL", &answer);
+    }
+
     fn kill_or_raise(&mut self) {
         let node = self.rng.below(self.shape.servers());
         // One at a time, and another one asks.
@@ -241,11 +253,28 @@ impl Play {
             Some(killed) => self.raise(killed),
             None => {
                 let asked = (node + 1) % self.shape.holders();
-                if asked != node {
+                if asked != node && self.hung.is_empty() {
                     self.ask(asked, &format!("FAULT.DOWN {node}"));
                     self.killed.insert(node);
                 }
             }
+        }
+    }
+
+    /// Servers hang, one or two at a time, while another one can be asked.
+    fn hang_or_resume(&mut self) {
+        let node = self.rng.below(self.shape.servers());
+        if self.hung.remove(&node) {
+            self.servers.resume(node);
+            self.note(node, "resumes", "");
+            return;
+        }
+        let is_left = |other: &usize| *other != node && !self.hung.contains(other);
+        let left = (0..self.shape.holders()).filter(is_left).count();
+        if self.killed.is_empty() && self.hung.len() < 2 && left > 0 {
+            self.servers.hang(node);
+            self.hung.insert(node);
+            self.note(node, "hangs", "");
         }
     }
 
@@ -255,7 +284,7 @@ impl Play {
     }
 
     fn fail_over(&mut self) {
-        let node = self.rng.below(self.shape.holders());
+        let node = self.someone(self.shape.holders());
         match (self.shape, self.rng.below(3)) {
             (Shape::Cluster(..), 0) => _ = self.ask(node, "CLUSTER FAILOVER"),
             (Shape::Cluster(..), 1) => _ = self.ask(node, "CLUSTER FAILOVER FORCE"),
@@ -304,10 +333,11 @@ impl Play {
                 roles[waiting.node].as_ref().is_some_and(|role| role.is_master && role.id == waiting.id);
             let Some(count) = count.filter(|count| *count > 0 && is_still) else { continue };
             let line = format!("SISMEMBER {{{}}}acked {}", waiting.tag, waiting.token);
-            let others = (0..self.shape.holders()).filter(|node| *node != waiting.node);
-            let have: Vec<usize> = others.collect();
-            let have =
-                have.into_iter().filter(|node| self.ask(*node, &line).as_deref() == Some(":1\r\n")).count();
+            let others: Vec<usize> = (0..self.shape.holders()).filter(|node| *node != waiting.node).collect();
+            // One that hangs now has acknowledged what it has before that.
+            let mut has =
+                |node: usize| self.hung.contains(&node) || self.ask(node, &line).as_deref() == Some(":1\r\n");
+            let have = others.into_iter().filter(|node| has(*node)).count();
             assert!(have >= count, "WAIT said {count}, {have} have it:\n{}", self.last_lines());
             self.told.waits += 1;
         }
@@ -351,6 +381,9 @@ impl Play {
 
     /// All faults end; then all agree.
     pub(super) fn heal(&mut self) {
+        for hung in std::mem::take(&mut self.hung) {
+            self.servers.resume(hung);
+        }
         if let Some(killed) = self.killed.first().copied() {
             self.raise(killed);
         }
@@ -378,7 +411,11 @@ impl Play {
     /// The seed, what was done to the servers, and the end of the history.
     fn last_lines(&self) -> String {
         let lines: Vec<&str> = self.told.history.lines().collect();
-        let faults: Vec<&str> = lines.iter().filter(|line| line.contains("FA")).copied().collect();
+        let faults: Vec<&str> = lines
+            .iter()
+            .filter(|line| line.contains("FA") || line.contains(" hangs") || line.contains(" resumes"))
+            .copied()
+            .collect();
         let seed = format!("seed {}", self.seed);
         [seed, faults.join("\n"), lines[lines.len().saturating_sub(40)..].join("\n")].join("\n\n")
     }

@@ -2,6 +2,7 @@
 
 use super::super::call::Call;
 use super::super::engine::Engine;
+use super::super::progress::{Crash, Stop};
 use super::super::shared_clock::ClockRequest;
 use super::node_fault::GrantNumbers;
 use crate::clients::{Closing, Slot};
@@ -34,14 +35,19 @@ impl Engine {
     /// The server restarts without what it kept: keys, scripts, functions and connections are gone, but the caller's
     /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
     pub(crate) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
-        let master = self.followed().map(|(host, port)| (host.to_owned(), port));
         self.cut_others(call.slot);
+        self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
+    }
+
+    /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
+    fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
+        let master = self.followed().map(|(host, port)| (host.to_owned(), port));
         if master.is_some() {
             self.end_replication();
             self.forget_data_history();
         }
         self.keyspace.end_lag();
-        self.lose_all(&call.actor(args), master.is_some());
+        self.lose_all(actor, master.is_some());
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
         self.let_in();
@@ -55,12 +61,24 @@ impl Engine {
         }
     }
 
+    /// A crash of this server alone: it ends as if its process had ended, or restarts.
+    pub fn crash_alone(&mut self, crash: Crash) {
+        let Crash::Restart(down_ms) = crash else {
+            self.stop = Some(Stop::Shutdown);
+            return;
+        };
+        self.cut_but(|_, _| false);
+        self.begin_without_data(None, down_ms, GrantNumbers::GoOn);
+        self.commit();
+    }
+
     /// All keys are gone, as with the process; what a replica had its master has still.
-    fn lose_all(&mut self, actor: &Actor<'_>, is_replica: bool) {
+    fn lose_all(&mut self, actor: Option<&Actor<'_>>, is_replica: bool) {
         let now = self.time.now;
         let flush = |engine: &mut Engine| {
-            locks::failing_over(&mut engine.keyspace, |keyspace| {
-                keyspace.tx_by(actor, 0, now).flush_all();
+            locks::failing_over(&mut engine.keyspace, |keyspace| match actor {
+                Some(actor) => keyspace.tx_by(actor, 0, now).flush_all(),
+                None => keyspace.tx(0, now).flush_all(),
             });
         };
         if is_replica { self.as_another_did(flush) } else { flush(self) }
@@ -115,15 +133,18 @@ impl Engine {
 
     /// Cuts all connections but this one and those that rules do not see.
     fn cut_others(&mut self, caller: Slot) {
+        self.cut_but(|engine, slot| {
+            slot == caller || engine.faults.exempt.contains(&engine.sessions.get(slot).id)
+        });
+    }
+
+    fn cut_but(&mut self, is_spared: impl Fn(&Engine, Slot) -> bool) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             let id = self.sessions.get(slot).id;
             if self.faults.orphans.contains_key(&id) {
                 self.unblock(slot);
                 self.disconnect(slot);
-            } else if slot != caller
-                && !self.faults.exempt.contains(&id)
-                && self.sessions.get(slot).closing != Some(Closing::Now)
-            {
+            } else if !is_spared(self, slot) && self.sessions.get(slot).closing != Some(Closing::Now) {
                 self.cut_off(slot);
             }
         }

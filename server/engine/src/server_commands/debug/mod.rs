@@ -1,5 +1,6 @@
 //! DEBUG: what tests need.
 
+mod crash;
 mod digest;
 mod object;
 mod populate;
@@ -17,12 +18,13 @@ const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-comman
                        you can run it from a local connection, otherwise you need to set this option in the \
                        configuration file, and then restart the server.";
 
-const SYNTAX: &str = "(CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | DICT-RESIZING enabled | DIGEST | DIGEST-VALUE \
-    [key:string ...] | ERROR message | HTSTATS db | HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT \
-    key:string | PAUSE-CRON enabled | POPULATE count [prefix [size]] | PROTOCOL type | \
-    QUICKLIST-PACKED-THRESHOLD size | RELOAD [option ...] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING \
-    enabled) | SDSLEN key:string | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | SLEEP seconds \
-    | HELP)";
+const SYNTAX: &str = "(ASSERT | CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | CRASH-AND-RECOVER [milliseconds] | \
+    DICT-RESIZING enabled | DIGEST | DIGEST-VALUE [key:string ...] | ERROR message | HTSTATS db | \
+    HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT key:string | OOM | PANIC | PAUSE-CRON \
+    enabled | POPULATE count [prefix [size]] | PROTOCOL type | QUICKLIST-PACKED-THRESHOLD size | RELOAD \
+    [option ...] | RESTART [milliseconds] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING \
+    enabled) | SDSLEN key:string | SEGFAULT | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS \
+    enabled | SLEEP seconds | HELP)";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
@@ -32,11 +34,15 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
     .internal()
     .syntax(SYNTAX)
     .help(&[
+        "ASSERT",
+        "    Crash by an assertion that does not hold; if 'enable-debug-command' is 'yes'.",
         "CHANGE-REPL-ID",
         "    Give the server another replication id.",
         "CONFIG-REWRITE-FORCE-ALL",
         "    Like CONFIG REWRITE but writes all configuration options, including keywords not listed in original",
         "    configuration file or default values.",
+        "CRASH-AND-RECOVER [<milliseconds>]",
+        "    Crash, and run anew after <milliseconds>. Nothing is saved.",
         "DICT-RESIZING <0|1>",
         "    Accepted: tables are never resized in steps.",
         "DIGEST",
@@ -55,6 +61,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
         "    Write <message> to the server log.",
         "OBJECT <key>",
         "    Tell how what <key> holds is kept.",
+        "OOM",
+        "    Crash as when there is no memory left.",
+        "PANIC",
+        "    Crash by a panic.",
         "PAUSE-CRON <0|1>",
         "    Accepted: there is no periodic job.",
         "POPULATE <count> [<prefix>] [<size>]",
@@ -67,12 +77,16 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
         "    Accepted: a large element of a list has a block of its own anyway. At most about 4gb.",
         "RELOAD [option ...]",
         "    Write every value as DUMP does, and put what is read from that in its place.",
+        "RESTART [<milliseconds>]",
+        "    Run anew after <milliseconds>. Nothing is saved.",
         "REPLYBUFFER PEAK-RESET-TIME <NEVER||RESET|time>",
         "    Accepted: reply buffers are not resized by time.",
         "REPLYBUFFER RESIZING <0|1>",
         "    Accepted: reply buffers are not resized by time.",
         "SDSLEN <key>",
         "    Tell how much memory the name of <key> and its string take.",
+        "SEGFAULT",
+        "    Crash by a wrong access to memory.",
         "SET-ACTIVE-EXPIRE <0|1>",
         "    Let keys expire at their deadlines (1, the default), or only when they are named (0).",
         "SET-DISABLE-DENY-SCRIPTS <0|1>",
@@ -90,6 +104,9 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     let local = engine.session(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
         return Err(CommandError::text(REFUSED));
+    }
+    if let Some(crash) = crash::named(args)? {
+        return crash::crash(engine, call, crash);
     }
     match (&*args[1].to_ascii_lowercase(), args.len()) {
         (b"help", 2) => write_help(engine, args, reply),

@@ -1,0 +1,35 @@
+//! The subcommands of DEBUG that end the server in the midst of its work, or let it run anew.
+
+use super::REFUSED;
+use crate::clients::Closing;
+use crate::config::Permission;
+use crate::core::{Call, Crash, Engine, Stop};
+use crate::spec::{Args, CommandError, Outcome};
+
+/// How a subcommand ends the server, if it is one of those.
+///
+/// # Errors
+/// Returns the error of an integer if the delay of a restart is none.
+pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
+    Ok(Some(match &*args[1].to_ascii_lowercase() {
+        b"segfault" => Crash::Segfault,
+        b"panic" | b"assert" | b"oom" => Crash::Abort,
+        b"restart" | b"crash-and-recover" => {
+            let delay_ms = if args.len() > 2 { args.int(2)? } else { 0 };
+            Crash::Restart(u64::try_from(delay_ms).unwrap_or(0))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Ends the server, where `enable-debug-command` is an explicit `yes`. The client is not answered.
+pub(super) fn crash(engine: &mut Engine, call: Call<'_>, crash: Crash) -> Outcome {
+    if engine.config.enable_debug_command != Permission::Yes {
+        return Err(CommandError::text(REFUSED));
+    }
+    let session = engine.sessions.get_mut(call.slot);
+    session.delivery.cut();
+    session.close(Closing::Now);
+    engine.stop = Some(Stop::Crash(crash));
+    Ok(())
+}

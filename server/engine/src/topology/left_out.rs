@@ -1,0 +1,100 @@
+//! Servers that are left out of an exchange, since they hang.
+//!
+//! Their connections stay, and what they are sent waits. Events that they have missed reach them when they are back.
+
+use super::missed::Missed;
+use super::network::{Key, Network};
+use super::nodes::Nodes;
+use crate::clients::Slot;
+use crate::core::{Apart, ClockRequest, NodeFault, Together};
+
+impl Network {
+    /// Does what servers have missed that are back, and notes which are left out now.
+    pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>) {
+        let left_out = nodes.left_out();
+        if left_out == self.left_out && self.missed.is_empty() {
+            return;
+        }
+        self.left_out = left_out;
+        let (back, still_missed) =
+            std::mem::take(&mut self.missed).into_iter().partition(|(place, _)| nodes.has(*place));
+        self.missed = still_missed;
+        for (place, missed) in back {
+            self.make_up_for(nodes, place, missed);
+        }
+        self.tell_who_is_cut(nodes);
+    }
+
+    fn make_up_for(&mut self, nodes: &mut Nodes<'_, '_>, place: usize, missed: Missed) {
+        match missed {
+            Missed::Disconnected(slot) => nodes[place].disconnect(slot),
+            Missed::Closed(id, reason) => nodes[place].outbound_closed(id, reason),
+            Missed::Lost(replica, promotion) => self.note_lost_to(nodes, replica, &promotion),
+            Missed::Replaced { master, port, spared } => {
+                self.follow_successor(nodes, place, master, port, spared);
+            }
+            Missed::Reset => {
+                if nodes[place].was_killed() && !self.has_left(place) {
+                    nodes[place].come_up();
+                }
+                nodes[place].return_to_first_view();
+            }
+        }
+    }
+
+    /// The server that has accepted a connection learns of its end, now or when it is back.
+    pub(super) fn disconnect(&mut self, nodes: &mut Nodes<'_, '_>, place: usize, slot: Slot) {
+        match nodes.get_mut(place) {
+            Some(node) => node.disconnect(slot),
+            None => self.missed.push((place, Missed::Disconnected(slot))),
+        }
+    }
+
+    /// The server that has made a connection learns of its end, now or when it is back.
+    pub(super) fn close(&mut self, nodes: &mut Nodes<'_, '_>, (place, id): Key, reason: &'static str) {
+        match nodes.get_mut(place) {
+            Some(node) => node.outbound_closed(id, reason),
+            None => self.missed.push((place, Missed::Closed(id, reason))),
+        }
+    }
+
+    /// The next request that can be served without the servers that are left out.
+    pub(super) fn next_request(&mut self, nodes: &mut Nodes<'_, '_>) -> Option<(usize, ClockRequest)> {
+        let may_go =
+            |(place, request): &(usize, ClockRequest)| nodes.has(*place) && !self.needs_more(nodes, request);
+        if let Some(at) = self.put_off.iter().position(may_go) {
+            return Some(self.put_off.remove(at));
+        }
+        loop {
+            let (place, request) =
+                nodes.iter_mut().find_map(|(place, node)| Some((place, node.next_clock_request()?)))?;
+            if !self.needs_more(nodes, &request) {
+                return Some((place, request));
+            }
+            if matches!(request, ClockRequest::Together(_, Together::Fault(NodeFault::Heal))) {
+                self.healed += self.heal_all(nodes);
+            }
+            self.put_off.push((place, request));
+        }
+    }
+
+    /// Whether a request needs a server that is left out: it waits until that is back.
+    fn needs_more(&self, nodes: &Nodes<'_, '_>, request: &ClockRequest) -> bool {
+        let is_missing = |place: &usize| !nodes.has(*place) && !self.has_left(*place);
+        match request {
+            ClockRequest::Moved(to) => is_missing(to),
+            ClockRequest::Together(_, Together::History) => nodes.left_out().iter().any(is_missing),
+            ClockRequest::Together(_, Together::Fault(fault)) => match fault {
+                NodeFault::Down { node, .. }
+                | NodeFault::Up { node }
+                | NodeFault::FailOver { node: Some(node), .. } => is_missing(node),
+                NodeFault::Part { nodes: places, from: Apart::Clients, .. } => places.iter().any(is_missing),
+                NodeFault::Heal => nodes.left_out().iter().any(is_missing),
+                NodeFault::Part { .. } | NodeFault::Lag { .. } | NodeFault::FailOver { node: None, .. } => {
+                    false
+                }
+            },
+            _ => false,
+        }
+    }
+}

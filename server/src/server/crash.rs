@@ -1,0 +1,58 @@
+//! The end of a process in the midst of its work, as DEBUG asks for it.
+
+use lockwheel_engine::core::Crash;
+use std::path::Path;
+use std::process;
+
+/// Ends the process as Redis ends then, or runs it anew in the directory that it was started in.
+pub(super) fn end_process(crash: Crash, started_in: Option<&Path>) {
+    match crash {
+        Crash::Segfault => {
+            tracing::error!("Lockwheel crashed by signal: 11, as DEBUG has asked");
+            raise_segfault();
+            process::abort();
+        }
+        Crash::Abort => {
+            tracing::error!("Guru Meditation: DEBUG has asked for the end of the process");
+            process::abort();
+        }
+        Crash::Restart(delay_ms) => {
+            tracing::warn!("The process runs anew in {delay_ms} milliseconds, as DEBUG has asked");
+            std::thread::sleep(std::time::Duration::from_millis(delay_ms));
+            run_anew(started_in);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn raise_segfault() {
+    use rustix::process::{Signal, getpid, kill_process};
+    // At the first one Rust's own handler puts the system's back, on any thread.
+    for _ in 0..100 {
+        let _always_allowed = kill_process(getpid(), Signal::SEGV);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[cfg(not(unix))]
+fn raise_segfault() {}
+
+/// Runs the same program with the same arguments in place of this one: a process of the same number.
+#[cfg(unix)]
+fn run_anew(started_in: Option<&Path>) {
+    use std::os::unix::process::CommandExt;
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let Ok(program) = std::env::current_exe() else { process::exit(1) };
+    let mut command = process::Command::new(program);
+    command.arg0(name).args(arguments);
+    started_in.into_iter().for_each(|directory| _ = command.current_dir(directory));
+    let error = command.exec();
+    tracing::error!(%error, "the program cannot be run anew");
+    process::exit(1);
+}
+
+#[cfg(not(unix))]
+fn run_anew(_: Option<&Path>) {
+    process::exit(1);
+}
