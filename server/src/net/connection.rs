@@ -366,6 +366,13 @@ impl Connection {
         if self.status.blocked { self.input.take_requests() } else { Vec::new() }
     }
 
+    /// Lets the end of the connection be a reset, if it is to be one.
+    pub(super) fn prepare_end(&self) {
+        if self.status.resets {
+            self.socket.reset_at_close();
+        }
+    }
+
     /// Whether it is to be closed.
     pub(super) fn is_closing(&self) -> bool {
         self.status.closing.is_some()

@@ -341,6 +341,7 @@ impl EventLoop {
             let _already_gone = self.poll.borrow().registry().deregister(socket);
         }
         self.shared.inbox(self.index).left();
+        connection.prepare_end();
         let (slot, shared, unrun) = (connection.slot, self.shared.clone(), connection.take_unrun());
         let disconnect = move |engine: &mut Engine| {
             let done = contained("the end of a session", || {

@@ -12,6 +12,8 @@ pub(super) struct SessionStatus {
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
+    /// Whether it is then reset.
+    pub(super) resets: bool,
     /// It has logged in, or needs not.
     pub(super) is_authenticated: bool,
     pub(super) in_transaction: bool,
@@ -36,6 +38,7 @@ impl SessionStatus {
         SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
+            resets: session.resets(),
             is_authenticated: engine.is_authenticated(session),
             in_transaction: session.is_in_transaction(),
             is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,

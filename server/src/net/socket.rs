@@ -79,6 +79,15 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Lets its close reset the connection, where it has such a thing.
+    pub(super) fn reset_at_close(&self) {
+        #[cfg(unix)]
+        let _closed_otherwise =
+            rustix::net::sockopt::set_socket_linger(self, Some(std::time::Duration::ZERO));
+    }
+}
+
 impl Read for &Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -8,6 +8,7 @@ mod replies;
 mod requests;
 mod rules;
 mod sockets;
+mod toxics;
 
 use lockwheel::{Config, Time};
 use lockwheel_engine::core::Simulation;

@@ -92,6 +92,13 @@ impl OpenReply {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
+    /// Appends bytes as they are.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        if self.verdict == Verdict::Send {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
     /// Drops what was written behind so many bytes.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.buffer.truncate(self.start.saturating_add(len));
@@ -170,6 +177,14 @@ impl Delivery {
         let mut reply = self.begin();
         reply.buffer.extend_from_slice(held);
         self.end(reply, false);
+        self.count();
+    }
+
+    /// Sends a piece of a reply that was held; more of it follows.
+    pub(crate) fn release_piece(&mut self, piece: &[u8]) {
+        let mut buffer = self.out.take_tail();
+        buffer.extend_from_slice(piece);
+        self.out.put_tail(buffer);
         self.count();
     }
 

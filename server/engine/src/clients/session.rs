@@ -122,6 +122,8 @@ pub struct Session {
     pub(crate) blocked: bool,
     /// The connection is to be closed: once its output is written, or at once.
     pub(crate) closing: Option<Closing>,
+    /// Whether the connection is reset, rather than closed, when it is to be closed.
+    pub(crate) resets: bool,
     /// Its output.
     pub(crate) delivery: Delivery,
     /// When the output passed the soft limit, in real milliseconds.
@@ -185,6 +187,7 @@ impl Session {
             subscribed_memory: 0,
             blocked: false,
             closing: None,
+            resets: false,
             delivery: Delivery::new(account),
             over_soft_since: None,
             output_timer: None,
@@ -288,6 +291,11 @@ impl Session {
     /// Whether and how its connection is to be closed.
     pub fn closing(&self) -> Option<Closing> {
         self.closing
+    }
+
+    /// Whether its connection is then reset: what the client has not received is lost.
+    pub fn resets(&self) -> bool {
+        self.resets
     }
 
     /// Asks for the connection to be closed; `Now` overrides `AfterOutput`.

@@ -19,14 +19,16 @@ pub(crate) enum RequestAction {
         /// The connection is cut after so many milliseconds.
         cut_after_ms: Option<u64>,
     },
-    /// It is executed after so many milliseconds.
-    Delay(u64),
+    /// The request is executed later.
+    Delay(Latency),
     /// It is executed when the test says so.
     Hold,
     /// It is answered this error.
     Error(Box<[u8]>),
     /// Its connection is cut.
     Close,
+    /// Its connection is reset.
+    Reset,
     /// It is executed once more than it was sent.
     Duplicate,
     /// The script that it names by its digest is no longer cached.
@@ -52,16 +54,37 @@ pub(crate) enum ReplyAction {
         /// The connection is cut after so many milliseconds.
         cut_after_ms: Option<u64>,
     },
-    /// It is sent after so many milliseconds.
-    Delay(u64),
+    /// The reply is sent later.
+    Delay(Latency),
     /// It is sent when the test says so.
     Hold,
     /// Something else is sent.
     Replace(Substitute),
+    /// The reply is sent in pieces.
+    Slice(Slices),
     /// It is not sent, and its connection is cut.
     Close,
+    /// The reply is not sent, and its connection is reset.
+    Reset,
     /// It ends after so many bytes, and its connection is cut.
     Truncate(usize),
+}
+
+/// How much later something happens, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Latency {
+    pub(crate) ms: u64,
+    /// The most by which it is shorter or longer, as drawn.
+    pub(crate) jitter_ms: u64,
+}
+
+/// The pieces of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slices {
+    /// The bytes of each, at least 1.
+    pub(crate) bytes: usize,
+    /// The time between two of them, in milliseconds.
+    pub(crate) every_ms: u64,
 }
 
 /// A reply in place of another.
@@ -75,4 +98,6 @@ pub(crate) enum Substitute {
     Integer(i64),
     /// A bulk string.
     Bulk(Box<[u8]>),
+    /// Bytes that need not be a reply.
+    Raw(Box<[u8]>),
 }

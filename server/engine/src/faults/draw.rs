@@ -23,6 +23,11 @@ impl Draws {
         *self = Draws::new(self.chance, seed, name);
     }
 
+    /// A number from `least` to `most`.
+    pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least.saturating_add(self.rng.below(most.saturating_sub(least).saturating_add(1)))
+    }
+
     /// The next draw.
     pub(super) fn draw(&mut self) -> bool {
         /// One more than the largest number of the draw.

@@ -12,7 +12,7 @@ mod partition;
 mod rule;
 mod rules;
 
-pub(crate) use action::{ReplyAction, RequestAction, Substitute};
+pub(crate) use action::{ReplyAction, RequestAction, Slices, Substitute};
 pub(crate) use condition::{ReplyKind, Script, Subject};
 pub(crate) use group::{Client, Group};
 pub(crate) use parse::parse_group;

@@ -1,6 +1,6 @@
 //! The words of a rule, and of a group of clients.
 
-use super::action::{Action, ReplyAction, RequestAction, Substitute};
+use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substitute};
 use super::condition::{Conditions, ReplyKind};
 use super::group::Group;
 use super::rule::Parsed;
@@ -172,13 +172,25 @@ impl<'a> Parser<'a> {
         Ok(Some(if self.takes("dropreply") {
             ReplyAction::Drop { cut_after_ms: self.cut_after_ms()? }
         } else if self.takes("delayreply") {
-            ReplyAction::Delay(self.number(0)?)
+            ReplyAction::Delay(self.latency()?)
         } else if self.takes("holdreply") {
             ReplyAction::Hold
         } else if self.takes("reply") {
             ReplyAction::Replace(self.substitute()?)
         } else if self.takes("closeafter") {
             ReplyAction::Close
+        } else if self.takes("resetafter") {
+            ReplyAction::Reset
+        } else if self.takes("slice") {
+            let bytes = self.index()?;
+            let every_ms = if self.takes("every") { self.number(0)? } else { 0 };
+            ReplyAction::Slice(Slices { bytes, every_ms })
+        } else if self.takes("bandwidth") {
+            /// Milliseconds between two pieces: short enough for a client, and not one for each byte.
+            const EVERY_MS: u64 = 10;
+            // A thousand bytes a second are one a millisecond.
+            let bytes = self.index()?.saturating_mul(EVERY_MS as usize);
+            ReplyAction::Slice(Slices { bytes, every_ms: EVERY_MS })
         } else if self.takes("truncate") {
             let bytes = usize::try_from(self.number(0)?).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)?;
             ReplyAction::Truncate(bytes)
@@ -191,13 +203,15 @@ impl<'a> Parser<'a> {
         Ok(if self.takes("droprequest") {
             RequestAction::Drop { cut_after_ms: self.cut_after_ms()? }
         } else if self.takes("delay") {
-            RequestAction::Delay(self.number(0)?)
+            RequestAction::Delay(self.latency()?)
         } else if self.takes("hold") {
             RequestAction::Hold
         } else if self.takes("error") {
             RequestAction::Error(self.text()?)
         } else if self.takes("close") {
             RequestAction::Close
+        } else if self.takes("reset") {
+            RequestAction::Reset
         } else if self.takes("duplicate") {
             RequestAction::Duplicate
         } else if self.takes("noscript") {
@@ -217,6 +231,12 @@ impl<'a> Parser<'a> {
         })
     }
 
+    fn latency(&mut self) -> Result<Latency, CommandError> {
+        let ms = self.number(0)?;
+        let jitter_ms = if self.takes("jitter") { self.number(0)? } else { 0 };
+        Ok(Latency { ms, jitter_ms })
+    }
+
     fn cut_after_ms(&mut self) -> Result<Option<u64>, CommandError> {
         if self.takes("closeafter") { self.number(0).map(Some) } else { Ok(None) }
     }
@@ -230,6 +250,8 @@ impl<'a> Parser<'a> {
             self.integer().map(Substitute::Integer)
         } else if self.takes("bulk") {
             self.text().map(Substitute::Bulk)
+        } else if self.takes("raw") {
+            self.text().map(Substitute::Raw)
         } else {
             Err(errors::SYNTAX)
         }

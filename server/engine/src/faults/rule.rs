@@ -1,6 +1,6 @@
 //! A rule: what it matches, what it does, and how often.
 
-use super::action::Action;
+use super::action::{Action, Latency};
 use super::condition::{Conditions, ReplyKind};
 use super::draw::Draws;
 use super::group::Group;
@@ -39,6 +39,9 @@ pub(crate) struct Counts {
     pub(crate) hits: u64,
 }
 
+/// Makes the draws of a rule's jitter others than those of its chance.
+const JITTER: &[u8] = b" jitter";
+
 /// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -58,6 +61,8 @@ pub(crate) struct Rule {
     skip: u64,
     times: Option<u64>,
     draws: Option<Draws>,
+    /// The draws of a latency's jitter.
+    jitter: Draws,
 }
 
 impl Rule {
@@ -66,6 +71,7 @@ impl Rule {
         let text = words.join(&b' ').into_boxed_slice();
         let action_at = words[..action_at].iter().map(|word| word.len() + 1).sum();
         let draws = chance.map(|chance| Draws::new(chance, seed, name));
+        let jitter = Draws::new(1.0, seed, &[name, JITTER].concat());
         let counts = Counts::default();
         Rule {
             id,
@@ -79,6 +85,7 @@ impl Rule {
             skip,
             times,
             draws,
+            jitter,
         }
     }
 
@@ -116,10 +123,23 @@ impl Rule {
         takes
     }
 
+    /// A latency as it is this time.
+    pub(super) fn draw_latency(&mut self, latency: Latency) -> Latency {
+        let Latency { ms, jitter_ms } = latency;
+        match jitter_ms {
+            0 => latency,
+            _ => {
+                let (least, most) = (ms.saturating_sub(jitter_ms), ms.saturating_add(jitter_ms));
+                Latency { ms: self.jitter.between(least, most), jitter_ms: 0 }
+            }
+        }
+    }
+
     pub(super) fn restart_draws(&mut self, seed: u64) {
         if let Some(draws) = &mut self.draws {
             draws.restart(seed, &self.name);
         }
+        self.jitter.restart(seed, &[&*self.name, JITTER].concat());
     }
 
     pub(super) fn memory(&self) -> usize {

@@ -130,6 +130,10 @@ impl Rules {
                 Action::OnRequest(action) if applies(action, subject) => {
                     let action = action.clone();
                     if rule.take() {
+                        let action = match action {
+                            RequestAction::Delay(latency) => RequestAction::Delay(rule.draw_latency(latency)),
+                            action => action,
+                        };
                         return Verdict { act: Some((rule.id, action)), on_reply: Vec::new() };
                     }
                 }
@@ -169,6 +173,10 @@ impl Rules {
                 // It comes too late: another has taken the reply.
                 rule.counts.taken -= u64::from(!candidate.depends);
             } else if !candidate.depends || (rule.result == kind && kind.is_some() && rule.take()) {
+                let action = match action {
+                    ReplyAction::Delay(latency) => ReplyAction::Delay(rule.draw_latency(latency)),
+                    action => action,
+                };
                 taken = Some((rule.id, action));
             }
         }

@@ -39,6 +39,17 @@ impl Engine {
         self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
     }
 
+    /// All connections are cut but the caller's and those that rules do not see, and nobody is let in for so many
+    /// milliseconds of the monotonic clock: as behind a broken network, or after a restart that has kept everything.
+    pub(crate) fn interrupt(&mut self, call: Call<'_>, down_ms: u64, numbers: GrantNumbers) {
+        self.cut_others(call.slot);
+        self.let_in();
+        if down_ms > 0 {
+            self.let_nobody_in(down_ms);
+        }
+        self.renumber(numbers);
+    }
+
     /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
     fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
         let master = self.followed().map(|(host, port)| (host.to_owned(), port));

@@ -1,6 +1,6 @@
 //! Requests and replies that a rule holds.
 
-use crate::faults::RuleId;
+use crate::faults::{RuleId, Slices};
 use std::collections::BTreeMap;
 
 /// Something of a client that a rule holds.
@@ -19,6 +19,16 @@ pub(crate) enum HeldPart {
     Request,
     /// The reply, whole.
     Reply(Vec<u8>),
+    /// The pieces of a reply that have not been sent.
+    Slices(SlicedReply),
+}
+
+/// A reply that is sent in pieces.
+#[derive(Debug)]
+pub(crate) struct SlicedReply {
+    /// The bytes that have not been sent.
+    pub(super) rest: Vec<u8>,
+    pub(super) slices: Slices,
 }
 
 impl HeldPart {
@@ -26,7 +36,9 @@ impl HeldPart {
     pub(super) fn memory(&self) -> usize {
         match self {
             HeldPart::Request => 0,
-            HeldPart::Reply(bytes) => crate::memory::of_vec(bytes),
+            HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { rest: bytes, .. }) => {
+                crate::memory::of_vec(bytes)
+            }
         }
     }
 }

@@ -124,6 +124,10 @@ impl Engine {
                     self.sessions.get_mut(slot).delivery.release(&bytes);
                     self.check_output_limit(slot);
                 }
+                HeldPart::Slices(reply) => {
+                    self.send_slice(slot, blocked.command, blocked.request, held.rule, reply);
+                    self.check_output_limit(slot);
+                }
             }
         }));
         if went_on.is_err() {

@@ -4,9 +4,9 @@ use super::super::engine::{Engine, Retry};
 use super::super::parked::Blocked;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
-use super::held::{Held, HeldPart};
+use super::held::{Held, HeldPart, SlicedReply};
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{ReplyAction, ReplyKind, ReplyRule, Substitute};
+use crate::faults::{ReplyAction, ReplyKind, ReplyRule, RuleId, Substitute};
 use crate::spec::{Args, CommandId};
 use lockwheel_resp::Reply;
 
@@ -105,10 +105,18 @@ impl Engine {
             }
             ReplyAction::Replace(substitute) => {
                 open.truncate(0);
-                open.write(protocol, |reply| write(&substitute, reply));
+                match substitute {
+                    Substitute::Raw(bytes) => open.append(&bytes),
+                    substitute => open.write(protocol, |reply| write(&substitute, reply)),
+                }
                 session.delivery.end(open, false);
             }
-            ReplyAction::Close | ReplyAction::Truncate(_) => {
+            ReplyAction::Slice(slices) => {
+                let rest = session.delivery.hold(open);
+                self.send_slice(slot, command, request, rule, SlicedReply { rest, slices });
+            }
+            ReplyAction::Close | ReplyAction::Reset | ReplyAction::Truncate(_) => {
+                session.resets = action == ReplyAction::Reset;
                 open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
                 session.delivery.end_last(open);
                 session.close(Closing::AfterOutput);
@@ -116,11 +124,33 @@ impl Engine {
                 self.lose_connection(slot, None);
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
-                let delay_ms = if let ReplyAction::Delay(ms) = action { Some(ms) } else { None };
+                let delay_ms = if let ReplyAction::Delay(latency) = action { Some(latency.ms) } else { None };
                 let held = Held { rule, part: HeldPart::Reply(session.delivery.hold(open)) };
                 self.park_held(slot, command, request, held, delay_ms);
             }
         }
+    }
+}
+
+impl Engine {
+    /// Sends the next piece of a reply; the rest of it waits.
+    pub(super) fn send_slice(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        request: Request,
+        rule: RuleId,
+        mut reply: SlicedReply,
+    ) {
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        if reply.rest.len() <= reply.slices.bytes {
+            return delivery.release(&reply.rest);
+        }
+        let rest = reply.rest.split_off(reply.slices.bytes);
+        delivery.release_piece(&std::mem::replace(&mut reply.rest, rest));
+        let every_ms = reply.slices.every_ms;
+        let held = Held { rule, part: HeldPart::Slices(reply) };
+        self.park_held(slot, command, request, held, Some(every_ms));
     }
 }
 
@@ -129,6 +159,6 @@ fn write(substitute: &Substitute, reply: &mut dyn Reply) {
         Substitute::Null => reply.null(),
         Substitute::Ok => reply.ok(),
         Substitute::Integer(value) => reply.integer(*value),
-        Substitute::Bulk(bytes) => reply.bulk(bytes),
+        Substitute::Bulk(bytes) | Substitute::Raw(bytes) => reply.bulk(bytes),
     }
 }

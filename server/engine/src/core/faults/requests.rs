@@ -79,10 +79,13 @@ impl Engine {
                 self.lose_connection(slot, cut_after_ms);
                 Progress::Stop
             }
-            RequestAction::Delay(ms) => self.hold_request(slot, command.id, args, rule, Some(ms)),
+            RequestAction::Delay(latency) => {
+                self.hold_request(slot, command.id, args, rule, Some(latency.ms))
+            }
             RequestAction::Hold => self.hold_request(slot, command.id, args, rule, None),
             RequestAction::Error(text) => self.answer_error(slot, command, &text),
-            RequestAction::Close => {
+            RequestAction::Close | RequestAction::Reset => {
+                self.sessions.get_mut(slot).resets = action == RequestAction::Reset;
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
                 Progress::Stop
             }

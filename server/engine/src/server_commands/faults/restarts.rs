@@ -51,11 +51,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Begins as a server does that has kept nothing; clocks and rules stay.")
         .help(&[
-            "FAULT.RESTART [DOWN <milliseconds>] [TOKENS]",
-            "    Keys, scripts, functions and other connections are gone.",
+            "FAULT.RESTART [DOWN <milliseconds>] [KEEP] [TOKENS]",
+            "    Keys, scripts, functions and other connections are gone; with KEEP the connections alone.",
             "    DOWN: nobody is let in for so long. TOKENS: the numbers of grants begin anew.",
         ])
-        .syntax("[DOWN milliseconds] [TOKENS]")
+        .syntax("[DOWN milliseconds] [KEEP] [TOKENS]")
         .errors(&[
             "ERR syntax error",
             "ERR value is not an integer or out of range",
@@ -122,9 +122,15 @@ fn restart(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
         return Err(errors::SYNTAX);
     }
     let down_ms = if is_down { milliseconds(args, 2)? } else { 0 };
-    let numbers = numbers(args, if is_down { 3 } else { 1 })?;
+    let at = if is_down { 3 } else { 1 };
+    let keeps = args.is(at, "keep");
+    let numbers = numbers(args, at + usize::from(keeps))?;
     engine.note_steering(args);
-    engine.restart(call, args, down_ms, numbers);
+    if keeps {
+        engine.interrupt(call, down_ms, numbers);
+    } else {
+        engine.restart(call, args, down_ms, numbers);
+    }
     reply.ok();
     Ok(())
 }

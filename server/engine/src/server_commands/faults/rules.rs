@@ -30,18 +30,21 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    Add a rule, which acts on requests that meet all conditions.",
             "    Conditions: ON <command>, SCRIPT <sha1>, CONTAINS <text>, KEY <glob>, CHANNEL <glob>,",
             "    ARG <index> <value>, CLIENT <id>, CLIENTNAME <glob>, LIB <glob>, RESULT OK|ERROR|NIL.",
-            "    Actions on the request: DROPREQUEST, DELAY <ms>, HOLD, ERROR <text>, CLOSE, DUPLICATE,",
-            "    NOSCRIPT, EXPIRE, ARG <index> ADD <n>, TIMESHIFT.",
-            "    Actions on the reply: DROPREPLY, DELAYREPLY <ms>, HOLDREPLY, REPLY NULL|OK|INT <n>|BULK <text>,",
-            "    CLOSEAFTER, TRUNCATE <bytes>. On messages: LOSEPUBLISH.",
+            "    Actions on the request: DROPREQUEST, DELAY <ms> [JITTER <ms>], HOLD, ERROR <text>, CLOSE, RESET,",
+            "    DUPLICATE, NOSCRIPT, EXPIRE, ARG <index> ADD <n>, TIMESHIFT.",
+            "    Actions on the reply: DROPREPLY, DELAYREPLY <ms> [JITTER <ms>], HOLDREPLY,",
+            "    REPLY NULL|OK|INT <n>|BULK <text>|RAW <bytes>, SLICE <bytes> [EVERY <ms>],",
+            "    BANDWIDTH <kilobytes a second>, CLOSEAFTER, RESETAFTER, TRUNCATE <bytes>. On messages: LOSEPUBLISH.",
         ])
         .syntax(
             "name [ON command] [SCRIPT sha1 | CONTAINS text] [KEY key-glob] [CHANNEL channel-glob] [ARG index \
              value] [CLIENT client-id | CLIENTNAME name-glob | LIB library-glob] [RESULT (OK | ERROR | NIL)] \
              [SKIP matches] [TIMES hits] [PROB chance] DO (DROPREQUEST [CLOSEAFTER milliseconds] | DROPREPLY \
-             [CLOSEAFTER milliseconds] | DELAY milliseconds | DELAYREPLY milliseconds | HOLD | HOLDREPLY | \
-             ERROR error | REPLY (NULL | OK | INT integer | BULK bulk) | CLOSE | CLOSEAFTER | TRUNCATE bytes | \
-             DUPLICATE | LOSEPUBLISH | NOSCRIPT | EXPIRE | ARG changed-index ADD added | TIMESHIFT)",
+             [CLOSEAFTER milliseconds] | DELAY milliseconds [JITTER milliseconds] | DELAYREPLY milliseconds [JITTER \
+             milliseconds] | HOLD | HOLDREPLY | ERROR error | REPLY (NULL | OK | INT integer | BULK bulk | RAW raw) \
+             | CLOSE | CLOSEAFTER | RESET | RESETAFTER | SLICE slice-bytes [EVERY milliseconds] | BANDWIDTH \
+             kilobytes | TRUNCATE bytes | DUPLICATE | LOSEPUBLISH | NOSCRIPT | EXPIRE | ARG changed-index ADD added \
+             | TIMESHIFT)",
         )
         .errors(ADD_ERRORS),
     row("fault.clear", 1, clear)
