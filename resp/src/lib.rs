@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod allocation;
 mod line;
 pub mod number;
 mod reply;

@@ -3,7 +3,7 @@
 use crate::error::one_line;
 use crate::ffi::{self, *};
 use lockwheel_resp::number::{format_decimal, format_double, parse_f64};
-use lockwheel_resp::{Protocol, Reply};
+use lockwheel_resp::{Protocol, Reply, allocation};
 use std::ffi::{CStr, c_int};
 
 /// An aggregate that still waits for values. Its table lies on the stack, a map's or a set's inside another one.
@@ -24,6 +24,11 @@ enum Kind {
     /// `{set = {k = true}}`
     Set,
 }
+
+/// Elements from which on the growth of a table is checked.
+const MANY: usize = 1 << 16;
+/// Bytes of an element of a table, at most.
+const ELEMENT: usize = 40;
 
 /// Slots of the stack that one level and the values on top of it need.
 const SLOTS: c_int = 8;
@@ -123,6 +128,10 @@ impl StackSink {
 
     fn settle_level(&mut self) {
         while let Some(level) = self.levels.last_mut() {
+            if level.came >= MANY && level.came.is_power_of_two() {
+                // The table is about to grow to twice its size.
+                check_memory(level.came * 2 * ELEMENT);
+            }
             level.came += 1;
             level.left -= 1;
             // SAFETY: the value is on top; below it lies the table of the level, or the key whose value it is.
@@ -180,6 +189,13 @@ impl StackSink {
         }
         self.done
     }
+}
+
+/// Unwinds if there is no memory for a large value: while the limit is suspended, the interpreter's own allocation
+/// would end the process.
+#[inline]
+fn check_memory(bytes: usize) {
+    allocation::check(bytes).unwrap_or_else(|error| error.unwind());
 }
 
 /// Makes a map's or a set's inner table a field of the outer one.
@@ -267,6 +283,7 @@ impl Reply for StackSink {
     }
 
     fn bulk(&mut self, bytes: &[u8]) {
+        check_memory(bytes.len());
         pushes!(self, |state| ffi::push(state, bytes));
     }
 
@@ -324,6 +341,7 @@ impl Reply for StackSink {
         if self.protocol == Protocol::Resp2 {
             return self.bulk(text);
         }
+        check_memory(text.len());
         pushes!(self, |state| {
             lua_createtable(state, 0, 1);
             lua_createtable(state, 0, 2);

@@ -1,7 +1,13 @@
 //! Replies on the wire.
 
 use super::sink::{Protocol, Reply};
+use crate::allocation::{append, reserve};
 use crate::number;
+
+/// Bytes of a line with a number, at most: its kind, a sign, 20 digits, the end.
+const NUMBER_LINE: usize = 24;
+/// Bytes of the text of a double and what stands around it, at most.
+const DOUBLE_LINE: usize = 48;
 
 /// Appends replies to an output buffer, in RESP2 or RESP3.
 ///
@@ -30,30 +36,31 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     fn header(&mut self, kind: u8, len: usize) {
         if len < 10 {
-            self.out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']);
+            append(self.out, &[kind, b'0' + len as u8, b'\r', b'\n']);
             return;
         }
         if len < 100 {
             let (ten, one) = (b'0' + (len / 10) as u8, b'0' + (len % 10) as u8);
-            self.out.extend_from_slice(&[kind, ten, one, b'\r', b'\n']);
+            append(self.out, &[kind, ten, one, b'\r', b'\n']);
             return;
         }
+        reserve(self.out, NUMBER_LINE);
         self.out.push(kind);
         number::write_usize(len, self.out);
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
     }
 
     /// `kind`, a text that may not contain a line's end, CRLF.
     #[inline]
     fn line(&mut self, kind: u8, text: &[u8]) {
-        self.out.reserve(text.len() + 3);
+        reserve(self.out, text.len() + 3);
         self.out.push(kind);
         let start = self.out.len();
         self.out.extend_from_slice(text);
         if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
             join_lines(&mut self.out[start..]);
         }
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
     }
 }
 
@@ -87,8 +94,8 @@ impl Reply for Writer<'_> {
 
     fn status(&mut self, text: &[u8]) {
         match text {
-            b"OK" => self.out.extend_from_slice(b"+OK\r\n"),
-            b"PONG" => self.out.extend_from_slice(b"+PONG\r\n"),
+            b"OK" => append(self.out, b"+OK\r\n"),
+            b"PONG" => append(self.out, b"+PONG\r\n"),
             _ => self.line(b'+', text),
         }
     }
@@ -100,44 +107,47 @@ impl Reply for Writer<'_> {
     #[inline]
     fn integer(&mut self, value: i64) {
         if (0..10).contains(&value) {
-            self.out.extend_from_slice(&[b':', b'0' + value as u8, b'\r', b'\n']);
+            append(self.out, &[b':', b'0' + value as u8, b'\r', b'\n']);
             return;
         }
+        reserve(self.out, NUMBER_LINE);
         self.out.push(b':');
         number::write_i64(value, self.out);
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
     }
 
     #[inline]
     fn bulk(&mut self, bytes: &[u8]) {
-        self.out.reserve(bytes.len() + 16);
+        reserve(self.out, bytes.len() + 16);
         self.header(b'$', bytes.len());
         self.out.extend_from_slice(bytes);
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
     }
 
     #[inline]
     fn null(&mut self) {
-        self.out.extend_from_slice(if self.resp3() { b"_\r\n" } else { b"$-1\r\n" });
+        append(self.out, if self.resp3() { b"_\r\n" } else { b"$-1\r\n" });
     }
 
     fn null_array(&mut self) {
-        self.out.extend_from_slice(if self.resp3() { b"_\r\n" } else { b"*-1\r\n" });
+        append(self.out, if self.resp3() { b"_\r\n" } else { b"*-1\r\n" });
     }
 
     fn double(&mut self, value: f64) {
         if self.resp3() {
+            reserve(self.out, DOUBLE_LINE);
             self.out.push(b',');
             number::format_double(value, self.out);
-            self.out.extend_from_slice(b"\r\n");
+            append(self.out, b"\r\n");
             return;
         }
         // The text is at most 25 bytes: its length is known once it is written.
+        reserve(self.out, DOUBLE_LINE);
         self.out.extend_from_slice(b"$00\r\n");
         let start = self.out.len();
         number::format_double(value, self.out);
         let len = self.out.len() - start;
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
         if len < 10 {
             self.out.remove(start - 4);
             self.out[start - 4] = b'0' + len as u8;
@@ -154,12 +164,13 @@ impl Reply for Writer<'_> {
     }
 
     fn boolean(&mut self, value: bool) {
-        self.out.extend_from_slice(match (self.resp3(), value) {
+        let text = match (self.resp3(), value) {
             (true, true) => b"#t\r\n",
             (true, false) => b"#f\r\n",
             (false, true) => b":1\r\n",
             (false, false) => b":0\r\n",
-        });
+        };
+        append(self.out, text);
     }
 
     fn big_number(&mut self, digits: &[u8]) {
@@ -170,11 +181,12 @@ impl Reply for Writer<'_> {
         if !self.resp3() {
             return self.bulk(text);
         }
+        reserve(self.out, text.len() + 32);
         self.header(b'=', text.len() + 4);
         self.out.extend_from_slice(&format);
         self.out.push(b':');
         self.out.extend_from_slice(text);
-        self.out.extend_from_slice(b"\r\n");
+        append(self.out, b"\r\n");
     }
 
     #[inline]
@@ -220,7 +232,7 @@ impl Reply for Writer<'_> {
 
     #[inline]
     fn ok(&mut self) {
-        self.out.extend_from_slice(b"+OK\r\n");
+        append(self.out, b"+OK\r\n");
     }
 }
 

@@ -40,6 +40,7 @@ impl<'f> Buffer<'f> {
         if !self.frame.context().take_room(bytes.len()) {
             return Err(Raise::error(b"not enough memory".as_slice()));
         }
+        self.bytes.try_reserve(bytes.len()).map_err(|_| Raise::memory())?;
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() >= self.poll_at {
             self.poll_at = self.bytes.len() + PIECE;
@@ -57,7 +58,7 @@ impl Buffer<'_> {
         if len > PIECE || self.bytes.len() + len >= self.poll_at || !self.frame.context().take_room(len) {
             return texts.iter().try_for_each(|text| self.append(text));
         }
-        self.bytes.reserve(len);
+        self.bytes.try_reserve(len).map_err(|_| Raise::memory())?;
         texts.iter().for_each(|text| self.bytes.extend_from_slice(text));
         Ok(())
     }

@@ -128,7 +128,7 @@ impl Connection {
         };
         self.traffic.has_read(read);
         if !self.status.link.is_lost {
-            self.input.append(&buffer[..read]);
+            self.input.append(&buffer[..read]).map_err(|_| io::ErrorKind::OutOfMemory)?;
             self.unrun = true;
         }
         // A read that leaves room in the buffer has emptied the socket; more input makes it ready again.

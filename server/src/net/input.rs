@@ -1,6 +1,7 @@
 //! Input of a client: read, parsed, not yet run.
 
 use lockwheel_engine::clients::ClientBuffers;
+use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -66,7 +67,11 @@ impl Input {
         self.record_len();
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) {
+    /// Appends what has been read.
+    ///
+    /// # Errors
+    /// Returns the size if there is no memory for it.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), OutOfMemory> {
         let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
         // Moves no more than what was run since the last move.
         if is_full && self.done > 0 && self.done >= self.len() {
@@ -74,7 +79,9 @@ impl Input {
             self.done = 0;
         }
         self.make_room(bytes.len());
+        allocation::try_reserve(&mut self.bytes, bytes.len())?;
         self.bytes.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Makes room for more bytes of a large argument, and for no more than the argument has.

@@ -2,6 +2,8 @@
 
 mod harness;
 mod life;
+#[cfg(target_os = "linux")]
+mod memory;
 // Only Linux has a whole network of loopback addresses.
 #[cfg(target_os = "linux")]
 mod listening;

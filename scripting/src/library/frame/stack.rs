@@ -5,6 +5,7 @@ use super::{Frame, Value};
 use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use crate::registry::keep_function;
+use lockwheel_resp::allocation;
 use std::ffi::c_int;
 
 /// Slots that are reserved when those are in use.
@@ -102,6 +103,9 @@ impl Frame<'_> {
         // SAFETY: a slot is free, and nothing is raised, as the limit is suspended or the call protected; the slice to
         // which the pointer leads lives until then.
         unsafe {
+            if allocation::check(bytes.len()).is_err() {
+                return Err(Raise::memory());
+            }
             if self.context.has_room(bytes.len()) {
                 ffi::push(self.state, bytes);
                 return Ok(());

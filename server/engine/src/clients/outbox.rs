@@ -4,12 +4,11 @@
 //! of one size, filled to the last byte, so that it takes little more memory than its bytes; a message to many clients
 //! is kept once for all of them.
 
-use crate::memory::{BufferBytes, HeldBytes, block, of_vec};
-use lockwheel_resp::{Protocol, Reply, Writer};
+use crate::memory::{BufferBytes, SharedBytes, block, of_vec};
+use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;
-use std::sync::Arc;
 
 /// The size of a piece: one that the allocator has without waste. From 16 KiB on jemalloc adds a page to each.
 const PIECE: usize = 8 * 1024;
@@ -39,20 +38,14 @@ pub struct Outbox {
 /// Bytes that stay as they are.
 enum Piece {
     Own(Vec<u8>),
-    Shared(Arc<SharedMessage>),
-}
-
-/// A message that its receivers share. The last of them to drop it removes it from the account.
-struct SharedMessage {
-    bytes: Box<[u8]>,
-    _held: HeldBytes,
+    Shared(SharedBytes),
 }
 
 impl Piece {
     fn bytes(&self) -> &[u8] {
         match self {
             Piece::Own(bytes) => bytes,
-            Piece::Shared(message) => &message.bytes,
+            Piece::Shared(message) => message.bytes(),
         }
     }
 
@@ -60,7 +53,7 @@ impl Piece {
     fn memory(&self) -> (usize, usize) {
         match self {
             Piece::Own(bytes) => (of_vec(bytes), 0),
-            Piece::Shared(message) => (0, message.bytes.len()),
+            Piece::Shared(message) => (0, message.bytes().len()),
         }
     }
 }
@@ -149,7 +142,7 @@ impl Outbox {
 
     /// Appends what is written already.
     pub(crate) fn written(&mut self, bytes: &[u8]) {
-        self.tail.extend_from_slice(bytes);
+        allocation::append(&mut self.tail, bytes);
         if self.tail.len() > PIECE {
             self.settle();
         }
@@ -159,19 +152,24 @@ impl Outbox {
     pub(crate) fn message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         let small = message.size < SHARED || message.receivers < 2;
         if !small {
-            let shared = message.shared(protocol);
-            self.settle();
-            self.in_pieces += shared.bytes.len();
-            return self.push(Piece::Shared(shared));
+            return self.share(message.shared(protocol));
         }
         // A message that does not fit into the buffer fills pieces, instead of doubling the buffer.
         if self.pieces.is_empty() && self.tail.len() + message.size <= PIECE {
             return (message.write)(&mut Writer::new(&mut self.tail, protocol));
         }
-        let mut bytes = Vec::with_capacity(message.size);
+        let mut bytes = Vec::new();
+        allocation::reserve(&mut bytes, message.size);
         (message.write)(&mut Writer::new(&mut bytes, protocol));
         self.settle();
         self.fill(&bytes);
+    }
+
+    /// Appends bytes that others have, too. O(1).
+    pub(crate) fn share(&mut self, bytes: SharedBytes) {
+        self.settle();
+        self.in_pieces += bytes.bytes().len();
+        self.push(Piece::Shared(bytes));
     }
 
     /// Moves all of `other` behind what is here.
@@ -302,7 +300,8 @@ impl Outbox {
     /// All bytes in one piece. O(1) while the client reads, else O(bytes).
     pub fn bytes(&mut self) -> &[u8] {
         if !self.pieces.is_empty() {
-            let mut all = Vec::with_capacity(self.len() + self.taken);
+            let mut all = Vec::new();
+            allocation::reserve(&mut all, self.len() + self.taken);
             self.pieces.iter().for_each(|piece| all.extend_from_slice(piece.bytes()));
             all.append(&mut self.tail);
             self.clear_pieces();
@@ -325,7 +324,7 @@ pub(crate) struct Message<'a> {
     size: usize,
     receivers: usize,
     /// In RESP2, in RESP3.
-    shared: [Option<Arc<SharedMessage>>; 2],
+    shared: [Option<SharedBytes>; 2],
     /// The account of shared messages.
     account: &'a BufferBytes,
 }
@@ -343,14 +342,13 @@ impl<'a> Message<'a> {
         Message { write, size: len + AROUND, receivers, shared: [None, None], account }
     }
 
-    fn shared(&mut self, protocol: Protocol) -> Arc<SharedMessage> {
+    fn shared(&mut self, protocol: Protocol) -> SharedBytes {
         let shared = &mut self.shared[usize::from(protocol == Protocol::Resp3)];
         let made = shared.get_or_insert_with(|| {
-            let mut bytes = Vec::with_capacity(self.size);
+            let mut bytes = Vec::new();
+            allocation::reserve(&mut bytes, self.size);
             (self.write)(&mut Writer::new(&mut bytes, protocol));
-            let bytes = bytes.into_boxed_slice();
-            let held = self.account.hold(block(bytes.len()) + block(size_of::<SharedMessage>()));
-            Arc::new(SharedMessage { bytes, _held: held })
+            SharedBytes::new(self.account, bytes)
         });
         made.clone()
     }

@@ -1,6 +1,7 @@
 //! A request kept for later: queued by MULTI, or parked until a key is ready.
 
 use crate::memory::block;
+use lockwheel_resp::allocation;
 
 /// An owned request: one allocation for its bytes, one for where each argument ends.
 #[derive(Debug)]
@@ -19,7 +20,10 @@ impl Request {
                 Some(*end)
             })
             .collect();
-        Request { bytes: argv.concat().into(), ends }
+        let mut bytes = Vec::new();
+        allocation::reserve(&mut bytes, ends.last().copied().unwrap_or(0));
+        argv.iter().for_each(|argument| bytes.extend_from_slice(argument));
+        Request { bytes: bytes.into(), ends }
     }
 
     /// The arguments, for [`crate::spec::Args`].

@@ -2,7 +2,8 @@
 
 use crate::keyspace::{CalledBy, Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::Reply;
+use crate::values::Value;
+use lockwheel_resp::{Reply, allocation};
 
 const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 const EACH_READ: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::RO])];
@@ -268,6 +269,9 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     tx.select(db);
     let free = there && (replace || !tx.access(to));
     tx.select(home);
+    if free {
+        allocation::check(tx.peek(from).map_or(0, Value::heap_bytes))?;
+    }
     let done = free && tx.copy(from, db, to);
     reply.integer(i64::from(done));
     Ok(())

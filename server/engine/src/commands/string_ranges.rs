@@ -74,12 +74,18 @@ fn check_length(start: usize, len: usize, max: usize) -> Result<(), CommandError
     if fits { Ok(()) } else { Err(errors::STRING_TOO_LONG) }
 }
 
+/// Whether there is memory for a string, which may not exist yet, to become `len` bytes long.
+pub(super) fn check_room(old: Option<&Str>, len: usize) -> Result<(), CommandError> {
+    Ok(old.unwrap_or(&Str::from_i64(0)).check_room(len)?)
+}
+
 fn append(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, tail) = (&args[1], &args[2]);
     let max = tx.max_string();
     let len = match tx.write::<Str>(key)? {
         Some(edit) => {
             check_length(edit.value.len(), tail.len(), max)?;
+            edit.value.check_room(edit.value.len() + tail.len())?;
             edit.value.append(tail);
             edit.value.len()
         }
@@ -129,12 +135,13 @@ fn setrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, bytes) = (&args[1], &args[3]);
     let offset = usize::try_from(args.int(2)?).map_err(|_| errors::OFFSET_OUT_OF_RANGE)?;
     let max = tx.max_string();
-    let len = tx.write::<Str>(key)?.map_or(0, |edit| edit.value.len());
+    let old = tx.write::<Str>(key)?.map(|edit| edit.value);
     if bytes.is_empty() {
-        reply.integer(len as i64);
+        reply.integer(old.map_or(0, |old| old.len()) as i64);
         return Ok(());
     }
     check_length(offset, bytes.len(), max)?;
+    check_room(old.as_deref(), offset + bytes.len())?;
     let edit = tx.write_or_new::<Str>(key)?;
     edit.value.set_range(offset, bytes);
     let len = edit.value.len();

@@ -3,6 +3,7 @@
 use super::access_clock::AccessClock;
 use crate::memory::block;
 use crate::values::{Str, Value};
+use lockwheel_resp::allocation;
 use std::cell::Cell;
 
 /// Keys up to this length live inside the entry, without an allocation.
@@ -63,7 +64,7 @@ impl Entry {
             bytes[..key.len()].copy_from_slice(key);
             Name::Short { flags: key.len() as u8, clock, bytes }
         } else {
-            Name::Long { flags: 0, clock, bytes: key.into() }
+            Name::Long { flags: 0, clock, bytes: allocation::copy(key) }
         };
         Entry { name, value }
     }

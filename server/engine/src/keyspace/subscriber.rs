@@ -13,6 +13,7 @@ use super::order::Order;
 use super::waiters::Waiters;
 use crate::values::Value;
 use foldhash::quality::FixedState;
+use lockwheel_resp::allocation;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -229,7 +230,8 @@ impl Context<'_> {
 
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
-        self.effects.push_back(Effect::Publish { channel: channel.into(), message: message.into() });
+        self.effects
+            .push_back(Effect::Publish { channel: channel.into(), message: allocation::copy(message) });
     }
 }
 

@@ -13,6 +13,7 @@ use super::subscriber::{Context, Subscriber};
 use super::waiters::{Place, Waiter, WaiterId};
 use crate::time::Now;
 use crate::values::Encodings;
+use lockwheel_resp::allocation;
 use std::num::NonZeroU64;
 use std::ops::Bound;
 
@@ -180,7 +181,7 @@ impl Tx<'_> {
 
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
-        let message = Effect::Publish { channel: channel.into(), message: message.into() };
+        let message = Effect::Publish { channel: channel.into(), message: allocation::copy(message) };
         self.keyspace.effects.push_back(message);
     }
 

@@ -4,7 +4,9 @@
 mod account;
 mod block;
 mod buffers;
+mod shared;
 
 pub use account::{MemoryAccount, MemoryUsage};
 pub use block::{block, of_trees, of_vec};
 pub use buffers::{BufferBytes, ClientBytes, HeldBytes};
+pub use shared::{SharedBytes, WeakBytes};

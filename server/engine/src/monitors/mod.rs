@@ -1,5 +1,6 @@
 //! MONITOR: the clients that are shown every call, and how a call is shown.
 
+use lockwheel_resp::allocation;
 use std::fmt::Write;
 
 /// The clients that are shown every call, in the order in which they asked for it.
@@ -34,7 +35,10 @@ impl Monitors {
 pub(crate) fn line(wall_us: i64, db: usize, by: &str, argv: &[&[u8]]) -> String {
     let (seconds, us) = (wall_us.div_euclid(1_000_000), wall_us.rem_euclid(1_000_000));
     let mut line = format!("{seconds}.{us:06} [{db} {by}]");
-    line.reserve(argv.iter().map(|argument| argument.len() + 3).sum());
+    let bytes = argv.iter().map(|argument| argument.len() + 3).sum::<usize>();
+    // Each byte may become an escape of four.
+    allocation::check(bytes.saturating_mul(4)).unwrap_or_else(|error| error.unwind());
+    line.reserve(bytes);
     for argument in argv {
         line.push_str(" \"");
         argument.iter().for_each(|&byte| push_quoted(&mut line, byte));

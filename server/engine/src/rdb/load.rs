@@ -34,7 +34,7 @@ pub(super) fn is_known(form: u8) -> bool {
 /// Reads a value of this form.
 pub(super) fn read_form(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Corrupt> {
     Ok(match form {
-        types::STRING => Value::Str(Str::new(&reader.string()?)),
+        types::STRING => Value::Str(Str::from(reader.string()?)),
         form @ (types::LIST | types::LIST_ZIPLIST | types::LIST_QUICKLIST | types::LIST_QUICKLIST_2) => {
             Value::List(lists::read(form, reader, enc)?)
         }

@@ -3,6 +3,8 @@
 //! A run is a byte `len - 1` below 32 and its bytes. A copy of 3 to 264 bytes is a byte with `len - 2` in its upper
 //! three bits (7: the next byte has the rest) and the upper five bits of the distance, then its lower eight.
 
+use lockwheel_resp::allocation;
+
 /// Bytes of a literal run at most.
 const RUN_MAX: usize = 32;
 /// Bytes of a copy at most.
@@ -19,12 +21,13 @@ pub(super) fn largest_expansion(compressed: usize) -> usize {
     compressed.saturating_mul(COPY_MAX.div_ceil(COPY_BYTES))
 }
 
-/// The bytes that `compressed` stands for, if they are `len` exactly. O(len), which is at most 88 times what there is.
+/// The bytes that `compressed` stands for, if they are `len` exactly and there is memory for them. O(len), which is at
+/// most 88 times what there is.
 pub(super) fn decompress(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     if len > largest_expansion(compressed.len()) {
         return None;
     }
-    let mut out = Vec::with_capacity(len);
+    let mut out = allocation::try_with_capacity(len).ok()?;
     let mut rest = compressed;
     while let Some((&first, after)) = rest.split_first() {
         rest = if usize::from(first) < RUN_MAX {
@@ -82,7 +85,7 @@ impl Compressor {
     pub(super) fn compress(&mut self, text: &[u8], room: usize, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         // What is never written to takes no memory; moving a large text as it grows would take time.
-        out.reserve(room);
+        allocation::reserve(out, room);
         let fits = u32::try_from(text.len()).is_ok_and(|len| len < u32::MAX);
         if fits && self.compress_into(text, start + room, out) {
             return true;

@@ -12,12 +12,20 @@ pub struct Corrupt;
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    /// Bytes of an unpacked string, at most.
+    max_string: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, max_string: usize::MAX }
+    }
+
+    /// The reader, which refuses strings that unpack to more bytes than `max_string`.
+    #[must_use]
+    pub fn with_max_string(self, max_string: usize) -> Self {
+        Self { max_string, ..self }
     }
 
     /// Whether everything has been read.
@@ -113,6 +121,9 @@ impl<'a> Reader<'a> {
     fn compressed(&mut self) -> Result<Cow<'a, [u8]>, Corrupt> {
         let (compressed, len) = (self.length()?, self.length()?);
         let compressed = self.bytes(compressed)?;
+        if len > self.max_string {
+            return Err(Corrupt);
+        }
         lzf::decompress(compressed, len).map(Cow::Owned).ok_or(Corrupt)
     }
 }

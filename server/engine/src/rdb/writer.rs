@@ -3,6 +3,7 @@
 use super::lzf::Compressor;
 use super::{marks, payload};
 use crate::values::parse_integer;
+use lockwheel_resp::allocation;
 
 /// Strings up to this length are not worth compressing.
 const SHORT: usize = 20;
@@ -106,7 +107,7 @@ impl Writer {
         let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };
         if !integer.is_some_and(|value| self.integer(value)) && !self.compress(text) {
             // With the footer, for which a large text would be moved else.
-            self.out.reserve(text.len() + FOOTER);
+            allocation::reserve(&mut self.out, text.len() + FOOTER);
             self.length(text.len());
             self.out.extend_from_slice(text);
         }

@@ -1,6 +1,7 @@
 //! The errors that commands answer, each with its exact text.
 
 use crate::keyspace::WrongType;
+use lockwheel_resp::allocation::OutOfMemory;
 use std::borrow::Cow;
 
 /// An error reply: its code and text, without the leading `-`.
@@ -37,6 +38,12 @@ pub fn quotable(words: &[u8]) -> &[u8] {
 impl From<WrongType> for CommandError {
     fn from(_: WrongType) -> Self {
         errors::WRONG_TYPE
+    }
+}
+
+impl From<OutOfMemory> for CommandError {
+    fn from(_: OutOfMemory) -> Self {
+        errors::INSUFFICIENT_MEMORY
     }
 }
 
@@ -92,6 +99,7 @@ pub mod errors {
         INCR_OF_MANY = "ERR INCR option supports a single increment-element pair";
         INDEX_OUT_OF_RANGE = "ERR index out of range";
         INFINITE_INCREMENT = "ERR value is NaN or Infinity";
+        INSUFFICIENT_MEMORY = "ERR Insufficient memory";
         INVALID_CURSOR = "ERR invalid cursor";
         INVALID_END_ID = "ERR invalid end ID for the interval";
         INVALID_START_ID = "ERR invalid start ID for the interval";

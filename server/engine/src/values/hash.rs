@@ -5,6 +5,7 @@ use super::packed::{self, Packed};
 use super::table::{Keyed, Table, are_distinct};
 use crate::memory::block;
 use deadlines::Deadlines;
+use lockwheel_resp::allocation;
 use std::ops::Deref;
 
 mod deadlines;
@@ -52,7 +53,7 @@ struct Pair(Box<[u8]>);
 impl Pair {
     fn new(field: &[u8], value: &[u8]) -> Self {
         let prefix = packed::length_size(field.len());
-        let mut bytes = vec![0; prefix + field.len() + value.len()];
+        let mut bytes = allocation::zeros(prefix + field.len() + value.len());
         packed::write_length(&mut bytes, 0, field.len());
         bytes[prefix..prefix + field.len()].copy_from_slice(field);
         bytes[prefix + field.len()..].copy_from_slice(value);

@@ -6,6 +6,7 @@ use super::intset::IntSet;
 use super::packed::{self, Packed};
 use super::table::{Table, are_distinct};
 use crate::memory::block;
+use lockwheel_resp::allocation;
 use std::ops::Deref;
 
 /// Distinct members: sorted integers, one block of memory in insertion order, or a table.
@@ -340,7 +341,7 @@ fn fits(member: &[u8], enc: &Encodings) -> bool {
 }
 
 fn add_new(table: &mut Table<Box<[u8]>>, member: &[u8]) -> bool {
-    table.insert_with(member, || member.into()).is_ok()
+    table.insert_with(member, || allocation::copy(member)).is_ok()
 }
 
 fn packed_of<'a>(members: impl Iterator<Item = Text<'a>>) -> Packed {

@@ -3,6 +3,8 @@
 use super::encodings::Encoding;
 use super::integer::{self, Text};
 use crate::memory::{block, of_vec};
+use lockwheel_resp::allocation::{self, OutOfMemory};
+use std::borrow::Cow;
 
 /// Strings up to this length live inside the value, without an allocation.
 const INLINE: usize = 22;
@@ -13,10 +15,10 @@ const EMBSTR: usize = 44;
 const SPARE_MAX: usize = 1 << 20;
 
 /// A string: an integer, a short text in place, or one right-sized block of memory.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Str(Form);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Form {
     Int(i64),
     Inline {
@@ -80,7 +82,7 @@ impl Str {
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {
         if bytes.len() > INLINE {
-            return Self(Form::Exact(bytes.into()));
+            return Self(Form::Exact(allocation::copy(bytes)));
         }
         let mut inline = [0; INLINE];
         inline[..bytes.len()].copy_from_slice(bytes);
@@ -137,9 +139,21 @@ impl Str {
         }
     }
 
+    /// Whether there is memory for this string to become `len` bytes long.
+    ///
+    /// # Errors
+    /// Returns the size if there is not.
+    #[inline]
+    pub fn check_room(&self, len: usize) -> Result<(), OutOfMemory> {
+        match &self.0 {
+            Form::Grown(bytes) if bytes.capacity() >= len => Ok(()),
+            _ => allocation::check(len),
+        }
+    }
+
     /// Appends; amortised O(appended). The encoding becomes `raw`, even when nothing is appended, as in Redis.
     pub fn append(&mut self, bytes: &[u8]) {
-        self.grown(bytes.len()).extend_from_slice(bytes);
+        allocation::append(self.grown(bytes.len()), bytes);
     }
 
     /// Overwrites from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
@@ -150,6 +164,7 @@ impl Str {
         let missing = end.saturating_sub(self.len());
         let whole = self.grown(missing);
         if whole.len() < end {
+            allocation::reserve(whole, missing);
             whole.resize(end, 0);
         }
         whole[offset..end].copy_from_slice(bytes);
@@ -182,7 +197,7 @@ impl Str {
         let text = self.text();
         // Memory that the system gives is zero already: a bit far away costs no time.
         if len / 2 >= text.len() {
-            let mut bytes = vec![0; len];
+            let mut bytes = allocation::zeros(len);
             bytes[..text.len()].copy_from_slice(&text);
             *self = Self::raw_from(bytes);
             return;
@@ -190,7 +205,7 @@ impl Str {
         let missing = len.saturating_sub(text.len());
         let bytes = self.grown(missing);
         if bytes.capacity() < len {
-            bytes.reserve_exact(missing + len.min(SPARE_MAX));
+            allocation::reserve(bytes, missing + len.min(SPARE_MAX));
         }
         bytes.resize(bytes.len().max(len), 0);
     }
@@ -210,13 +225,36 @@ impl Str {
     fn grown(&mut self, more: usize) -> &mut Vec<u8> {
         if !matches!(self.0, Form::Grown(_)) {
             let text = self.text();
-            let mut bytes = Vec::with_capacity(text.len() + more);
+            let mut bytes = Vec::new();
+            allocation::reserve(&mut bytes, text.len() + more);
             bytes.extend_from_slice(&text);
             self.0 = Form::Grown(Box::new(bytes));
         }
         match &mut self.0 {
             Form::Grown(bytes) => bytes,
             _ => unreachable!("made so above"),
+        }
+    }
+}
+
+impl Clone for Str {
+    /// Unwinds if there is no memory for a large copy.
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Form::Int(value) => Form::Int(*value),
+            Form::Inline { len, bytes } => Form::Inline { len: *len, bytes: *bytes },
+            Form::Exact(bytes) => Form::Exact(allocation::copy(bytes)),
+            Form::Grown(bytes) => Form::Grown(Box::new(allocation::copy(bytes).into_vec())),
+        })
+    }
+}
+
+impl From<Cow<'_, [u8]>> for Str {
+    /// As [`Str::new`]; long bytes that are owned are not copied.
+    fn from(bytes: Cow<'_, [u8]>) -> Self {
+        match bytes {
+            Cow::Owned(bytes) if bytes.len() > EMBSTR => Self(Form::Exact(bytes.into_boxed_slice())),
+            bytes => Self::new(&bytes),
         }
     }
 }

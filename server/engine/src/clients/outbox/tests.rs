@@ -44,7 +44,7 @@ fn a_message_to_many_is_kept_once() {
     let mut message = Message::new(&account, text.len(), 3, &write);
     let mut outboxes: [Outbox; 3] = Default::default();
     outboxes.iter_mut().for_each(|outbox| outbox.message(&mut message, Protocol::Resp2));
-    assert_eq!(message.shared[0].as_ref().map(Arc::strong_count), Some(4));
+    assert_eq!(message.shared[0].as_ref().map(SharedBytes::owners), Some(4));
     for outbox in &mut outboxes {
         assert!(outbox.memory() < 1000, "{}", outbox.memory());
         assert!(outbox.piece_memory() > text.len() && outbox.pieces() == 1);

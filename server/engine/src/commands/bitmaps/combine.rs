@@ -4,7 +4,7 @@ use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::bits::{self, BitOperation};
 use crate::values::{Str, Text, Value};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const ONE_SOURCE: &str = "ERR BITOP NOT must be called with a single source key.";
 
@@ -37,6 +37,7 @@ fn bitop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let sources = tx.read_all::<Str>(args.from(3))?;
     let texts: Vec<Text<'_>> =
         sources.iter().map(|source| source.map_or(Text::Bytes(b""), Str::text)).collect();
+    allocation::check(texts.iter().map(|text| text.len()).max().unwrap_or(0))?;
     let result = match operation {
         Some(operation) => bits::combine(operation, &texts),
         None => bits::invert(&texts[0]),

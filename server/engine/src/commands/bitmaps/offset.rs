@@ -1,10 +1,14 @@
 //! The offset of a bit among a command's arguments, and the string that it is in.
 
-use crate::keyspace::{Tx, WrongType};
+use crate::commands::string_ranges::check_room;
+use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError};
 use crate::values::Str;
 use crate::values::bits::bytes_up_to;
 use lockwheel_resp::number;
+
+/// Strings that become longer than this, in bytes, grow only if there is memory for them.
+const CHECKED_MIN: usize = 1 << 20;
 
 /// What is answered to an offset that is none.
 pub(super) const BAD_OFFSET: &str = "ERR bit offset is not an integer or out of range";
@@ -39,9 +43,13 @@ pub(super) fn bytes_of<'a>(
     tx: &'a mut Tx<'_>,
     key: &[u8],
     last: u64,
-) -> Result<(&'a mut [u8], bool), WrongType> {
-    let edit = tx.write_or_new::<Str>(key)?;
+) -> Result<(&'a mut [u8], bool), CommandError> {
     let len = bytes_up_to(last) as usize;
+    if len >= CHECKED_MIN {
+        // Read first, as an error leaves no key behind.
+        check_room(tx.write::<Str>(key)?.map(|edit| &*edit.value), len)?;
+    }
+    let edit = tx.write_or_new::<Str>(key)?;
     let grows = edit.value.len() < len;
     Ok((edit.value.bytes_mut(len), grows))
 }

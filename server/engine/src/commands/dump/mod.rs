@@ -4,7 +4,7 @@ use crate::keyspace::{AccessClock, Accesses, Measure, Tx};
 use crate::rdb::{self, Reader, payload};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Value;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const INVALID_TTL: &str = "ERR Invalid TTL value, must be >= 0";
 const INVALID_IDLETIME: &str = "ERR Invalid IDLETIME value, must be >= 0";
@@ -158,7 +158,12 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
     // What follows the value is not looked at, as in Redis.
-    rdb::read_value(&mut Reader::new(body), tx.encodings()).map_err(|_| CommandError::text(BAD_FORMAT))
+    let mut reader = Reader::new(body).with_max_string(tx.max_string());
+    // Nothing has changed yet: a value that there is no memory for is refused like a damaged one.
+    match allocation::contain(|| rdb::read_value(&mut reader, tx.encodings())) {
+        Ok(Ok(value)) => Ok(value),
+        _ => Err(CommandError::text(BAD_FORMAT)),
+    }
 }
 
 #[cfg(test)]

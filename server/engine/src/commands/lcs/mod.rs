@@ -5,12 +5,13 @@ mod table;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Text, Value};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use table::{Match, Table};
 
 const NO_STRINGS: &str = "ERR The specified keys must contain string values";
 const BOTH: &str = "ERR If you want both the length and indexes, please just use IDX.";
 const TOO_LONG: &str = "ERR String too long for LCS";
+const NO_MEMORY: &str = "ERR Insufficient memory, failed allocating transient memory for LCS";
 const TOO_LARGE: &str = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
 /// Bytes of an entry of the table that Redis makes; what it may take bounds the work here too.
 const ENTRY: u64 = 4;
@@ -95,6 +96,9 @@ fn lcs(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         reply.integer(table::length(&a, &b) as i64);
         return Ok(());
     }
+    // A bit for each pair of bytes, and the places of the bytes of `b`.
+    let row = b.len().div_ceil(8) + 8;
+    allocation::check(row * (a.len() + 256)).map_err(|_| CommandError::text(NO_MEMORY))?;
     let table = Table::new(&a, &b);
     if options.matches {
         answer_matches(&table, options, reply);

@@ -1,6 +1,7 @@
 //! The elements that are sorted, copied into one block.
 
 use crate::values::{List, Set, Value, ZSet};
+use lockwheel_resp::allocation;
 use std::ops::Range;
 
 /// Bytes of an element for which there is room from the start.
@@ -18,7 +19,7 @@ impl Elements {
     /// Adds one.
     pub(super) fn push(&mut self, element: &[u8]) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(element);
+        allocation::append(&mut self.bytes, element);
         self.places.push(start..self.bytes.len());
     }
 

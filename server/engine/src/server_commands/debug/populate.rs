@@ -3,7 +3,7 @@
 use crate::core::{Call, Engine};
 use crate::spec::{Args, Outcome, errors};
 use crate::values::{Str, Value};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 /// The most keys that one call makes: a few seconds' work.
 const KEYS_MAX: usize = 1 << 24;
@@ -24,6 +24,7 @@ pub(super) fn populate(
     if count > KEYS_MAX || bytes.is_none_or(|bytes| bytes > BYTES_MAX) {
         return Err(errors::OUT_OF_RANGE);
     }
+    allocation::check(size)?;
     let mut tx = engine.keyspace.tx(call.db, engine.time.now);
     for number in 0..count {
         let key = [prefix, format!(":{number}").as_bytes()].concat();

@@ -4,6 +4,7 @@ use super::End;
 use crate::memory::of_vec;
 use crate::values::integer;
 use crate::values::packed::{length_size, read_length, write_length};
+use lockwheel_resp::allocation;
 use std::ops::Range;
 
 /// Bytes of a listpack without elements.
@@ -87,6 +88,7 @@ impl Chunk {
     /// Appends an element; amortised O(its length).
     fn push_back(&mut self, element: &[u8]) {
         let at = self.end();
+        allocation::reserve(&mut self.block, size(element.len()));
         self.block.resize(at + size(element.len()), 0);
         self.added(at, element);
     }
@@ -98,7 +100,7 @@ impl Chunk {
             // As much free room as there are elements, so that moving them is amortised.
             let used = self.end() - self.head;
             let head = if self.count == 0 { size } else { size + used.min(4096) };
-            let mut block = vec![0; head + used];
+            let mut block = allocation::zeros(head + used);
             block[head..].copy_from_slice(&self.block[self.head..]);
             (self.block, self.head) = (block, head);
         }
@@ -109,6 +111,7 @@ impl Chunk {
     /// Inserts an element before the one at `place`, or at the end.
     pub(super) fn insert(&mut self, place: usize, element: &[u8]) {
         let (end, size) = (self.end(), size(element.len()));
+        allocation::reserve(&mut self.block, size);
         self.block.resize(end + size, 0);
         self.block.copy_within(place..end, place + size);
         self.added(place, element);
@@ -121,6 +124,7 @@ impl Chunk {
         self.count -= 1;
         let (end, new_next) = (self.end(), place + size(element.len()));
         if new_next > next {
+            allocation::reserve(&mut self.block, new_next - next);
             self.block.resize(end + (new_next - next), 0);
         }
         self.block.copy_within(next..end, new_next);

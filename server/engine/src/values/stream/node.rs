@@ -11,6 +11,7 @@ use super::text::{
 };
 use crate::memory::of_vec;
 use crate::values::packed::write_length;
+use lockwheel_resp::allocation;
 
 /// The entry is deleted.
 const DELETED: u8 = 1;
@@ -171,7 +172,8 @@ impl Node {
         }
         let room = self.bytes.capacity();
         let more = if room < 8192 { room } else { room / 2 };
-        self.bytes.reserve_exact(bytes.max(room + more - self.bytes.len()));
+        let wanted = bytes.max(room + more - self.bytes.len());
+        allocation::reserve_exact(&mut self.bytes, wanted);
     }
 
     /// The head of the entry at `at`; `None` behind the last one. The node's first id is `first`.

@@ -4,6 +4,7 @@ use super::steps::Steps;
 use super::tree::{Item, Tree};
 use crate::memory::block;
 use crate::values::table::{Keyed, Table};
+use lockwheel_resp::allocation;
 use std::cmp::Ordering;
 
 /// A member and its score.
@@ -189,7 +190,7 @@ impl Ranked {
             });
         }
         let score = kept;
-        match self.table.insert_with(member, || Scored { member: member.into(), score }) {
+        match self.table.insert_with(member, || Scored { member: allocation::copy(member), score }) {
             Ok(position) => {
                 self.link(position, member, score);
                 None

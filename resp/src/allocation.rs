@@ -1,0 +1,171 @@
+//! Memory of a size that a client decides. Where there is none, the request fails and the process goes on.
+//!
+//! The standard library ends the process when an allocation fails. The functions of this module either return an
+//! error or unwind with [`OutOfMemory`], which the driver of the engine contains like a panic: the client is
+//! disconnected, and everybody else is served.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Copies up to this size are made without a check: memory for them is not what a request asks for by its size.
+const LARGE: usize = 64 * 1024;
+/// Smaller sizes are not checked beforehand.
+const CHECKED_MIN: usize = 1 << 20;
+
+/// An allocation that failed; also the payload of the unwinding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// The size of the allocation, in bytes.
+    pub bytes: usize,
+}
+
+impl OutOfMemory {
+    /// Ends the request that the memory was for. No panic is reported.
+    #[cold]
+    pub fn unwind(self) -> ! {
+        resume_unwind(Box::new(self))
+    }
+}
+
+/// Makes room for `more` elements behind those of `buffer`, and unwinds if there is no such memory.
+#[inline]
+pub fn reserve<T>(buffer: &mut Vec<T>, more: usize) {
+    if buffer.capacity() - buffer.len() < more {
+        grow(buffer, more);
+    }
+}
+
+#[cold]
+fn grow<T>(buffer: &mut Vec<T>, more: usize) {
+    try_reserve(buffer, more).unwrap_or_else(|error| error.unwind());
+}
+
+/// Makes room for `more` elements: as vectors grow, or exactly if there is not enough memory for that.
+///
+/// # Errors
+/// Returns the size if there is no such memory.
+#[inline]
+pub fn try_reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
+    match buffer.try_reserve(more) {
+        Err(_) if buffer.try_reserve_exact(more).is_err() => {
+            Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes exactly this room, and unwinds if there is no such memory.
+pub fn reserve_exact<T>(buffer: &mut Vec<T>, more: usize) {
+    if buffer.try_reserve_exact(more).is_err() {
+        OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) }.unwind();
+    }
+}
+
+/// Appends bytes, and unwinds if there is no memory for them.
+#[inline]
+pub fn append(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    if buffer.capacity() - buffer.len() >= bytes.len() {
+        buffer.extend_from_slice(bytes);
+    } else {
+        append_growing(buffer, bytes);
+    }
+}
+
+#[cold]
+fn append_growing(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    grow(buffer, bytes.len());
+    buffer.extend_from_slice(bytes);
+}
+
+/// A copy of the bytes, in a block of exactly their length. Unwinds if there is no memory for a large one.
+#[inline]
+#[must_use]
+pub fn copy(bytes: &[u8]) -> Box<[u8]> {
+    if bytes.len() <= LARGE {
+        bytes.into()
+    } else {
+        with_room(bytes.len(), |copy| copy.extend_from_slice(bytes))
+    }
+}
+
+#[cold]
+fn with_room(len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
+    let mut bytes = try_with_capacity(len).unwrap_or_else(|error| error.unwind());
+    fill(&mut bytes);
+    bytes.into_boxed_slice()
+}
+
+/// A buffer of zero bytes. Unwinds if there is no memory for a large one.
+#[inline]
+#[must_use]
+pub fn zeros(len: usize) -> Vec<u8> {
+    if len > LARGE {
+        check(len).unwrap_or_else(|error| error.unwind());
+    }
+    vec![0; len]
+}
+
+/// An empty buffer with room for `capacity` bytes.
+///
+/// # Errors
+/// Returns the size if there is no such memory.
+pub fn try_with_capacity(capacity: usize) -> Result<Vec<u8>, OutOfMemory> {
+    let mut bytes = Vec::new();
+    match bytes.try_reserve_exact(capacity) {
+        Ok(()) => Ok(bytes),
+        Err(_) => Err(OutOfMemory { bytes: capacity }),
+    }
+}
+
+/// Whether a block of so many bytes could be allocated now. Sizes below a megabyte are not looked at. O(1) beside the
+/// allocator's work: nothing is written.
+///
+/// # Errors
+/// Returns the size if there is no such memory.
+#[inline]
+pub fn check(bytes: usize) -> Result<(), OutOfMemory> {
+    if bytes < CHECKED_MIN { Ok(()) } else { try_allocate(bytes) }
+}
+
+#[cold]
+fn try_allocate(bytes: usize) -> Result<(), OutOfMemory> {
+    // The allocation must not be optimised away.
+    std::hint::black_box(try_with_capacity(bytes)).map(drop)
+}
+
+/// Does `work`, which changes nothing that outlives it, and catches [`OutOfMemory`].
+///
+/// # Errors
+/// Returns the size of the allocation that failed.
+pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast::<OutOfMemory>() {
+        Ok(error) => *error,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_fit_are_allocated() {
+        assert_eq!(&*copy(b"text"), b"text");
+        assert_eq!(copy(&[7; LARGE + 1]).len(), LARGE + 1);
+        assert_eq!(zeros(LARGE + 1), vec![0; LARGE + 1]);
+        let mut buffer = b"a".to_vec();
+        append(&mut buffer, &[b'b'; 100]);
+        assert_eq!((buffer.len(), check(1 << 20)), (101, Ok(())));
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_unwind_or_are_errors() {
+        const FAR_TOO_MUCH: usize = isize::MAX as usize;
+        assert_eq!(check(FAR_TOO_MUCH), Err(OutOfMemory { bytes: FAR_TOO_MUCH }));
+        let mut buffer = b"kept".to_vec();
+        let error = contain(|| reserve(&mut buffer, FAR_TOO_MUCH));
+        assert_eq!(error, Err(OutOfMemory { bytes: FAR_TOO_MUCH }));
+        assert_eq!(buffer, b"kept");
+        assert!(contain(|| zeros(FAR_TOO_MUCH)).is_err());
+        assert_eq!(contain(|| 1), Ok(1));
+    }
+}

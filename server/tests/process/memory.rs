@@ -1,0 +1,173 @@
+//! Requests that ask for more memory than the process may have: each fails, and the process goes on.
+
+use crate::harness::{Client, Process, program};
+use lockwheel_engine::rdb::payload;
+use std::io::{ErrorKind, Read, Write};
+use std::process::Command;
+
+/// Address space that the process may use, in KiB: about a gigabyte beside what it starts with.
+const LIMIT_KIB: &str = "1400000";
+/// Bytes of the strings that are kept: few of them fit.
+const LARGE: usize = 200 << 20;
+/// The bytes of a copy in LZF: 264 bytes, a byte back.
+const COPY: &[u8] = b"\xe0\xff\x00";
+const COPY_LEN: usize = 264;
+
+/// A server with little memory, in which strings may have any length.
+fn short_of_memory() -> Process {
+    let limited = format!("ulimit -v {LIMIT_KIB}; exec \"$0\" \"$@\"");
+    let path = program().get_program().to_owned();
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited]).arg(path).args(["--port", "0", "--threads", "1"]);
+    command.args(["--enable-debug-command", "yes", "--proto-max-bulk-len", "20gb"]);
+    command.stdout(std::process::Stdio::piped());
+    Process::from(&mut command)
+}
+
+/// The first line of the reply to a request, or that the connection was closed.
+fn outcome(process: &Process, words: &[&[u8]]) -> String {
+    let mut client = process.client();
+    send(&mut client, words);
+    first_line(&mut client)
+}
+
+fn send(client: &mut Client, words: &[&[u8]]) {
+    let mut request = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        request.extend(format!("${}\r\n", word.len()).into_bytes());
+        request.extend_from_slice(word);
+        request.extend_from_slice(b"\r\n");
+    }
+    // The server may have closed the connection before all is written.
+    let _closed = client.0.get_mut().write_all(&request);
+}
+
+fn first_line(client: &mut Client) -> String {
+    let mut line = Vec::new();
+    for byte in client.0.by_ref().bytes() {
+        match byte {
+            Ok(b'\r') => break,
+            Ok(byte) => line.push(byte),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    String::from_utf8(line).expect("the line is text")
+}
+
+#[track_caller]
+fn check(process: &Process, line: &str, expected: &str) {
+    let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+    let outcome = outcome(process, &words);
+    assert_eq!(outcome, expected, "{line}");
+    assert_eq!(process.client().ask("PING"), "+PONG", "after {line}");
+}
+
+#[track_caller]
+fn check_script(process: &Process, script: &str, expected: &str) {
+    let outcome = outcome(process, &[b"EVAL", script.as_bytes(), b"0"]);
+    assert!(outcome.starts_with(expected), "{script}: {outcome}");
+    assert_eq!(process.client().ask("PING"), "+PONG", "after {script}");
+}
+
+/// A payload of RESTORE: a string that unpacks to about `len` bytes, all the same.
+fn bomb(len: usize) -> Vec<u8> {
+    let packed = [b"\x00a".as_slice(), &COPY.repeat(len / COPY_LEN)].concat();
+    let mut body = vec![0, 0xc3];
+    for length in [packed.len(), 1 + len / COPY_LEN * COPY_LEN] {
+        body.push(0x81);
+        body.extend((length as u64).to_be_bytes());
+    }
+    body.extend(packed);
+    payload::seal(&mut body, payload::VERSION_7_2);
+    body
+}
+
+const NO_MEMORY: &str = "-ERR Insufficient memory";
+const CLOSED: &str = "";
+
+#[test]
+fn a_payload_that_unpacks_to_more_than_there_is_is_refused() {
+    let process = short_of_memory();
+    let (small, large) = (bomb(LARGE), bomb(6_900_000_000 / 4));
+    assert_eq!(outcome(&process, &[b"RESTORE", b"large", b"0", &large]), "-ERR Bad data format");
+    assert_eq!(outcome(&process, &[b"RESTORE", b"small", b"0", &small]), "+OK");
+    assert_eq!(process.client().ask("STRLEN small"), format!(":{}", 1 + LARGE / COPY_LEN * COPY_LEN));
+    // Strings may be as long as others that clients send.
+    assert_eq!(process.client().ask("CONFIG SET proto-max-bulk-len 100mb"), "+OK");
+    assert_eq!(outcome(&process, &[b"RESTORE", b"other", b"0", &small]), "-ERR Bad data format");
+    assert_eq!(process.client().ask("EXISTS large other"), ":0");
+}
+
+#[test]
+fn a_string_does_not_grow_beyond_the_memory_and_stays_what_it_was() {
+    let process = short_of_memory();
+    for line in [
+        "SETRANGE new 3000000000 x",
+        "SETBIT new 24000000000 1",
+        "BITFIELD new SET u8 24000000000 1",
+        "DEBUG POPULATE 1 new 4000000000",
+    ] {
+        check(&process, line, NO_MEMORY);
+    }
+    check(&process, "EXISTS new", ":0");
+    check(&process, &format!("SETRANGE k {LARGE} x"), &format!(":{}", LARGE + 1));
+    for line in ["SETRANGE k 3000000000 x", "SETBIT k 24000000000 1", "BITFIELD k SET u8 24000000000 1"] {
+        check(&process, line, NO_MEMORY);
+    }
+    assert_eq!(process.client().ask("STRLEN k"), format!(":{}", LARGE + 1));
+    let copies = ["COPY k a", "COPY k b", "COPY k c", "COPY k d", "COPY k e", "COPY k f"];
+    let outcomes: Vec<String> = copies
+        .iter()
+        .map(|line| outcome(&process, &line.split(' ').map(str::as_bytes).collect::<Vec<_>>()))
+        .collect();
+    assert!(outcomes.contains(&NO_MEMORY.to_owned()), "{outcomes:?}");
+    check(&process, "BITOP OR g k k", NO_MEMORY);
+}
+
+#[test]
+fn a_reply_that_there_is_no_memory_for_ends_its_connection() {
+    let process = short_of_memory();
+    check(&process, "SETRANGE k 100000000 x", ":100000001");
+    check(&process, &format!("MGET{}", " k".repeat(30)), CLOSED);
+    check(&process, "SADD s member", ":1");
+    check(&process, "RPUSH l k", ":1");
+    for stored in ["", " STORE new"] {
+        check(&process, &format!("SORT l BY nosort{}{stored}", " GET *".repeat(30)), CLOSED);
+    }
+    check(&process, "EXISTS new", ":0");
+    let member = "x".repeat(10_000);
+    check(&process, &format!("SADD s {member}"), ":1");
+    check(&process, "SRANDMEMBER s -1000000", CLOSED);
+    assert_eq!(process.client().ask("STRLEN k"), ":100000001");
+}
+
+#[test]
+fn a_script_ends_where_the_memory_does_and_the_next_one_runs() {
+    let process = short_of_memory();
+    check(&process, "SETRANGE k 100000000 x", ":100000001");
+    let many = "local v = redis.call('GET', 'k') local t = {} for i = 1, 30 do t[i] = v end ";
+    check_script(&process, &format!("{many} return t"), "-ERR script result is too large");
+    for (script, expected) in [
+        (format!("{many} return #cmsgpack.pack(t)"), "-ERR"),
+        (format!("{many} return #table.concat(t)"), "-ERR"),
+        ("return redis.call('SETRANGE', 'k', 3000000000, 'x')".to_owned(), NO_MEMORY),
+        ("for i = 1, 6 do redis.call('APPEND', 'k', redis.call('GET', 'k')) end".to_owned(), ""),
+    ] {
+        check_script(&process, &script, expected);
+    }
+    check_script(&process, "return redis.call('DEL', 'k')", ":1");
+    assert_eq!(process.client().ask("EVAL \"return 7\" 0"), ":7");
+}
+
+#[test]
+fn a_request_that_there_is_no_memory_for_is_given_up() {
+    let process = short_of_memory();
+    let large = vec![b'x'; LARGE];
+    let outcomes: Vec<String> =
+        (0..8).map(|key| outcome(&process, &[b"SET", format!("k{key}").as_bytes(), &large])).collect();
+    assert_eq!(outcomes[0], "+OK");
+    assert!(outcomes.contains(&CLOSED.to_owned()), "{outcomes:?}");
+    assert_eq!(process.client().ask("FLUSHALL"), "+OK");
+    assert_eq!(outcome(&process, &[b"HSET", b"h", b"f", &large]), ":1");
+}
