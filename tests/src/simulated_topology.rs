@@ -136,9 +136,19 @@ impl SimulatedTopology {
     /// # Panics
     /// When they cannot begin.
     pub fn new(shape: Shape, seed: u64) -> Self {
+        Self::with_node_timeout(shape, seed, Config::default().cluster.node_timeout)
+    }
+
+    /// Servers of this shape, where a node of a cluster may have failed after this silence, in milliseconds.
+    ///
+    /// # Panics
+    /// When they cannot begin.
+    pub fn with_node_timeout(shape: Shape, seed: u64, node_timeout_ms: i64) -> Self {
         let port = |place: usize| FIRST_PORT + place as u16;
         let ports: Vec<u16> = (0..shape.servers()).map(port).collect();
-        let engines = (0..shape.servers()).map(|place| engine(shape, place, port(place), seed)).collect();
+        let engines =
+            (0..shape.servers()).map(|place| engine(shape, place, port(place), seed, node_timeout_ms));
+        let engines = engines.collect();
         let (network, sessions) = (Network::new(ports.clone()), BTreeMap::new());
         let (clients, hung) = (Vec::new(), BTreeMap::new());
         let mut topology = SimulatedTopology { engines, network, clients, sessions, hung };
@@ -343,11 +353,12 @@ impl SimulatedTopology {
 }
 
 /// The server at a place, as it begins.
-fn engine(shape: Shape, place: usize, port: u16, seed: u64) -> Engine {
+fn engine(shape: Shape, place: usize, port: u16, seed: u64, node_timeout_ms: i64) -> Engine {
     let mut config = Config::default();
     (config.time, config.enable_debug_command, config.port) = (Time::Manual, Permission::Yes, port);
     config.lock_history = true;
     config.cluster.enabled = matches!(shape, Shape::Cluster(..));
+    config.cluster.node_timeout = node_timeout_ms;
     config.cluster.config_file.clear();
     if place >= shape.holders() {
         config = config.into_sentinel();

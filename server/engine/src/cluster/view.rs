@@ -174,25 +174,25 @@ impl ClusterView {
         std::mem::take(&mut self.abandoned)
     }
 
-    /// Counts slots by the state of their nodes. O(slots).
+    /// Counts slots by the state of their nodes. O(nodes).
     pub(crate) fn health(&self) -> Health {
         let masters = self.nodes.values().filter(|node| node.is_master() && node.slots > 0);
         let mut health = Health { size: masters.count(), ..Health::default() };
-        for node in self.owners.iter().flatten().filter_map(|owner| self.nodes.get(owner)) {
-            health.assigned += 1;
+        for node in self.nodes.values() {
+            health.assigned += node.slots;
             *if node.has_failed() {
                 &mut health.failed
             } else if node.flags.contains(NodeFlags::MAY_HAVE_FAILED) {
                 &mut health.may_have_failed
             } else {
                 &mut health.ok
-            } += 1;
+            } += node.slots;
         }
         health
     }
 
     /// Finds out whether the cluster serves requests: every slot has a node, if it must, and most masters can be
-    /// reached. To be called after changes. O(slots).
+    /// reached. To be called after changes. O(nodes).
     pub(crate) fn refresh(&mut self) {
         let health = self.health();
         let covered = health.ok + health.may_have_failed == usize::from(SLOTS);

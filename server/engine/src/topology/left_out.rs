@@ -3,14 +3,15 @@
 //! Their connections stay, and what they are sent waits. Events that they have missed reach them when they are back.
 
 use super::missed::Missed;
-use super::network::{Key, Network};
+use super::network::{Key, Network, Outside};
 use super::nodes::Nodes;
 use crate::clients::Slot;
 use crate::core::{Apart, ClockRequest, NodeFault, Together};
 
 impl Network {
-    /// Does what servers have missed that are back, and notes which are left out now.
-    pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>) {
+    /// Does what servers have missed that are back, and notes which are left out now. What they want of connections then
+    /// is done before anything is carried over these.
+    pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let left_out = nodes.left_out();
         if left_out == self.left_out && self.missed.is_empty() {
             return;
@@ -23,6 +24,7 @@ impl Network {
             self.make_up_for(nodes, place, missed);
         }
         self.tell_who_is_cut(nodes);
+        self.drain_all(nodes, outside);
     }
 
     fn make_up_for(&mut self, nodes: &mut Nodes<'_, '_>, place: usize, missed: Missed) {

@@ -94,8 +94,8 @@ impl Network {
     pub fn serve(&mut self, engines: &mut [&mut Engine], outside: &mut dyn Outside) {
         let nodes = &mut Nodes::new(engines, self.members.len());
         let mut has_retried = false;
-        self.look_who_is_there(nodes);
-        self.begin_anew(nodes);
+        self.look_who_is_there(nodes, outside);
+        self.begin_anew(nodes, outside);
         loop {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
@@ -158,8 +158,8 @@ impl Network {
     }
 
     /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
-    /// before any of them says what it knew.
-    fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>) {
+    /// before any of them says what it knew. What was on its way between them, or held by a partition, does not arrive.
+    fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.take_reset()).collect();
         if !reset.contains(&true) {
             return;
@@ -169,6 +169,8 @@ impl Network {
             node.return_to_first_view();
         }
         self.missed.extend(nodes.left_out().into_iter().map(|place| (place, Missed::Reset)));
+        // The connections that nodes have closed are closed before anything is carried over them.
+        self.drain_all(nodes, outside);
     }
 
     /// Turns the clock of these servers, as far as the turn goes before clients are to react.
@@ -179,7 +181,7 @@ impl Network {
         outside: &mut dyn Outside,
     ) -> TurnProgress {
         let nodes = &mut Nodes::new(engines, self.members.len());
-        self.look_who_is_there(nodes);
+        self.look_who_is_there(nodes, outside);
         self.turn_all(nodes, turn, outside)
     }
 
@@ -211,7 +213,7 @@ impl Network {
     }
 
     /// The output of all servers is handled.
-    fn drain_all(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
+    pub(super) fn drain_all(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         for (index, node) in nodes.iter_mut() {
             outside.drain(self, index, node);
         }

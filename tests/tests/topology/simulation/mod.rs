@@ -3,10 +3,12 @@
 
 mod play;
 mod states;
+mod walk;
 
 use lockwheel_tests::rng::seeds;
 use lockwheel_tests::simulated_topology::Shape;
 use play::{Play, Told};
+use walk::Walk;
 
 const REPLICAS: Shape = Shape::Replicas(2);
 const SENTINELS: Shape = Shape::Sentinel(2, 3);
@@ -45,6 +47,32 @@ fn replicas_that_sentinels_watch_are_prefixes_and_agree_after_healing() {
 #[test]
 fn replicas_of_a_cluster_are_prefixes_and_agree_after_healing() {
     play_many(CLUSTER, 8, 100);
+}
+
+/// Steps of a walk.
+const WALK: usize = 25;
+
+#[test]
+fn a_cluster_is_whole_again_after_any_faults_and_resets() {
+    let (mut resets, mut failovers) = (0, 0);
+    for seed in seeds(200) {
+        let mut walk = Walk::new(seed);
+        (0..WALK).for_each(|_| walk.step());
+        walk.heal();
+        (resets, failovers) = (resets + walk.resets, failovers + walk.failovers);
+    }
+    assert!(resets > 0 && failovers > 0, "{resets} {failovers}");
+}
+
+#[test]
+fn what_a_partition_holds_between_nodes_does_not_arrive_after_a_reset() {
+    for asked in 0..CLUSTER.servers() {
+        let mut walk = Walk::new(1);
+        for line in ["FAULT.PARTITION NODES 3", "FAULT.FAILOVER 3", "CONTROL.RESET"] {
+            walk.ask(asked, line);
+        }
+        walk.heal();
+    }
 }
 
 #[test]

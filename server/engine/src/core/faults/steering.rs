@@ -58,6 +58,17 @@ impl Engine {
         self.faults.exempt.contains(&client)
     }
 
+    /// Drops the request or reply of a client that a rule holds, and the client's connection if there still is one.
+    pub(in crate::core) fn drop_held(&mut self, slot: Slot) {
+        let id = self.sessions.get(slot).id;
+        if self.faults.orphans.contains_key(&id) {
+            self.unblock(slot);
+            self.disconnect(slot);
+        } else {
+            self.cut_off(slot);
+        }
+    }
+
     /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
     /// does not come back. Exempt clients stay so.
     pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {
@@ -67,8 +78,7 @@ impl Engine {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             let id = self.sessions.get(slot).id;
             if self.faults.orphans.contains_key(&id) {
-                self.unblock(slot);
-                self.disconnect(slot);
+                self.drop_held(slot);
             } else if self.faults.lost.contains_key(&id)
                 && caller != Some(slot)
                 && self.sessions.get(slot).closing != Some(Closing::Now)
