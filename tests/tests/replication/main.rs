@@ -6,4 +6,5 @@ mod random;
 mod rules;
 mod servers;
 mod shutdown;
+mod silent;
 mod waits;

@@ -62,7 +62,7 @@ const HOUSES: &[House] = &[
             ("latency", These(&[])),
             ("persistence", These(&["values", "rdb", "keyspace", "timers"])),
             ("outbound", These(&[])),
-            ("replication", These(&["values", "rdb", "keyspace"])),
+            ("replication", These(&["memory", "values", "rdb", "keyspace"])),
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
             ("scripts", These(&["spec", "config", "clients"])),

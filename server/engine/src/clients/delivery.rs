@@ -6,7 +6,7 @@
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
-use crate::memory::ClientBytes;
+use crate::memory::{ClientBytes, SharedBytes};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
@@ -220,6 +220,12 @@ impl Delivery {
     /// The same, already written.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.incoming().written(bytes);
+        self.count();
+    }
+
+    /// Sends bytes that other clients are sent, too.
+    pub(crate) fn push_shared(&mut self, bytes: &SharedBytes) {
+        self.incoming().share(bytes.clone());
         self.count();
     }
 

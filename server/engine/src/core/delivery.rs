@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
 use crate::config::{Config, OutputLimit};
-use crate::replication::{ReplicaState, Replication};
+use crate::replication::Replication;
 use lockwheel_resp::Reply;
 
 /// Output from this many bytes on is counted as it grows; less is counted when it is taken.
@@ -114,11 +114,10 @@ impl Engine {
 
 /// How much a replica may leave unread: the snapshot does not count.
 fn replica_limit(replication: &Replication, config: &Config, session: u64) -> OutputLimit {
-    let state = replication.replicas.get(&session).map(|replica| replica.state);
-    match state {
-        Some(ReplicaState::SendBulk) => OutputLimit { hard: 0, soft: 0, soft_seconds: 0 },
-        _ => config.client_output_buffer_limit.replica,
-    }
+    let snapshot = replication.replicas.get(&session).map_or(0, |replica| replica.snapshot);
+    let limit = config.client_output_buffer_limit.replica;
+    let beside = |bytes: usize| if bytes == 0 { 0 } else { bytes.saturating_add(snapshot) };
+    OutputLimit { hard: beside(limit.hard), soft: beside(limit.soft), ..limit }
 }
 
 #[cfg(test)]

@@ -64,6 +64,8 @@ pub(crate) struct Replica {
     pub(crate) heard: LastHeard,
     /// How much it had not been sent when that was last looked at.
     pub(crate) unsent: usize,
+    /// Bytes of its snapshot, until it says that it has read that.
+    pub(crate) snapshot: usize,
 }
 
 impl Replica {

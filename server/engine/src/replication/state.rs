@@ -5,7 +5,9 @@ use super::failover::CoordinatedFailover;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
+use super::snapshots::{SnapshotPlace, Snapshots};
 use crate::keyspace::Rng;
+use crate::memory::SharedBytes;
 use std::collections::BTreeMap;
 
 /// How a replica that comes gets what it lacks.
@@ -33,6 +35,8 @@ pub(crate) struct Replication {
     backlog: Option<Backlog>,
     /// What clients have told of themselves as replicas.
     pub(crate) announced: BTreeMap<u64, Announced>,
+    /// The snapshots that replicas are being sent.
+    pub(crate) snapshots: Snapshots,
     /// The replicas, by their sessions.
     pub(crate) replicas: BTreeMap<u64, Replica>,
     /// The database that replicas have selected; none: the stream must say it.
@@ -68,6 +72,7 @@ impl Replication {
             changed_at: 0,
             backlog: None,
             announced: BTreeMap::new(),
+            snapshots: Snapshots::default(),
             replicas: BTreeMap::new(),
             selected: None,
             for_7_0: false,
@@ -177,6 +182,17 @@ impl Replication {
         self.backlog.as_ref()?.since(offset).map(|(one, other)| [one, other].concat())
     }
 
+    /// A snapshot that replicas are being sent, if the stream since it is kept, and that.
+    pub(crate) fn snapshot_on_its_way(
+        &mut self,
+        for_7_0: bool,
+    ) -> Option<(SnapshotPlace, SharedBytes, Vec<u8>)> {
+        let first_offset = self.backlog.as_ref()?.first_offset() - 1;
+        let (place, snapshot) = self.snapshots.find(self.id, for_7_0, first_offset)?;
+        let rest = self.stream_since(place.offset + 1)?;
+        Some((place, snapshot, rest))
+    }
+
     /// Whether an offset of the history of this name is one of this history too.
     pub(crate) fn knows(&self, id: ReplicationId, offset: i64) -> bool {
         self.id == id || (self.id2 == id && offset < self.second_offset)
@@ -252,6 +268,7 @@ impl Replication {
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
         replica.heard.hear(now);
+        replica.snapshot = 0;
         std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online
     }
 }
@@ -273,6 +290,7 @@ mod tests {
             on_disk: -1,
             heard: LastHeard::At(0),
             unsent: 0,
+            snapshot: 0,
         }
     }
 

@@ -5,9 +5,11 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Closing, Slot};
 use crate::keyspace::Effect;
+use crate::memory::SharedBytes;
 use crate::replication::{
-    Announced, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, StreamWriter,
+    Announced, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace, StreamWriter,
 };
+use crate::spec::CommandError;
 use lockwheel_resp::write_request;
 
 /// What a replica asks for.
@@ -15,6 +17,23 @@ use lockwheel_resp::write_request;
 pub(crate) struct Wanted<'a> {
     /// The history that it knows, and the first offset that it lacks: it speaks of histories at all.
     pub(crate) from: Option<(&'a [u8], i64)>,
+}
+
+/// Parts of the stream from this size on, in bytes, are shared by the replicas that do not keep up.
+const SHARED_MIN: usize = 64;
+/// A replica that has so many bytes unread does not keep up.
+const BEHIND_MIN: usize = 64 * 1024;
+
+/// The refusal of a replica that has to wait until others have read their snapshots. Replicas know the word.
+const MANY_SNAPSHOTS: CommandError =
+    CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
+
+/// The answer to a client that becomes a replica.
+struct SyncAnswer {
+    head: Vec<u8>,
+    snapshot: Option<SharedBytes>,
+    /// The stream behind the snapshot, or behind what the replica has.
+    stream: Vec<u8>,
 }
 
 /// Asks replicas how far they are.
@@ -65,18 +84,29 @@ impl Engine {
     pub(super) fn send_stream(&mut self, bytes: &[u8]) {
         self.replication.append(bytes);
         let ids: Vec<u64> = self.replication.replicas.keys().copied().collect();
+        let mut shared = None;
+        let may_share = ids.len() > 1 && bytes.len() >= SHARED_MIN;
         for id in ids {
-            self.send_to_replica(id, bytes);
+            self.send_to_replica(id, bytes, may_share.then_some(&mut shared));
         }
     }
 
-    fn send_to_replica(&mut self, id: u64, bytes: &[u8]) {
+    /// Sends a part of the stream. Replicas that do not keep up share one copy of it.
+    fn send_to_replica(&mut self, id: u64, bytes: &[u8], shared: Option<&mut Option<SharedBytes>>) {
         let Some(slot) = self.sessions.find(id) else { return };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             return;
         }
-        session.delivery.push_bytes(bytes);
+        match shared.filter(|_| session.delivery.pending() >= BEHIND_MIN) {
+            Some(shared) => {
+                let account = &self.memory.clients.all;
+                session
+                    .delivery
+                    .push_shared(shared.get_or_insert_with(|| SharedBytes::new(account, bytes.to_vec())));
+            }
+            None => session.delivery.push_bytes(bytes),
+        }
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -124,7 +154,10 @@ impl Engine {
     }
 
     /// A client becomes a replica: it gets what it lacks, and then the stream.
-    pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: Wanted<'_>) {
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: Wanted<'_>) -> Result<(), CommandError> {
         self.replicate();
         self.look_at_backlog();
         let id = self.session(slot).id;
@@ -140,12 +173,16 @@ impl Engine {
             .from
             .map_or(Resync::Full, |(history, at)| self.replication.resync(history, at, reads_newer));
         let is_full = resync == Resync::Full;
+        let shared = if is_full { self.replication.snapshot_on_its_way(!reads_newer) } else { None };
+        if is_full && shared.is_none() && !self.replication.snapshots.has_room() {
+            return Err(MANY_SNAPSHOTS);
+        }
         self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
         let answer = match resync {
             Resync::Partial(rest) => self.answer_partial(&announced, &name, rest),
             Resync::Full => {
                 self.log_full_resync(&name, wanted);
-                self.answer_full(&announced, wanted)
+                self.answer_full(&announced, wanted, shared)
             }
         };
         let waits = is_full && wanted.from.is_some();
@@ -158,17 +195,23 @@ impl Engine {
             answers: wanted.from.is_some(),
             heard: LastHeard::first(self.session(slot).peer.in_process, self.link_clocks()),
             unsent: 0,
+            snapshot: answer.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes().len()),
         };
         self.replication.replicas.insert(id, replica);
         self.replication.alone_since_ms = None;
         let session = self.sessions.get_mut(slot);
         session.is_replica = true;
-        session.delivery.push_bytes(&answer);
+        session.delivery.push_bytes(&answer.head);
+        if let Some(snapshot) = &answer.snapshot {
+            session.delivery.push_shared(snapshot);
+        }
+        session.delivery.push_bytes(&answer.stream);
         self.watch_idle(slot);
         self.set_replication_timer();
         if is_full {
             self.request_acknowledgements();
         }
+        Ok(())
     }
 
     /// Says why a replica gets a snapshot, if it has asked for less.
@@ -189,7 +232,7 @@ impl Engine {
         }
     }
 
-    fn answer_partial(&mut self, announced: &Announced, name: &str, rest: Vec<u8>) -> Vec<u8> {
+    fn answer_partial(&mut self, announced: &Announced, name: &str, rest: Vec<u8>) -> SyncAnswer {
         self.replication.partial_syncs += 1;
         let head = match announced.follows_renamed {
             true => format!("+CONTINUE {}\r\n", self.replication.id),
@@ -201,13 +244,32 @@ impl Engine {
             rest.len(),
             self.replication.offset + 1 - rest.len() as i64
         );
-        [head.into_bytes(), rest].concat()
+        SyncAnswer { head: head.into_bytes(), snapshot: None, stream: rest }
     }
 
-    fn answer_full(&mut self, announced: &Announced, wanted: Wanted<'_>) -> Vec<u8> {
+    fn answer_full(
+        &mut self,
+        announced: &Announced,
+        wanted: Wanted<'_>,
+        shared: Option<(SnapshotPlace, SharedBytes, Vec<u8>)>,
+    ) -> SyncAnswer {
         self.replication.full_syncs += 1;
         let knew = wanted.from.is_some_and(|(history, _)| history != b"?");
         self.replication.refused_partial_syncs += u64::from(knew);
+        let (place, snapshot, stream) = shared.unwrap_or_else(|| {
+            let (place, snapshot) = self.make_snapshot(!announced.reads_newer_forms);
+            (place, snapshot, Vec::new())
+        });
+        let len = snapshot.bytes().len();
+        let head = match wanted.from {
+            Some(_) => format!("+FULLRESYNC {} {}\r\n${len}\r\n", place.id, place.offset),
+            None => format!("${len}\r\n"),
+        };
+        SyncAnswer { head: head.into_bytes(), snapshot: Some(snapshot), stream }
+    }
+
+    /// A snapshot of the data as they are now. The stream begins if there is none. O(data).
+    fn make_snapshot(&mut self, for_7_0: bool) -> (SnapshotPlace, SharedBytes) {
         if !self.replication.has_stream() {
             // What has changed without a stream belongs to no history that anybody knows.
             let (id, offset) = (self.another_history(), self.replication.offset);
@@ -221,7 +283,6 @@ impl Engine {
             );
         }
         tracing::info!("Starting BGSAVE for SYNC with target: replicas sockets");
-        let for_7_0 = !announced.reads_newer_forms;
         let selected = match &self.following {
             // The stream is passed on as it comes: its replicas must know where it is.
             Some(following) => self.session(following.slot).db,
@@ -232,11 +293,32 @@ impl Engine {
             }
         };
         let file = self.file_for_replica(for_7_0, &[("repl-stream-db", selected.to_string().as_bytes())]);
-        let head = match wanted.from {
-            Some(_) => format!("+FULLRESYNC {} {}\r\n", self.replication.id, self.replication.offset),
-            None => String::new(),
-        };
-        [head.as_bytes(), format!("${}\r\n", file.len()).as_bytes(), &file].concat()
+        let place = SnapshotPlace { id: self.replication.id, offset: self.replication.offset, for_7_0 };
+        let snapshot = SharedBytes::new(&self.memory.clients.all, file);
+        self.replication.snapshots.add(place, &snapshot);
+        (place, snapshot)
+    }
+
+    /// Sends a client a copy of the data or of a part of them, which no stream follows.
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way.
+    pub(crate) fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Result<(), CommandError> {
+        if !self.replication.snapshots.has_room() {
+            return Err(MANY_SNAPSHOTS);
+        }
+        let file = self.file_of(self.session(slot).replica.content);
+        let copy = SharedBytes::new(&self.memory.clients.all, file);
+        // It serves no replica.
+        let place = SnapshotPlace { id: ReplicationId::NONE, offset: -1, for_7_0: true };
+        self.replication.snapshots.add(place, &copy);
+        let (id, offset, len) = (self.replication.id, self.replication.offset, copy.bytes().len());
+        let head = if tells_offset { format!("+FULLRESYNC {id} {offset}\r\n") } else { String::new() };
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        delivery.push_bytes(format!("{head}${len}\r\n").as_bytes());
+        delivery.push_shared(&copy);
+        delivery.push_bytes(b"\r\n");
+        Ok(())
     }
 
     /// A name for a history. A master with the same seed may have given the one that comes first to what is known here.

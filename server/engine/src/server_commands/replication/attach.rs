@@ -103,15 +103,11 @@ fn take_over(engine: &mut Engine, call: Call<'_>, args: Args<'_>) -> Outcome {
     Ok(())
 }
 
-pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let offset = args.int(2)?;
     let wishes = engine.session(call.slot).replica;
     if wishes.snapshot_only {
-        let file = engine.file_of(wishes.content);
-        let replication = &engine.replication;
-        reply.status(format!("FULLRESYNC {} {}", replication.id, replication.offset).as_bytes());
-        reply.bulk(&file);
-        return Ok(());
+        return engine.send_copy(call.slot, true);
     }
     if args.len() > 3 && args.is(3, "failover") && !engine.session(call.slot).is_replica {
         take_over(engine, call, args)?;
@@ -119,11 +115,10 @@ pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: 
     attach(engine, call, Wanted { from: Some((&args[1], offset)) })
 }
 
-pub(super) fn sync(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn sync(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let wishes = engine.session(call.slot).replica;
     if wishes.snapshot_only {
-        reply.bulk(&engine.file_of(wishes.content));
-        return Ok(());
+        return engine.send_copy(call.slot, false);
     }
     attach(engine, call, Wanted { from: None })
 }
@@ -140,6 +135,5 @@ fn attach(engine: &mut Engine, call: Call<'_>, wanted: Wanted<'_>) -> Outcome {
     if wanted.from.is_some() && engine.master_is_too_new_for(reads_newer_forms) {
         return Err(CommandError::text(NO_MASTER_LINK));
     }
-    engine.attach_replica(call.slot, wanted);
-    Ok(())
+    engine.attach_replica(call.slot, wanted)
 }
