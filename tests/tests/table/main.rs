@@ -7,6 +7,7 @@ mod help;
 mod hints;
 mod redis_8;
 mod requests;
+mod rights;
 mod versions;
 mod wire;
 
