@@ -174,6 +174,47 @@ fn ci_packs_the_program_that_it_has() {
     assert!(said.trim_end().ends_with("lockwheel/__init__.py"), "{said}");
 }
 
+/// What `packaging/build` says to arguments that it refuses.
+fn refusal(arguments: &[&str], path: &str) -> String {
+    let build = checkout().join("packaging/build");
+    let bash = find_tool("bash", "apt-get install bash").expect("it runs the other tests");
+    let output =
+        Command::new(bash).arg(build).args(arguments).env("PATH", path).output().expect("bash starts");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn mistakes_are_named_before_anything_is_built() {
+    let path = std::env::var("PATH").expect("there is a search path");
+    let folder = Folder::new("mistakes");
+    let project = folder.0.display().to_string();
+    let nowhere = format!("{project}/nowhere");
+    for (arguments, told) in [
+        (&["rust"][..], "no package rust; there are: archive go image maven npm python"),
+        (&["--install-into", &nowhere, "python"], "--install-into: there is no "),
+        (&["--install-into", &project], "--install-into takes a language: python, node, java or go"),
+        (&["--install-into", &project, "image"], "image is not installed into a project"),
+        (&["--install", &project, "python"], "no option --install; --help lists them"),
+        (&["python", "--install-into", &project], "the options stand before the names"),
+    ] {
+        let said = refusal(arguments, &path);
+        assert!(said.contains(told), "{arguments:?}: {said}");
+    }
+    // Without npm, and with all that comes before it is asked for.
+    let tools = folder.0.join("tools");
+    fs::create_dir(&tools).expect("the folder can be written");
+    for name in ["dirname", "ls", "realpath", "rustc", "sed", "xargs"] {
+        let Some(tool) = find_tool(name, "it is part of every system") else { return };
+        let link = format!("#!/bin/sh\nexec {} \"$@\"\n", tool.display());
+        let path = tools.join(name);
+        fs::write(&path, link).expect("the folder can be written");
+        run(Command::new("chmod").arg("+x").arg(&path));
+    }
+    let said = refusal(&["--install-into", &project, "node"], &tools.display().to_string());
+    assert!(said.contains("npm needs node, which is not on PATH"), "{said}");
+}
+
 /// The versions are the workspace's, which cargo has at hand, and the build is that of the book's blocks in Rust.
 #[test]
 fn rust_from_an_empty_folder_to_a_green_test() {
