@@ -106,6 +106,7 @@ fn topology() -> Command {
         "{NAME} topology replicas N {options}\n       {NAME} topology sentinel N [--replicas N] {options}\n       \
          {NAME} topology cluster MxN {options}"
     );
+    let shape = Arg::new("SHAPE").value_parser(PossibleValuesParser::new(SHAPES));
     command(Subcommand::Topology.name(), usage)
         .about(
             "Start a master with replicas, or with sentinels too, or a cluster of M masters with N replicas each, in \
@@ -113,8 +114,8 @@ fn topology() -> Command {
         )
         .args(OPTIONS.iter().map(described))
         .args(TOPOLOGY.iter().map(|(name, value, help)| Arg::new(*name).long(*name).value_name(*value).help(*help)))
-        .arg(Arg::new("SHAPE").value_parser(PossibleValuesParser::new(SHAPES)).hide_possible_values(true))
-        .arg(Arg::new("COUNT"))
+        .arg(shape.hide_possible_values(true).help("replicas, sentinel or cluster"))
+        .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1"))
 }
 
 /// What the servers of a topology are to one another.

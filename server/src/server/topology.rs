@@ -153,7 +153,11 @@ impl TopologyBuilder {
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();
         if let Shape::Cluster { masters, .. } = shape {
-            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random()).at(servers[0].addr().ip());
+            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random())
+                .at(servers[0].addr().ip())
+                .announcing(
+                    shared.iter().map(|shared| shared.with_engine(|engine| engine.announced_address())),
+                );
             for (at, shared) in shared.iter().enumerate() {
                 shared.with_engine(|engine| engine.join_cluster(&plan, at));
             }
@@ -225,21 +229,29 @@ impl Topology {
 
     /// The sentinels know all others, and have looked at them.
     fn watch(&self) {
-        let holders: Vec<String> =
-            self.servers[..self.shape.holders()].iter().map(|server| server.port().to_string()).collect();
+        let host = self.servers[0].addr().ip().to_string();
+        let place = |(at, server): (usize, &Server)| {
+            // A master is watched where it is, a replica where it says that it is.
+            let (ip, port) = match at {
+                0 => (String::new(), 0),
+                _ => server.handle().shared.with_engine(|engine| engine.announced_as_replica()),
+            };
+            let ip = if ip.is_empty() { host.clone() } else { ip };
+            (ip, if port == 0 { server.port() } else { port }.to_string())
+        };
+        let holders: Vec<(String, String)> =
+            self.servers[..self.shape.holders()].iter().enumerate().map(place).collect();
         let id = |sentinel: &Server| {
             let id = sentinel.handle().shared.with_engine(|engine| engine.sentinel_id().map(str::to_owned));
             (sentinel.port().to_string(), id.unwrap_or_default())
         };
         let ids: Vec<(String, String)> = self.sentinels().iter().map(id).collect();
-        let host = &*self.servers[0].addr().ip().to_string();
         let quorum = (ids.len() / 2 + 1).to_string();
         for (own, sentinel) in self.sentinels().iter().enumerate() {
-            let mut lines = vec![vec!["monitor", MASTER_NAME, host, &holders[0], &quorum]];
-            let of_replica = |port| vec!["known-replica", MASTER_NAME, host, port];
-            lines.extend(holders[1..].iter().map(|port| of_replica(port)));
+            let mut lines = vec![vec!["monitor", MASTER_NAME, &holders[0].0, &holders[0].1, &quorum]];
+            lines.extend(holders[1..].iter().map(|(ip, port)| vec!["known-replica", MASTER_NAME, ip, port]));
             let others = ids.iter().enumerate().filter(|(place, _)| *place != own);
-            lines.extend(others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, host, port, id]));
+            lines.extend(others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, &host, port, id]));
             let login = sentinel.handle().shared.with_engine(|engine| engine.login_of_master());
             lines.extend(login.iter().map(|(name, value)| vec![*name, MASTER_NAME, value]));
             let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();

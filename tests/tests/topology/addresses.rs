@@ -1,4 +1,4 @@
-//! Where the servers of a topology are for clients: on IPv6 if they listen on nothing else.
+//! Where the servers of a topology are for clients: on IPv6 if they listen on nothing else, or where they announce.
 
 use lockwheel::{Builder, Config, Server};
 use lockwheel_tests::client::Client;
@@ -52,4 +52,48 @@ fn a_sentinel_on_ipv6_names_a_master_on_ipv6() {
     assert_eq!(replica.line("FAULT.FAILOVER 1").to_string(), "+OK");
     let told_now = ask(&mut sentinel);
     assert!(told_now.contains("::1") && told_now != told, "{told_now}");
+}
+
+/// An address of documentation, which no machine has: nothing goes there but what stays in the process.
+const OUTSIDE: &str = "203.0.113.7";
+
+#[test]
+fn a_cluster_behind_mapped_ports_sends_clients_to_these() {
+    let mut config = Config::default();
+    config.port = 0;
+    (config.cluster.announce_ip, config.cluster.announce_port) = (OUTSIDE.to_owned(), 7100);
+    config.cluster.announce_bus_port = 17_100;
+    let topology = Server::builder().config(config).cluster(3, 1).start().expect("it starts");
+    let [first, _, third, ..] = topology.servers() else { panic!("there are six") };
+    let mut client = Client::connect(first.addr());
+    assert_eq!(client.line("GET foo").to_string(), format!("-MOVED 12182 {OUTSIDE}:7102"));
+    for request in ["CLUSTER NODES", "CLUSTER SLOTS", "CLUSTER SHARDS"] {
+        let told = client.line(request).to_string();
+        assert!(told.contains(OUTSIDE) && !told.contains("127.0.0.1"), "{request}: {told}");
+        assert!((7100..7106).all(|port| told.contains(&port.to_string())), "{request}: {told}");
+    }
+    let nodes = client.line("CLUSTER NODES").to_string();
+    assert!(nodes.contains(&format!("{OUTSIDE}:7105@17105 ")), "{nodes}");
+    assert!(client.line("CLUSTER INFO").to_string().contains("cluster_state:ok"));
+    assert_eq!(Client::connect(third.addr()).line("SET foo 1").to_string(), "+OK");
+    let mut replica = Client::connect(topology.servers()[5].addr());
+    assert_eq!(replica.line("READONLY").to_string(), "+OK");
+    assert_eq!(replica.line("GET foo").to_string(), "\"1\"");
+    let info = replica.line("INFO replication").to_string();
+    assert!(info.contains(&format!("master_host:{OUTSIDE}")) && info.contains("master_port:7102"), "{info}");
+}
+
+#[test]
+fn sentinels_find_replicas_where_these_announce() {
+    let mut config = Config::default();
+    config.port = 0;
+    (config.replication.announce_ip, config.replication.announce_port) = (OUTSIDE.to_owned(), 7200);
+    let topology = Server::builder().config(config).sentinels(3).replicas(2).start().expect("it starts");
+    let mut sentinel = Client::connect(topology.sentinels()[0].addr());
+    let told = sentinel.line("SENTINEL REPLICAS mymaster").to_string();
+    for port in [7201, 7202] {
+        assert!(told.contains(&format!("{OUTSIDE}:{port}")), "{told}");
+    }
+    assert!(!told.contains("s_down") && !told.contains("disconnected"), "{told}");
+    assert_eq!(Client::connect(topology.servers()[0].addr()).line("WAIT 2 1000").to_string(), ":2");
 }

@@ -23,7 +23,7 @@ pub(crate) use gossip::{
 pub(crate) use node::{Node, NodeId, NodeNumber};
 pub(crate) use node_flags::NodeFlags;
 pub(crate) use nodes_conf::{Broken, read, write};
-pub use plan::ClusterPlan;
+pub use plan::{ClusterPlan, PlannedAddress};
 pub use route::Redirect;
 pub(crate) use route::{Asker, Asks, route, route_waiting};
 pub(crate) use slot::{SLOTS, slot_of};

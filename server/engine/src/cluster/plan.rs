@@ -7,11 +7,22 @@ use super::view::{ClusterView, default_bus_port};
 use crate::keyspace::Rng;
 use std::net::IpAddr;
 
+/// Where a node of a plan says that it is.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedAddress {
+    /// Its address; empty: that of the machine.
+    pub(crate) ip: String,
+    /// The ports for clients, for clients over TLS and for nodes.
+    pub(crate) ports: [u16; 3],
+    /// The name of its host, if it tells one.
+    pub(crate) hostname: String,
+}
+
 /// The nodes of a cluster on one machine: masters first, then the first replica of each master, then the second.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
     masters: usize,
-    nodes: Vec<(NodeId, u16)>,
+    nodes: Vec<(NodeId, PlannedAddress)>,
     ip: String,
 }
 
@@ -19,7 +30,9 @@ impl ClusterPlan {
     /// A node for each port, of which so many (at least one) are masters. `seed` decides their names.
     pub fn new(masters: usize, ports: &[u16], seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let nodes = ports.iter().map(|port| (NodeId::random(&mut rng), *port)).collect();
+        let address =
+            |port| PlannedAddress { ports: [port, 0, default_bus_port(port)], ..PlannedAddress::default() };
+        let nodes = ports.iter().map(|port| (NodeId::random(&mut rng), address(*port))).collect();
         ClusterPlan { masters: masters.max(1), nodes, ip: "127.0.0.1".to_owned() }
     }
 
@@ -27,6 +40,13 @@ impl ClusterPlan {
     #[must_use]
     pub fn at(self, ip: IpAddr) -> Self {
         ClusterPlan { ip: ip.to_string(), ..self }
+    }
+
+    /// The same with what each node announces.
+    #[must_use]
+    pub fn announcing(mut self, addresses: impl IntoIterator<Item = PlannedAddress>) -> Self {
+        self.nodes.iter_mut().zip(addresses).for_each(|((_, planned), address)| *planned = address);
+        self
     }
 
     /// The first and the last slot of a master, as redis-cli divides them.
@@ -64,12 +84,14 @@ impl ClusterPlan {
     }
 
     fn node(&self, at: usize) -> Node {
-        let (id, port) = self.nodes[at];
+        let (id, PlannedAddress { ip, ports: [port, tls_port, bus_port], hostname }) = self.nodes[at].clone();
         let is_master = at < self.masters;
         Node {
-            ip: self.ip.clone(),
+            ip: if ip.is_empty() { self.ip.clone() } else { ip },
             port,
-            bus_port: default_bus_port(port),
+            tls_port,
+            bus_port,
+            hostname,
             flags: if is_master { NodeFlags::MASTER } else { NodeFlags::REPLICA },
             config_epoch: if is_master { at as u64 + 1 } else { 0 },
             ..Node::new(id)

@@ -44,6 +44,12 @@ impl Engine {
         });
     }
 
+    /// Where it says as a replica that it is: an address, if it announces one, and a port, if it announces that.
+    pub fn announced_as_replica(&self) -> (String, u16) {
+        let parameters = &self.config.replication;
+        (parameters.announce_ip.clone(), parameters.announce_port)
+    }
+
     /// The lines that say how it logs in to a master as a replica would: names and values.
     pub fn login_of_master(&self) -> Vec<(&'static str, String)> {
         let parameters = &self.config.replication;

@@ -236,7 +236,7 @@ impl State {
         }
         if !beginning.is_record() {
             self.resets = true;
-            return Err(broken(rustls::Error::General("wrong version number".to_owned())));
+            return Err(io::Error::new(ErrorKind::InvalidData, "wrong version number"));
         }
         let header = beginning.bytes;
         self.beginning = None;

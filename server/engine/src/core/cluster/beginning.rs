@@ -4,8 +4,8 @@ use super::super::cluster_state::Cluster;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::cluster::{
-    Broken, ClusterPlan, ClusterView, Gossip, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port,
-    read, write,
+    Broken, ClusterPlan, ClusterView, Gossip, Node, NodeFlags, NodeId, PlannedAddress, SLOTS, SlotKeys,
+    default_bus_port, read, write,
 };
 use crate::config::system_reason;
 use std::io;
@@ -146,9 +146,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts into the view what the configuration says of this node's address.
-    pub(super) fn announce_node(&mut self) {
-        let Some(cluster) = &mut self.cluster else { return };
+    /// What the configuration says of this node's address.
+    pub fn announced_address(&self) -> PlannedAddress {
         let config = &self.config;
         let parameters = &config.cluster;
         let first_set = |ports: &[u16]| ports.iter().copied().find(|port| *port != 0).unwrap_or(0);
@@ -156,10 +155,20 @@ impl Engine {
         let port = if config.port == 0 { 0 } else { first_set(&[parameters.announce_port, config.port]) };
         let tls_port = config.tls.port.map_or(0, |port| first_set(&[parameters.announce_tls_port, port]));
         let bus_port = first_set(&[parameters.announce_bus_port, parameters.port, default_bus_port(base)]);
-        let ports = [port, tls_port, bus_port];
-        cluster.view.announce(&parameters.announce_ip, ports, &parameters.announce_hostname);
-        cluster.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, parameters.replica_no_failover);
-        cluster.view.rules = config.cluster_rules();
+        PlannedAddress {
+            ip: parameters.announce_ip.clone(),
+            ports: [port, tls_port, bus_port],
+            hostname: parameters.announce_hostname.clone(),
+        }
+    }
+
+    /// Puts into the view what the configuration says of this node's address.
+    pub(super) fn announce_node(&mut self) {
+        let PlannedAddress { ip, ports, hostname } = self.announced_address();
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.view.announce(&ip, ports, &hostname);
+        cluster.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, self.config.cluster.replica_no_failover);
+        cluster.view.rules = self.config.cluster_rules();
     }
 
     /// Writes the view into its file. It changes with every word about a node that may be down: were the disk waited
