@@ -281,7 +281,8 @@ fn wrong_words_change_nothing() {
         "FAULT.RESTART TOKENS DOWN 1",
         "FAULT.RESTART UP",
     ] {
-        scene.steer(line, "-ERR syntax error");
+        let told = scene.ask(scene.steer, line);
+        assert!(told.starts_with("-ERR syntax error: "), "{line}: {told}");
     }
     scene.steer("FAULT.FAILOVER 1", "-ERR this server is by itself: there are no others in its process");
     scene.steer("FAULT.RESTART DOWN x", "-ERR value is not an integer or out of range");

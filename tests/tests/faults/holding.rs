@@ -38,10 +38,10 @@ fn what_a_removed_rule_holds_goes_on() {
 fn a_test_waits_until_a_rule_holds_or_has_acted() {
     let mut scene = Scene::new();
     let [client, watcher, other] = std::array::from_fn(|_| scene.client());
-    scene.check(watcher, "AWAIT.HELD gate 1", "");
-    scene.check(other, "AWAIT.FAULT refuse 2", "");
     scene.add("gate ON incr DO HOLDREPLY");
     scene.add("refuse ON get DO ERROR no");
+    scene.check(watcher, "AWAIT.HELD gate 1", "");
+    scene.check(other, "AWAIT.FAULT refuse 2", "");
     scene.check(client, "INCR n", "");
     assert_eq!(scene.read(watcher), ":1");
     scene.steer("FAULT.GO gate", ":1");
@@ -53,6 +53,25 @@ fn a_test_waits_until_a_rule_holds_or_has_acted() {
     scene.check(watcher, "AWAIT.HELD gate 1 LIMIT 10", "");
     scene.pass(11);
     assert_eq!(scene.read(watcher), "$-1");
+}
+
+/// A misspelt name would wait for its whole time.
+#[test]
+fn nobody_waits_for_a_rule_that_there_is_none_of() {
+    let mut scene = Scene::new();
+    let [watcher, other] = [scene.client(), scene.client()];
+    for line in ["AWAIT.FAULT nope 1", "AWAIT.HELD nope 1", "AWAIT.FAULT nope 0", "FAULT.GO nope"] {
+        scene.steer(line, "-ERR there is no rule 'nope'");
+    }
+    for removal in ["FAULT.DEL gate", "FAULT.CLEAR"] {
+        scene.add("gate ON incr DO HOLD");
+        scene.check(watcher, "AWAIT.HELD gate 1", "");
+        scene.check(other, "AWAIT.FAULT gate 1", "");
+        scene.steer(removal, ":1");
+        for client in [watcher, other] {
+            assert_eq!(scene.read(client), "-ERR there is no rule 'gate'", "{removal}");
+        }
+    }
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn exempt_clients_and_commands_that_control_are_not_seen() {
     scene.check(client, "PING", "+PONG");
     scene.check(client, "FAULT.EXEMPT OFF", "+OK");
     scene.check(client, "PING", "-hit");
-    scene.check(client, "FAULT.EXEMPT MAYBE", "-ERR syntax error");
+    let maybe = "-ERR syntax error: 'MAYBE' where ON or OFF was expected";
+    scene.check(client, "FAULT.EXEMPT MAYBE", maybe);
 }
 
 #[test]
@@ -147,7 +148,8 @@ fn wrong_rules_are_refused_and_change_nothing() {
         ("there DO HOLD", "there is a rule 'there' already"),
     ] {
         let answer = scene.ask(scene.steer, &format!("FAULT.ADD {rule}"));
-        assert!(answer == format!("-ERR {error}") || answer.contains("wrong number"), "{rule}: {answer}");
+        let is_it = answer.starts_with(&format!("-ERR {error}"));
+        assert!(is_it || answer.contains("wrong number"), "{rule}: {answer}");
     }
     scene.steer("FAULT.CLEAR", ":1");
     scene.steer("FAULT.SEED x", "-ERR value is not an integer or out of range");

@@ -210,7 +210,7 @@ fn bad_options_are_refused() {
         "AWAIT.KEY k EXISTS EXACT",
         "AWAIT.IDLE 1 EXACT",
     ] {
-        assert_eq!(server.ask(asker, request), "-ERR syntax error\r\n", "{request}");
+        assert!(server.ask(asker, request).starts_with("-ERR syntax error: "), "{request}");
     }
     for request in ["AWAIT.IDLE -1", "AWAIT.CLIENTS -1", "AWAIT.CALLS get -1", "AWAIT.CLIENTS 1 LIMIT -1"] {
         let expected = "-ERR value is out of range, must be positive\r\n";

@@ -293,7 +293,7 @@ fn an_event_can_be_waited_for() {
     assert_eq!(server.simulation.read(server.asker), "$-1\r\n");
     assert_eq!(server.ask("AWAIT.EVENT eaten"), "-ERR no such event in the history of locks\r\n");
     for request in ["AWAIT.EVENT lost KEY", "AWAIT.EVENT lost COUNT 1 COUNT 2", "AWAIT.EVENT lost NAME x"] {
-        assert_eq!(server.ask(request), "-ERR syntax error\r\n", "{request}");
+        assert!(server.ask(request).starts_with("-ERR syntax error: "), "{request}");
     }
 }
 
@@ -578,8 +578,10 @@ fn the_graph_names_the_owners_of_refused_scripts() {
     server.take(two, "l", B, 30_000);
     server.send(listener, "SUBSCRIBE redisson_lock__channel:{l}");
     server.take(two, "l", B, 30_000);
-    server.take(two, "l", &c, 30_000);
-    server.take(one, "l", &other, 30_000);
+    // Who asks once does not want to wait.
+    server.take(two, "l", &A.replace(":1", ":4"), 30_000);
+    (0..2).for_each(|_| drop(server.take(two, "l", &c, 30_000)));
+    (0..2).for_each(|_| drop(server.take(one, "l", &other, 30_000)));
     let edges = |server: &mut Server, words: &str| {
         let told = server.ask(&format!("LOCK.GRAPH {words}"));
         let waiters =

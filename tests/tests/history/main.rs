@@ -15,4 +15,5 @@ mod permits;
 mod released;
 mod turned;
 mod verify;
+mod waiting;
 mod waits;

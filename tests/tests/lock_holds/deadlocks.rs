@@ -145,8 +145,8 @@ fn the_graph_shows_waits_and_cycles() {
     assert!(graph.ends_with(&format!("cycles\r\n*1\r\n${}\r\n{cycle}\r\n", cycle.len())), "{graph}");
     let dot = server.ask(main, "LOCK.GRAPH DOT");
     assert!(dot.contains(&format!("  \"b\" -> \"{OWNER}\" [label=\"k1\"];\n")), "{dot}");
-    assert_eq!(server.ask(main, "LOCK.GRAPH FOO"), "-ERR syntax error\r\n");
-    assert_eq!(server.ask(main, "LOCK.GRAPH DOT DOT"), "-ERR syntax error\r\n");
+    assert!(server.ask(main, "LOCK.GRAPH FOO").starts_with("-ERR syntax error: "));
+    assert!(server.ask(main, "LOCK.GRAPH DOT DOT").starts_with("-ERR syntax error: "));
 }
 
 #[test]
@@ -256,6 +256,7 @@ fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so()
         server.ask(redisson, &format!("{TRY} k2 30000 {OWNER}"));
         server.ask(redisson, &format!("{TRY} k1 30000 {OWNER}"));
         server.send(listener, "SUBSCRIBE redisson_lock__channel:{k1}");
+        server.ask(redisson, &format!("{TRY} k1 30000 {OWNER}"));
         let expected = match (inferred, history) {
             ("yes", "yes") => format!("-DEADLOCK a -> k2 -> {OWNER} -> k1 -> a\r\n"),
             _ => String::new(),
@@ -300,14 +301,14 @@ fn several_locks_are_taken_together_or_not_at_all() {
     for (line, error) in [
         ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice\r\n"),
         ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0\r\n"),
-        ("LOCK.MACQUIRE 2 x b", "-ERR syntax error\r\n"),
-        ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 2 x b", "-ERR syntax error: "),
+        ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner\r\n"),
-        ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 1 z b FAIR", "-ERR FAIR is for one lock: use LOCK.ACQUIRE\r\n"),
         ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
     ] {
-        assert_eq!(server.ask(main, line), error, "{line}");
+        assert!(server.ask(main, line).starts_with(error), "{line}");
     }
     server.ask(main, "RPUSH list v");
     assert!(server.ask(main, "LOCK.MACQUIRE 2 z list b").starts_with("-WRONGTYPE"));

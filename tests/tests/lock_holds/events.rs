@@ -267,12 +267,12 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     for (line, error) in [
         ("LOCK.SCAN x", "-ERR invalid cursor\r\n"),
         ("LOCK.SCAN -1", "-ERR invalid cursor\r\n"),
-        ("LOCK.SCAN 0 COUNT 0", "-ERR syntax error\r\n"),
-        ("LOCK.SCAN 0 STATE FREE", "-ERR syntax error\r\n"),
-        ("LOCK.SCAN 0 MATCH", "-ERR syntax error\r\n"),
+        ("LOCK.SCAN 0 COUNT 0", "-ERR syntax error: "),
+        ("LOCK.SCAN 0 STATE FREE", "-ERR syntax error: "),
+        ("LOCK.SCAN 0 MATCH", "-ERR syntax error: "),
         ("LOCK.SCAN 0 COUNT x", "-ERR value is not an integer or out of range\r\n"),
     ] {
-        assert_eq!(server.ask(main, line), error);
+        assert!(server.ask(main, line).starts_with(error), "{line}");
     }
 }
 

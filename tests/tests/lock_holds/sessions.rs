@@ -96,17 +96,17 @@ fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
     server.ask(main, "CLOCK.ADVANCE 1");
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
     for (line, error) in [
-        ("LOCK.ACQUIRE l a PING 1000", "-ERR syntax error\r\n"),
-        ("LOCK.ACQUIRE l a SESSION PING", "-ERR syntax error\r\n"),
-        ("LOCK.ACQUIRE l a SESSION PING 500 PING 500", "-ERR syntax error\r\n"),
+        ("LOCK.ACQUIRE l a PING 1000", "-ERR syntax error: "),
+        ("LOCK.ACQUIRE l a SESSION PING", "-ERR syntax error: "),
+        ("LOCK.ACQUIRE l a SESSION PING 500 PING 500", "-ERR syntax error: "),
         ("LOCK.ACQUIRE l a SESSION PING x", "-ERR value is not an integer or out of range\r\n"),
         (
             "LOCK.ACQUIRE l a SESSION PING 99",
             "-ERR the PING interval of a session is at least 100 milliseconds\r\n",
         ),
-        ("SEM.ACQUIRE s a PX 500 PING 1000", "-ERR syntax error\r\n"),
+        ("SEM.ACQUIRE s a PX 500 PING 1000", "-ERR syntax error: "),
     ] {
-        assert_eq!(server.ask(main, line), error, "{line}");
+        assert!(server.ask(main, line).starts_with(error), "{line}");
     }
 }
 
@@ -195,7 +195,7 @@ fn a_lease_too_short_to_renew_is_refused() {
     let (mut server, main) = server();
     let error = "-ERR the lease of a session is at least 100 milliseconds\r\n";
     assert_eq!(server.ask(main, "LOCK.ACQUIRE l a SESSION PX 99"), error);
-    assert_eq!(server.ask(main, "LOCK.ACQUIRE l a SESSION SESSION"), "-ERR syntax error\r\n");
+    assert!(server.ask(main, "LOCK.ACQUIRE l a SESSION SESSION").starts_with("-ERR syntax error: "));
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
     assert!(server.ask(main, "LOCK.ACQUIRE l a PX 100 SESSION").contains("token"));
     server.ask(main, "CLOCK.ADVANCE 10000");

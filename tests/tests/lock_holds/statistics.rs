@@ -104,7 +104,7 @@ fn a_native_hand_off_takes_two_requests_and_one_of_redissons_more() {
 fn what_is_asked_wrongly_is_refused() {
     let (mut server, [main, ..]) = server();
     for line in ["LOCK.STATS RESET RESET", "LOCK.STATS KEY", "LOCK.STATS KEY a KEY b", "LOCK.STATS FOO"] {
-        assert_eq!(server.ask(main, line), "-ERR syntax error\r\n");
+        assert!(server.ask(main, line).starts_with("-ERR syntax error: "), "{line}");
     }
     server.ask(main, "CONFIG SET lock-history-max 4");
     for n in 0..9 {

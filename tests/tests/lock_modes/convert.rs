@@ -72,7 +72,7 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
         let error = if tail.is_empty() {
             "-ERR wrong number of arguments for 'lock.convert' command"
         } else {
-            "-ERR syntax error"
+            "-ERR syntax error: *"
         };
         s.check(&format!("LOCK.CONVERT l a {tail}"), error);
     }

@@ -104,11 +104,11 @@ fn the_layouts_are_not_mixed_up() {
             &format!("LOCK.ACQUIRE list b {mode}"),
             "-WRONGTYPE Operation against a key holding the wrong kind of value",
         );
-        s.check(&format!("LOCK.ACQUIRE rw b {mode} FAIR"), "-ERR syntax error");
-        s.check(&format!("LOCK.ACQUIRE rw b {mode} LAYOUT STRING"), "-ERR syntax error");
+        s.check(&format!("LOCK.ACQUIRE rw b {mode} FAIR"), "-ERR syntax error: *");
+        s.check(&format!("LOCK.ACQUIRE rw b {mode} LAYOUT STRING"), "-ERR syntax error: *");
     }
     s.check("LOCK.ACQUIRE rw b", "-LOCKMODE the key holds a read-write lock");
-    s.check("LOCK.ACQUIRE rw b SHARED EXCLUSIVE", "-ERR syntax error");
+    s.check("LOCK.ACQUIRE rw b SHARED EXCLUSIVE", "-ERR syntax error: *");
 }
 
 /// The lease of each hold runs out by itself; with the last the owner loses the lock.

@@ -3,6 +3,7 @@
 
 mod beside;
 mod entry;
+mod explained;
 mod help;
 mod hints;
 mod redis_8;

@@ -6,7 +6,9 @@ use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
-use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
+use crate::spec::{
+    Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, errors, explained, help,
+};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
 
@@ -363,7 +365,7 @@ impl Engine {
         let took_ns = self.lap(began_ns);
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
-            self.fail(command, &error, reply);
+            self.fail_request(command, &error, args, reply);
         }
         if let Some(wait) = waits {
             self.observe_waiting(call, command, args, took_ns);
@@ -383,6 +385,20 @@ impl Engine {
             return Ok(());
         }
         Err(CommandError::arity(&command.name))
+    }
+
+    /// Answers a request whose handler gave an error. A syntax error of our own commands is explained.
+    #[cold]
+    fn fail_request(
+        &mut self,
+        command: CommandId,
+        error: &CommandError,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) {
+        let explained =
+            if *error == errors::SYNTAX { explained(self.commands.get(command).spec, args) } else { None };
+        self.fail(command, explained.as_ref().unwrap_or(error), reply);
     }
 
     /// Answers a command whose handler gave an error.

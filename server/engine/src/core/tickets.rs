@@ -3,7 +3,7 @@
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
-use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::clients::{HeldState, Request, Slot};
 use crate::keyspace::{Place, Waiter, waiter_of};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, CommandId, OnKeys};
@@ -176,7 +176,7 @@ impl Engine {
         true
     }
 
-    /// The client of these tickets is gone, or begins anew.
+    /// The client of these tickets is gone, begins anew, or gets no pushes any more.
     pub(crate) fn give_up_tickets(&mut self, client: u64) {
         if !self.keyspace.waiters.tickets.is_empty() {
             for ticket in self.keyspace.waiters.tickets.of(client) {
@@ -195,7 +195,7 @@ impl Engine {
     /// Whether a client can be told how a wait has ended.
     fn can_be_told(&self, slot: Slot) -> bool {
         let session = self.sessions.get(slot);
-        session.protocol == Protocol::Resp3 && session.closing != Some(Closing::Now)
+        session.protocol == Protocol::Resp3 && session.closing.is_none() && !session.is_replica
     }
 
     /// Takes a ticket out of every queue it waits in.

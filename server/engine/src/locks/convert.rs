@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
          [ASYNC]",
     )
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR invalid owner",
         "ERR value is not an integer or out of range",
         "ERR invalid expire time in 'lock.convert' command",

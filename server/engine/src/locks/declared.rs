@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("lock.mark")
         .syntax("[DEL] pattern")
-        .errors(&["ERR syntax error", "ERR too many patterns are observed"]),
+        .errors(&["ERR syntax error: *", "ERR too many patterns are observed"]),
     row("lock.enter", -3, enter)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("lock", "7.2.0", "O(log N), N the open sections")
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help_after("lock.observe")
         .syntax("key owner [TOKEN token]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR invalid owner",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.history", -1, hist
     ])
     .syntax("[KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [FORMAT (MAP | JSON | EDN)]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is not an integer or out of range",
         "ERR value is out of range, must be positive",
         "ERR the history of locks is off: *",

@@ -1,8 +1,8 @@
 //! `LOCK.INFO` shows who holds a lock and who waits for it; and `LOCK.HELP`.
 
 use super::acquire::queue;
-use super::channel_waiters::channel_waiters;
 use super::full_info::{FullHolder, FullInfo, FullWaiter};
+use super::graph::waiting_listeners;
 use super::layouts::read_write;
 use super::listening::ListeningHandler;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
@@ -32,7 +32,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "    holder, place and priority of each waiter, the grants, and how the last hold ended.",
         ])
         .syntax("key [FULL]")
-        .errors(&["ERR syntax error"])];
+        .errors(&["ERR syntax error: *"])];
 
 fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
@@ -56,7 +56,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
 
 /// The lock as its key shows it, with its waiters; channel subscribers come after native waiters.
 ///
-/// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+/// O(n), n the holders, the waiters, the patterns that clients are subscribed to and, if some listen, the entries of
+/// the history.
 pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {
     let (mut mode, mut layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
     let mut fields = tx.peek(key).map_or_else(Vec::new, fields);
@@ -71,7 +72,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
         is_native: true,
         client: tx.client_of(waiter.id),
     });
-    let listening = channel_waiters(pubsub, key).into_iter().map(|waiter| LockWaiter {
+    let listening = waiting_listeners(tx, pubsub, key).into_iter().map(|waiter| LockWaiter {
         owner: waiter.owner.map(<[u8]>::into_vec),
         mode: None,
         is_native: false,

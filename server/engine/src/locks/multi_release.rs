@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     .help_after("lock.release")
     .syntax("numkeys key [key ...] owner")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR numkeys should be greater than 0",
         "ERR value is not an integer or out of range",
         "ERR invalid owner",

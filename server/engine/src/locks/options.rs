@@ -3,6 +3,10 @@
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
 
+/// The error of `PING` where no connection keeps the lease.
+pub(super) const PING_WITHOUT_SESSION: CommandError =
+    CommandError::text("ERR syntax error: PING is for a SESSION");
+
 /// The lease of a lock that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
 pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
 

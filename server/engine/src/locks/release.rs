@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .help_after("lock.acquire")
     .syntax("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR invalid owner",
         "ERR value is not an integer or out of range",
         "ERR hash value is not an integer",

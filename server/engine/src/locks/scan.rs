@@ -2,6 +2,7 @@
 
 use super::acquire::queue;
 use super::channel_waiters::{channel_waiters, listened_channels};
+use super::graph::Listeners;
 use super::layouts::fair;
 use super::ledger;
 use super::listening::ListeningHandler;
@@ -38,7 +39,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
 .help_after("lock.info")
 .syntax("cursor [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count]")
 .tips(&["nondeterministic_output"])
-.errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"])];
+.errors(&["ERR invalid cursor", "ERR syntax error: *", "ERR value is not an integer or out of range"])];
 
 /// How many keys a call visits by default.
 const COUNT_DEFAULT: usize = 10;
@@ -99,8 +100,11 @@ fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
 /// so that one that is waited for from the first page to the last is on one of them. O(n log n), n all of these locks.
 fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let listened = listened_channels(pubsub).filter_map(redisson::lock_of_channel).map(|(key, _)| key.into());
-    let keys: BTreeSet<Box<[u8]>> = tx.waited_for().into_iter().chain(listened).collect();
-    let is_ahead = |(place, key): &(u64, Box<[u8]>)| *place >= cursor && is_waited_for(tx, pubsub, key);
+    let mut keys: BTreeSet<Box<[u8]>> = listened.collect();
+    let listeners = if keys.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
+    keys.extend(tx.waited_for());
+    let is_ahead =
+        |(place, key): &(u64, Box<[u8]>)| *place >= cursor && is_waited_for(tx, (pubsub, &listeners), key);
     let mut keys: Vec<(u64, Box<[u8]>)> =
         keys.into_iter().map(|key| (place(&key), key)).filter(is_ahead).collect();
     keys.sort_unstable();
@@ -120,11 +124,15 @@ fn place(key: &[u8]) -> u64 {
 
 /// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none,
 /// also when it has been deleted.
-fn is_waited_for(tx: &Tx<'_>, pubsub: &PubSub, key: &[u8]) -> bool {
+fn is_waited_for(tx: &Tx<'_>, (pubsub, listeners): (&PubSub, &Listeners), key: &[u8]) -> bool {
     let is_queue = redisson::lock_of_queue(key).is_some();
     let waits_for_lock = |class: &str| queue::mode_of(class).is_some() && !(is_queue && class == fair::CLASS);
     let is_native = || tx.waiting(key).any(|waiter| waits_for_lock(waiter.class));
-    !matches!(tx.peek(key), Some(Value::List(_))) && (is_native() || !channel_waiters(pubsub, key).is_empty())
+    let is_foreign = || {
+        let mut listening = channel_waiters(pubsub, key).into_iter();
+        listening.any(|waiter| listeners.waits(tx.db(), key, &waiter))
+    };
+    !matches!(tx.peek(key), Some(Value::List(_))) && (is_native() || is_foreign())
 }
 
 fn scan(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

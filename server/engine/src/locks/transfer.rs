@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
     .help_after("lock.renew")
     .syntax("key from to [PX milliseconds] [TOKEN token]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR invalid owner",
         "ERR value is not an integer or out of range",
         "ERR invalid expire time in 'lock.transfer' command",

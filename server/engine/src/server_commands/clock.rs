@@ -21,7 +21,7 @@ const TURN_ERRORS: &[&str] = &[
     "ERR time is out of range",
     "ERR value is not an integer or out of range",
     "ERR value is out of range, must be positive",
-    "ERR syntax error",
+    "ERR syntax error: *",
 ];
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
 
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
         ])
         .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
-        .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
+        .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")

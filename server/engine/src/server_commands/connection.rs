@@ -155,6 +155,10 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
              same time",
         ));
     }
+    if protocol == Some(Protocol::Resp2) {
+        // A client without pushes is never told how its waits end.
+        engine.give_up_tickets(engine.sessions.get(call.slot).id);
+    }
     let release = engine.config.compat.release();
     let mode = engine.config.mode();
     let session = engine.sessions.get_mut(call.slot);

@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    they stay, subscribed too; their waits end as if timed out, their WATCH as if a key had changed.",
         ])
         .syntax("[KEEPCLIENTS]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error: *"]),
     Row::help_command("control.help", 1)
         .flags(&[FLAGS])
         .categories(&["control"])

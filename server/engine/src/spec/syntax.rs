@@ -18,6 +18,7 @@
 //! The tree drives COMMAND DOCS and the random sequences of the differential tests. It knows no command.
 
 pub mod arguments;
+mod explain;
 mod fit;
 mod parser;
 mod word;

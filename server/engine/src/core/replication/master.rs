@@ -199,6 +199,8 @@ impl Engine {
         };
         self.replication.replicas.insert(id, replica);
         self.replication.alone_since_ms = None;
+        // Nothing but the stream is sent from now on.
+        self.give_up_tickets(id);
         let session = self.sessions.get_mut(slot);
         session.is_replica = true;
         session.delivery.push_bytes(&answer.head);

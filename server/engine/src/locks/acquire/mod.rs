@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
          [SESSION] [PING milliseconds] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
     )
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is not an integer or out of range",
         "ERR value is out of range, must be positive",
         "ERR invalid expire time in 'lock.acquire' command",

@@ -2,7 +2,7 @@
 
 use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
-use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
+use super::super::options::{DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms, lease_ms};
 use super::super::sessions;
 use super::limit::Limit;
 use super::refusal::check_pushes;
@@ -16,6 +16,10 @@ const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
 /// What a holder can say of itself, in bytes.
 const DATA_MAX: usize = 4096;
 
+const FAIR_PRIORITY: CommandError =
+    CommandError::text("ERR syntax error: FAIR excludes PRIORITY, since its queue is in order of arrival");
+const STRING_MODE: CommandError =
+    CommandError::text("ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR");
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR the data of a hold is at most 4096 bytes");
 
 /// What a request for a lock asks for.
@@ -143,7 +147,7 @@ impl<'a> Given<'a> {
         if self.session.is_some() {
             sessions::lease_ms(self.lease_ms.unwrap_or(DEFAULT_LEASE_MS))?;
         } else if self.ping_ms.is_some() {
-            return Err(errors::SYNTAX);
+            return Err(PING_WITHOUT_SESSION);
         }
         let options = Options {
             layout,
@@ -166,10 +170,11 @@ impl<'a> Given<'a> {
     /// A string knows no modes; a fair queue has an order of its own.
     fn layout(&self) -> Result<Layout, CommandError> {
         match (self.mode, self.layout) {
-            (Some(Layout::Fair), _) if self.priority.is_some() => Err(errors::SYNTAX),
+            (Some(Layout::Fair), _) if self.priority.is_some() => Err(FAIR_PRIORITY),
             (mode, None) => Ok(mode.unwrap_or(Layout::Plain)),
             (mode, Some(word)) if word.eq_ignore_ascii_case(b"hash") => Ok(mode.unwrap_or(Layout::Plain)),
             (None, Some(word)) if word.eq_ignore_ascii_case(b"string") => Ok(Layout::Text),
+            (Some(_), Some(word)) if word.eq_ignore_ascii_case(b"string") => Err(STRING_MODE),
             _ => Err(errors::SYNTAX),
         }
     }

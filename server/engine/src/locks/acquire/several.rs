@@ -44,7 +44,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
              [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
         )
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR numkeys should be greater than 0",
             "ERR a key is named twice",
             "ERR FAIR is for one lock: use LOCK.ACQUIRE",

@@ -39,7 +39,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("lock.fence")
         .syntax("[resource]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error: *"]),
     row("lock.fencereset", -1, fence_reset)
         .flags(&[Flags::WRITE])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
@@ -47,7 +47,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
         .help_after("lock.fenceinfo")
         .syntax("[resource]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error: *"]),
 ];
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {

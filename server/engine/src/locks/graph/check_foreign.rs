@@ -1,9 +1,8 @@
 //! The check of a request that is about to wait, with those who wait as Redisson does.
 
 use super::super::channel_waiters::listened_channels;
-use super::edges;
 use super::foreign::ForeignWaits;
-use super::inferred::Inferred;
+use super::listeners::Listeners;
 use super::search::{Waiting, check_waiting};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
@@ -23,7 +22,7 @@ pub(crate) fn check_foreign(
     if listened_channels(pubsub).next().is_none() {
         return Ok(());
     }
-    let known = edges::history_of(tx).filter(|_| inferred).map(Inferred::of);
-    let foreign = ForeignWaits::of_all(tx, pubsub, known.as_ref());
+    let listeners = inferred.then(|| Listeners::of_tx(tx, None));
+    let foreign = ForeignWaits::of_all(tx, pubsub, listeners.as_ref());
     if foreign.len() == 0 { Ok(()) } else { check_waiting(tx, waiting, &foreign) }
 }

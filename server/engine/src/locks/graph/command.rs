@@ -1,11 +1,11 @@
 //! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
 
-use super::super::channel_waiters::{channel_waiters, listened_channels};
+use super::super::channel_waiters::{ChannelWaiter, channel_waiters, listened_channels};
 use super::super::listening::ListeningHandler;
 use super::super::redisson;
 use super::dot;
 use super::edges::{self, Edge, Wait};
-use super::inferred::Inferred;
+use super::listeners::Listeners;
 use super::search::{self, Cycle};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
@@ -28,7 +28,7 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         ])
         .help_after("lock.info")
         .syntax("[DOT] [INFERRED]")
-        .errors(&["ERR syntax error"])];
+        .errors(&["ERR syntax error: *"])];
 
 /// How it is known that somebody waits: by a request of its own, by a channel that names it, or by one that does not.
 const NATIVE: &str = "native";
@@ -81,8 +81,8 @@ fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
 fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
     let mut found = BTreeSet::new();
     let native = tx.waited_for();
-    let inferred = edges::history_of(tx).filter(|_| with_inferred).map(Inferred::of).unwrap_or_default();
     let listened = redisson::listened_keys(listened_channels(pubsub));
+    let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
     let keys: BTreeSet<Box<[u8]>> = native.into_iter().chain(listened).collect();
     for key in keys {
         let holders = edges::holders(tx, &key);
@@ -98,11 +98,12 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
             before.append(&mut edges::ahead(tx, &key, None, kept.by_those_before));
             add(&waiter.label, &before, NATIVE);
         }
-        for waiter in channel_waiters(pubsub, &key) {
+        let waits = |waiter: &ChannelWaiter| listeners.waits(tx.db(), &key, waiter);
+        for waiter in channel_waiters(pubsub, &key).into_iter().filter(waits) {
             match waiter.owner {
                 Some(owner) => add(&owner, &holders, FOREIGN),
                 None if with_inferred => {
-                    let mut owners = inferred.owners(tx.db(), &key, waiter.client).peekable();
+                    let mut owners = listeners.owners(tx.db(), &key, waiter.client).peekable();
                     if owners.peek().is_none() {
                         add(format!("client {}", waiter.client).as_bytes(), &holders, INFERRED);
                     }

@@ -1,9 +1,7 @@
 //! Whom a wait for a lock waits for.
 
 use super::super::acquire::queue::{self, SEVERAL, conversion};
-use super::super::history::Ring;
 pub(super) use super::super::layouts::read_write::is_read;
-use super::super::ledger::LockLedger;
 use super::super::redisson;
 use super::foreign::ForeignWaits;
 use crate::keyspace::{Place, Tx};
@@ -130,9 +128,4 @@ pub(super) struct Kept {
     pub(super) by_holders: bool,
     /// Those do who want several, up to this place; `None`: all of them.
     pub(super) by_those_before: Option<Place>,
-}
-
-/// The history, while it is on.
-pub(super) fn history_of<'t>(tx: &'t Tx<'_>) -> Option<&'t Ring> {
-    Some(tx.subscriber::<LockLedger>()?.history()?.ring())
 }

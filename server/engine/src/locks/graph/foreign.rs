@@ -4,7 +4,7 @@
 //! Whom a subscription stands for that threads share only the history tells, which may be wrong.
 
 use super::super::redisson;
-use super::inferred::Inferred;
+use super::listeners::Listeners;
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::values::{Value, ZSet};
@@ -22,7 +22,7 @@ pub(crate) struct ForeignWaits<'p> {
 
 impl<'p> ForeignWaits<'p> {
     /// Those of a database; with the inferred ones, too. O(1), but O(n log n) with n inferred ones.
-    pub(super) fn of_all(tx: &Tx<'_>, pubsub: &'p PubSub, inferred: Option<&Inferred>) -> Self {
+    pub(super) fn of_all(tx: &Tx<'_>, pubsub: &'p PubSub, inferred: Option<&Listeners>) -> Self {
         let mut waits = ForeignWaits { pubsub: Some(pubsub), inferred: BTreeMap::new() };
         for (key, client, owners) in inferred.into_iter().flat_map(|inferred| inferred.of_db(tx.db())) {
             let channels = [redisson::lock_channel(key), redisson::read_write_channel(key)];

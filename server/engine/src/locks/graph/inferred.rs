@@ -7,8 +7,7 @@
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
-use crate::keyspace::DbKey;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What is known of a lock.
 #[derive(Debug, Default)]
@@ -19,51 +18,6 @@ pub(in crate::locks) struct Asked {
     last: Option<Name>,
     /// Who listens, and who was refused last before that.
     listeners: BTreeMap<u64, Name>,
-}
-
-/// A lock, and a client that listens to its channel.
-type Listening = (DbKey, u64);
-
-/// The owners that wait for locks by subscriptions.
-#[derive(Debug, Default)]
-pub(super) struct Inferred {
-    by_key: BTreeMap<Listening, BTreeSet<Box<[u8]>>>,
-}
-
-impl Inferred {
-    /// As the history tells. O(n log n), n its entries.
-    pub(super) fn of(ring: &Ring) -> Self {
-        let mut locks: BTreeMap<Name, Asked> = BTreeMap::new();
-        for (_, entry) in ring.after(0) {
-            if entry.event == Event::Disconnect {
-                locks.values_mut().for_each(|asked| asked.is_gone(entry.client));
-            } else if entry.key != Name::NONE {
-                locks.entry(entry.key).or_default().follow(entry);
-            }
-        }
-        let mut by_key = BTreeMap::new();
-        for (key, asked) in locks {
-            for (&client, &first) in &asked.listeners {
-                let owners = asked.refused.keys().filter(|owner| is_one_instance(ring, **owner, first));
-                let owners: BTreeSet<Box<[u8]>> = owners.map(|owner| ring.text(*owner).into()).collect();
-                let key = (ring.db(key).unwrap_or(0), ring.text(key).into());
-                by_key.insert((key, client), owners);
-            }
-        }
-        Inferred { by_key }
-    }
-
-    /// The locks of a database with the clients by whose subscriptions owners wait for them, and these owners.
-    pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &BTreeSet<Box<[u8]>>)> {
-        let of_db =
-            self.by_key.range(((db, Box::default()), 0)..).take_while(move |(((of, _), _), _)| *of == db);
-        of_db.map(|(((_, key), client), owners)| (&**key, *client, owners))
-    }
-
-    /// The owners that wait for a lock by a client's subscription.
-    pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
-        self.by_key.get(&((db, key.into()), client)).into_iter().flatten().map(|owner| &**owner)
-    }
 }
 
 impl Asked {

@@ -9,10 +9,13 @@ mod dot;
 mod edges;
 mod foreign;
 mod inferred;
+mod listeners;
 mod search;
 
 pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;
 pub(super) use inferred::{Asked, is_one_instance};
+pub(crate) use listeners::count_listeners;
+pub(super) use listeners::{Listeners, waiting_listeners};
 pub(super) use search::{Newcomer, check};
 pub(crate) use search::{Waiting, closed_cycle};

@@ -154,16 +154,35 @@ impl<'s, 'k> Search<'s, 'k> {
                 search.come_upon(waiting.owner, key, None);
             }
         }
+        if search.is_new_before_others() {
+            search.come_upon_own_waits(waiting.owner);
+        }
         search
+    }
+
+    /// Whether the request passes somebody whom it keeps from a lock. That one waits for its owner from now on, which
+    /// may wait already by other requests.
+    fn is_new_before_others(&self) -> bool {
+        let (tx, waiting) = (self.tx, self.waiting);
+        waiting.keys.iter().any(|key| {
+            waiting.is_before(key, tx.last_waiting(key))
+                && waiting.keeps(edges::is_shared_with_others(tx, key))
+        })
+    }
+
+    /// Adds the waits of an owner that there are.
+    fn come_upon_own_waits(&mut self, owner: &[u8]) {
+        let tx = self.tx;
+        for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {
+            self.come_upon(owner, key, None);
+        }
     }
 
     /// From all by which an owner waits.
     fn of_owner(tx: &'s Tx<'k>, owner: &'s [u8], foreign: &'s ForeignWaits<'s>) -> Self {
         let waiting = Waiting { owner, keys: &[], place: Place::FRONT, shares: false, together: false };
         let mut search = Search::new(tx, waiting, foreign);
-        for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {
-            search.come_upon(owner, key, None);
-        }
+        search.come_upon_own_waits(owner);
         search
     }
 
@@ -196,10 +215,7 @@ impl<'s, 'k> Search<'s, 'k> {
         let (tx, waiting) = (self.tx, self.waiting);
         self.foreign.len() > 0
             || tx.waited_for_as(waiting.owner).next().is_some()
-            || waiting.keys.iter().any(|key| {
-                waiting.is_before(key, tx.last_waiting(key))
-                    && waiting.keeps(edges::is_shared_with_others(tx, key))
-            })
+            || self.is_new_before_others()
             || tx.all_waited_for().any(|key| edges::is_held_by(tx, key, waiting.owner))
     }
 
@@ -213,7 +229,7 @@ impl<'s, 'k> Search<'s, 'k> {
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
         let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
-        let is_newcomer = is_own && !waiting.keys.is_empty();
+        let is_newcomer = is_own && waiting.keys.contains(&&*key);
         let wait = if is_newcomer { waiting.wait() } else { Wait::of(tx, &key, &owner) };
         // One of a higher rank passes those who wait already.
         let passes = !is_own && waiting.is_before(&key, wait.place);

@@ -120,6 +120,8 @@ words! {
         LateLease = "late-lease",
         /// A text that was set by NX without a lease is used as a lock.
         NoLease = "no-lease",
+        /// SET without NX of what is given back by a comparison.
+        PlainSet = "plain-set",
         /// KEYS.
         Keys = "keys",
         /// Permits: the semaphore was made.

@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
         .help_after("latch.get")
         .syntax("key [BLOCK milliseconds] [ARMED]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR timeout is not an integer or out of range",
             "ERR timeout is negative",
             "ERR value is not an integer or out of range",

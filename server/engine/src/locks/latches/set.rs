@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Set the count of a latch; with NX only if there is none.",
         ])
         .syntax("key count [NX]")
-        .errors(&["ERR syntax error", NOT_POSITIVE, "ERR value is not an integer or out of range"]),
+        .errors(&["ERR syntax error: *", NOT_POSITIVE, "ERR value is not an integer or out of range"]),
     Row::new("latch.countdown", -2, countdown as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["lock"])
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("latch.set")
         .syntax("key [count]")
-        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range", "ERR syntax error"]),
+        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range", "ERR syntax error: *"]),
     Row::new("latch.get", 2, get as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["lock"])

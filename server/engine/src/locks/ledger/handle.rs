@@ -242,7 +242,8 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     }
 }
 
-/// A text that was set by NX without a lease may be a lock: another owner asks for it, `native`: by a LOCK command. O(1).
+/// A text that was set by NX without a lease may be a lock: another owner asks for it, `native`: by a LOCK command.
+/// O(1).
 pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], native: Option<bool>) {
     let text: Box<[u8]> = match tx.peek(key) {
         Some(Value::Str(text)) => (*text.text()).into(),

@@ -10,6 +10,7 @@ use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
 use super::limits::VerifyLimits;
 use super::observed::Observed;
+use super::plain_sets::PlainSets;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{LastEnd, Release, ReleaseCause};
@@ -58,6 +59,8 @@ pub(crate) struct LockLedger {
     pub(super) last_taken: EntryId,
     /// Texts that were set lately because they were absent, without a lease; while the history is on.
     pub(super) unleased: RecentReleases<Unleased>,
+    /// Texts that were set lately without a condition, and compared; while the history is on.
+    pub(super) plain_sets: PlainSets,
     /// The queues of fair locks; while the history is on.
     pub(super) fair_queues: FairQueues,
     /// Semaphores; while the history is on.
@@ -94,6 +97,7 @@ impl LockLedger {
             is_granted: false,
             last_taken: EntryId::default(),
             unleased: RecentReleases::new(seed),
+            plain_sets: PlainSets::new(seed),
             fair_queues: FairQueues::default(),
             semaphores: Semaphores::default(),
             sections: Sections::default(),
@@ -378,7 +382,7 @@ impl LockLedger {
         let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
         let history = self.history.as_deref().map_or(0, History::memory);
         let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
-        let followed = self.fair_queues.memory() + self.semaphores.memory();
+        let followed = self.fair_queues.memory() + self.semaphores.memory() + self.plain_sets.memory();
         let declared = self.observed.memory() + self.sections.memory() + followed;
         let of_connections = self.leases.bytes() + self.news.bytes();
         size_of::<Self>() + of_holds + remembered + declared + history + of_connections

@@ -16,6 +16,7 @@ mod lock_ledger;
 mod lock_names;
 mod observed;
 mod permits;
+mod plain_sets;
 mod quiet;
 mod read_leases;
 mod recent_releases;
@@ -24,6 +25,7 @@ mod release;
 mod semaphores;
 mod settings;
 mod subscriber;
+mod texts;
 mod unleased;
 
 pub(super) use details::{Delay, Detail};

@@ -73,6 +73,17 @@ fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     }
 }
 
+/// Whether a command sets a text on no condition.
+fn is_plain_set(command: &[&[u8]]) -> bool {
+    const CONDITIONS: [&[u8]; 7] = [b"nx", b"xx", b"ifeq", b"ifne", b"ifdeq", b"ifdne", b"keepttl"];
+    let is = |name: &[u8]| command.first().is_some_and(|first| first.eq_ignore_ascii_case(name));
+    let has_condition = || {
+        let mut options = command.iter().skip(3);
+        options.any(|word| CONDITIONS.iter().any(|condition| word.eq_ignore_ascii_case(condition)))
+    };
+    is(b"setex") || is(b"psetex") || (is(b"set") && !has_condition())
+}
+
 /// The client that is to be named: time is none.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
@@ -214,8 +225,8 @@ impl LockLedger {
         }
         match event {
             events::SET => {
-                if !self.key_set(change, context) {
-                    self.text_renewed(change, context);
+                if !self.key_set(change, context) && !self.text_renewed(change, context) {
+                    self.text_set(change, context);
                 }
             }
             // A text that is counted or written to is no owner's.
@@ -274,12 +285,34 @@ impl LockLedger {
     }
 
     /// A key that is a lock has been set to the text that it has: its owner renews it, or takes its lease away.
-    fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+    /// Whether it is a lock.
+    fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
+        if self.history.is_none() {
+            return false;
+        }
+        let Some(at) = context.entry(change.key).filter(|at| context.mark(*at).is_some()) else {
+            return false;
+        };
+        self.lease_changed(change, at, context);
+        true
+    }
+
+    /// A key that is no lock as yet has a text. A bare SET without a condition takes no lock; where the key is given
+    /// back by a comparison it was meant to.
+    fn text_set(&mut self, change: &Change<'_>, context: &Context<'_>) {
+        let &Change { db, key, actor, .. } = change;
         if self.history.is_none() {
             return;
         }
-        let Some(at) = context.entry(change.key).filter(|at| context.mark(*at).is_some()) else { return };
-        self.lease_changed(change, at, context);
+        let is_plain = matches!(actor.called_by, CalledBy::Client) && is_plain_set(actor.command);
+        if !is_plain {
+            self.plain_sets.set_otherwise(db, key);
+        } else if self.plain_sets.set(db, key)
+            && let Some(at) = context.entry(key)
+            && let Value::Str(text) = context.value(at)
+        {
+            self.record_plain_set(change, &text.text());
+        }
     }
 
     /// A script has counted an owner's holds up or down.

@@ -4,6 +4,7 @@ use super::super::history::{History, StampSource};
 use super::fair_queues::FairQueues;
 use super::limits::VerifyLimits;
 use super::lock_ledger::LockLedger;
+use super::plain_sets::PlainSets;
 use super::semaphores::Semaphores;
 use crate::keyspace::Keyspace;
 
@@ -40,6 +41,7 @@ impl LockLedger {
             (None, history) => {
                 *history = None;
                 self.fair_queues = FairQueues::default();
+                self.plain_sets = PlainSets::new(self.seed);
                 self.semaphores = Semaphores::default();
             }
             (Some(most), Some(history)) if history.is_stamped() == settings.stamps.is_some() => {

@@ -210,7 +210,7 @@ impl LockLedger {
         // Permits are counted in texts, and their leases are in sorted sets.
         if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
             self.semaphore_gone(change, removal.cause, context);
-            self.unleased_removed(change, removal);
+            self.text_removed(change, removal);
         }
         let noted = self.end_all(change, *removal, context);
         noted.tell(change.db, change.key, context);

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
     .help_after("rate.set")
     .syntax("key [permits:integer] [BLOCK milliseconds] [CLIENT client-id=id:string]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
         "ERR hash value is not an integer",

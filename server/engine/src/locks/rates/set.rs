@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .syntax("key permits:integer milliseconds [NX] [CLIENT client-id=id:string]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is out of range, must be positive",
             "ERR value is not an integer or out of range",
         ]),

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
          [PRIORITY priority:integer] [BARGE]",
     )
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
         "ERR invalid expire time in 'sem.acquire' command",
@@ -120,7 +120,7 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
     if session {
         lease_ms = Some(sessions::lease_ms(lease_ms.unwrap_or(DEFAULT_LEASE_MS))?);
     } else if ping_ms.is_some() {
-        return Err(errors::SYNTAX);
+        return Err(options::PING_WITHOUT_SESSION);
     }
     Ok((Acquire { permits, lease_ms, ids, session, ping_ms, priority, barge }, block))
 }

@@ -1,6 +1,6 @@
 //! `SEM.INFO`: what is left of a semaphore, who holds permits and who waits.
 
-use super::super::channel_waiters::channel_waiters;
+use super::super::graph::waiting_listeners;
 use super::super::listening::ListeningHandler;
 use super::super::redisson::NEVER_MS;
 use super::{account, count, ids};
@@ -106,7 +106,7 @@ fn holders(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<Holder>, CommandError> {
 fn write_waiters(tx: &Tx<'_>, pubsub: &PubSub, key: &[u8], reply: &mut dyn Reply) {
     let native = tx.waiting(key).filter(|waiter| !waiter.label.is_empty());
     let native = native.map(|waiter| (Some(waiter.label.to_vec()), "native", waiter.id));
-    let listening = channel_waiters(pubsub, key).into_iter();
+    let listening = waiting_listeners(tx, pubsub, key).into_iter();
     let listening = listening.map(|waiter| (waiter.owner.map(<[u8]>::into_vec), "foreign", waiter.client));
     let waiters: Vec<_> = native.chain(listening).collect();
     reply.bulk(b"waiters");

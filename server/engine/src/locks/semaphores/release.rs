@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
     .help_after("sem.acquire")
     .syntax("key owner [PERMITS count | ID id [id ...]] [FORCE]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
         "ERR increment or decrement would overflow",

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .help_after("sem.release")
     .syntax("key id PX milliseconds")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is not an integer or out of range",
         "ERR invalid expire time in 'sem.renew' command",
     ])];

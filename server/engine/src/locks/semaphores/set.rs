@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .syntax("key permits:integer [NX | FORCE] [PX milliseconds]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is out of range, must be positive",
             "ERR value is not an integer or out of range",
             "ERR invalid expire time in 'sem.init' command",

@@ -20,7 +20,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.stats", 
     ])
     .help_after("lock.verify")
     .syntax("[KEY pattern] [RESET]")
-    .errors(&["ERR syntax error", "ERR the history of locks is off: *"])];
+    .errors(&["ERR syntax error: *", "ERR the history of locks is off: *"])];
 
 /// What a request asks for.
 #[derive(Default)]

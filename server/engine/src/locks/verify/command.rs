@@ -22,7 +22,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.verify",
     ])
     .help_after("lock.history")
     .syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
-    .errors(&["ERR syntax error"])];
+    .errors(&["ERR syntax error: *"])];
 
 /// What a request asks for.
 struct Options<'a> {

@@ -78,12 +78,11 @@ impl FairOrder {
         if head.owner == entry.owner || was_head || self.gone.contains(&head.client) {
             return;
         }
-        // Who has waited for it natively came before the head, or passes it by its priority.
-        let waited = |one: &Waiting| {
-            let is_its = one.client == entry.client && view.is_same_owner(one.owner, entry.owner);
-            is_its && one.is_native && !one.is_fair
-        };
-        if view.lock(entry.key).is_some_and(|lock| lock.waiting.iter().any(waited)) {
+        // While somebody waits natively and not fairly, the server's own line decides which native request is next: by
+        // priority, then by arrival. The head may stand in it behind one that wants several locks, while this is free.
+        let in_line = |one: &Waiting| one.is_native && !one.is_fair;
+        let is_by_line = entry.native() == Some(true);
+        if is_by_line && view.lock(entry.key).is_some_and(|lock| lock.waiting.iter().any(in_line)) {
             return;
         }
         let [lock, owner, first] = [entry.key, entry.owner, head.owner].map(|name| words(view.ring, name));

@@ -1,4 +1,5 @@
-//! `bare-habits`: what goes wrong some day: a lease that is set after the lock was taken, and KEYS where locks are.
+//! `bare-habits`: what goes wrong some day: a lease that is set after the lock was taken, a SET without NX that is to
+//! take one, and KEYS where locks are.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -6,11 +7,14 @@ use super::invariant::Invariant;
 use super::locks::View;
 use crate::keyspace::glob;
 use crate::time::Now;
+use std::collections::BTreeSet;
 
 /// The calls of KEYS: the entries with their patterns.
 #[derive(Debug, Default)]
 pub(super) struct Habits {
     listed: Vec<(u64, Name)>,
+    /// The locks that were taken by a SET without NX: each is told of once.
+    plain: BTreeSet<Name>,
 }
 
 impl Invariant for Habits {
@@ -27,6 +31,20 @@ impl Invariant for Habits {
                     owners: vec![entry.owner],
                     text: format!(
                         "{owner} took {lock} without a lease and set that later: SET NX PX does both"
+                    ),
+                });
+            }
+            (Event::Habit, Cause::PlainSet) if self.plain.insert(entry.key) => {
+                let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
+                findings.push(Finding {
+                    level: Level::Lint,
+                    invariant: "bare-habits",
+                    key: entry.key,
+                    seqs: vec![seq],
+                    owners: vec![entry.owner],
+                    text: format!(
+                        "{lock} was set to {owner} by a SET without NX, which excludes nobody, and is given back by a \
+                         comparison, as a lock is: perhaps its options were passed in another client's style"
                     ),
                 });
             }

@@ -1,8 +1,8 @@
 //! Who waits for which lock, by owner, and the cycles among them.
 //!
 //! Certain is the wait of a native request, and of who stands in a fair lock's queue. Others of Redisson's are
-//! inferred: the instance listens to the lock's channel, and the thread has asked twice and done nothing else since. It
-//! asks again when it has subscribed; who does not want to wait asks once.
+//! inferred, as `graph::listeners` says: the instance listens to the lock's channel, and the thread has asked twice and
+//! done nothing else since. It asks again when it has subscribed; who does not want to wait asks once.
 
 use super::super::graph::{Asked, is_one_instance};
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
@@ -173,7 +173,8 @@ impl Waits {
         let certain = certain.filter(|wait| !self.gone.contains(&wait.client));
         let inferred = self.refused.get(&owner).filter(|last| {
             let asked = self.asked.get(&last.key);
-            last.count > 1 && asked.is_some_and(|asked| asked.is_waiting(ring, last.owner))
+            let is_again = last.count > 1 || !is_thread(ring, last.owner);
+            is_again && asked.is_some_and(|asked| asked.is_waiting(ring, last.owner))
         });
         certain.map(|wait| (wait.key, wait.seq)).chain(inferred.map(|last| (last.key, last.seq))).collect()
     }

@@ -4,7 +4,7 @@ use super::options::{Comparison, Known, Options, number};
 use super::{row, until};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
 use crate::keyspace::glob;
-use crate::locks::channel_waiters;
+use crate::locks::count_listeners;
 use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row};
 use lockwheel_resp::Reply;
 
@@ -26,11 +26,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("count [EXACT | ATMOST] [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
-        .about("control", "7.2.0", "O(log N), N the channels")
+        .about("control", "7.2.0", "O(N), N the patterns of channels, and the entries of the history")
         .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
         .help(&[
             "AWAIT.WAITERS <key> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
+            "    While the history is on, a thread of Redisson's waits once it has asked again since it subscribed.",
         ])
         .syntax("key count [EXACT | ATMOST] [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
@@ -59,7 +60,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("command count [EXACT | ATMOST] [KEY pattern] [LIMIT milliseconds]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is out of range, must be positive",
             "ERR value is not an integer or out of range",
             "ERR Invalid command specified",
@@ -91,7 +92,8 @@ impl Counted {
         let clients = match self {
             Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
             Counted::Waiters(db, key) => {
-                engine.blocked_clients(Some((*db, key))) + channel_waiters(&engine.pubsub, key).len()
+                let listening = count_listeners(&engine.keyspace, &engine.pubsub, (*db, key));
+                engine.blocked_clients(Some((*db, key))) + listening
             }
             Counted::Subscribers(channel) => engine.pubsub.subscribers(channel),
             Counted::Clients(pattern) => {

@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::
     ])
     .syntax("event [KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [LIMIT milliseconds]")
     .errors(&[
-        "ERR syntax error",
+        "ERR syntax error: *",
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
         "ERR no such event in the history of locks",

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "    Wait until the key is in that state.",
     ])
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
-    .errors(&["ERR syntax error", NO_SUCH_TYPE, "ERR value is out of range, must be positive"])];
+    .errors(&["ERR syntax error: *", NO_SUCH_TYPE, "ERR value is out of range, must be positive"])];
 
 const NO_SUCH_TYPE: &str =
     "ERR no such type: it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";

@@ -15,7 +15,7 @@ use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
-    "ERR syntax error",
+    "ERR syntax error: *",
     "ERR value is out of range, must be positive",
     "ERR value is not an integer or out of range",
 ];

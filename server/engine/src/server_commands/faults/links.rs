@@ -6,7 +6,7 @@ use crate::faults::{Group, Link, Partition, parse_group};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
-const GROUP_ERRORS: &[&str] = &["ERR syntax error"];
+const GROUP_ERRORS: &[&str] = &["ERR syntax error: *"];
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -19,7 +19,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("(client-id | NAME name-glob | LIB library-glob) (milliseconds | FOREVER)")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
         ]),
@@ -46,7 +46,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
              [(FROM servers | FROM CLIENTS [IN | OUT | BOTH])])",
         )
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR there can be no more than 1000 partitions",
             ALONE,
             NO_SUCH_SERVER,

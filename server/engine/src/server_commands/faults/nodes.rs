@@ -22,7 +22,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             ALONE,
             NO_SUCH_SERVER,
             LAST,
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
         ]),

@@ -24,7 +24,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("[server] [TOKENS]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             ALONE,
             NO_SUCH_SERVER,
             "ERR that server is no replica of a server in this topology",
@@ -41,7 +41,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("[(KEY key-glob | milliseconds)]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             NO_KEYS_ERROR,
             ALONE,
             "ERR value is not an integer or out of range",
@@ -57,7 +57,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("[DOWN milliseconds] [KEEP] [TOKENS]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
         ]),

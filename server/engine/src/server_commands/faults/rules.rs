@@ -12,7 +12,7 @@ const ADD_ERRORS: &[&str] = &[
     "ERR a condition is named twice",
     "ERR a rule ends with DO and an action",
     "ERR a script is named by the 40 digits of its SHA-1",
-    "ERR syntax error",
+    "ERR syntax error: *",
     "ERR there can be no more than 1000 rules",
     "ERR there is a rule 'name' already",
     "ERR unknown command 'command'",
@@ -64,7 +64,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    Rules do not see what this connection sends; partitions and restarts spare it.",
         ])
         .syntax("[ON | OFF]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error: *"]),
     row("fault.go", -2, go)
         .about("control", "7.2.0", "O(N), N what the rule holds")
         .summary("Lets go what a rule holds.")
@@ -74,7 +74,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("name [COUNT count]")
         .errors(&[
-            "ERR syntax error",
+            "ERR syntax error: *",
             "ERR there is no rule 'name'",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
@@ -126,6 +126,11 @@ fn exempt(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
+/// The error of a request for a rule that there is none of.
+pub(in crate::server_commands) fn no_such_rule(name: &[u8]) -> CommandError {
+    CommandError::new([b"ERR there is no rule '", quotable(name), b"'"].concat())
+}
+
 fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let most = match args.len() {
         2 => usize::MAX,
@@ -135,8 +140,7 @@ fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -
         }
         _ => return Err(errors::SYNTAX),
     };
-    let unknown = || CommandError::new([b"ERR there is no rule '", quotable(&args[1]), b"'"].concat());
-    let rule = engine.faults.rules.find(&args[1]).ok_or_else(unknown)?.id;
+    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(&args[1]))?.id;
     let gone_on = engine.let_go(rule, most);
     reply.integer(gone_on as i64);
     Ok(())

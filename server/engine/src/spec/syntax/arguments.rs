@@ -62,7 +62,8 @@ const KINDS: &[(Kind, &str)] = &[
 const SIGNS: &[(&str, &str)] =
     &[("=", "equal"), ("~", "approximately"), ("*", "auto_id"), ("$", "new_id"), ("\"\"", "empty_string")];
 
-fn kind_of(word: &Word<'_>) -> Kind {
+/// The type of an argument.
+pub(super) fn kind_of(word: &Word<'_>) -> Kind {
     let is_named = |(_, names): &&(Kind, &str)| names.split(' ').any(|name| name == word.text);
     let by_name = || KINDS.iter().find(is_named).map(|(kind, _)| *kind);
     word.kind.or_else(by_name).unwrap_or(Kind::String)

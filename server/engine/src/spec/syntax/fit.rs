@@ -1,15 +1,17 @@
 //! Whether the words of a request are of a synopsis, as a version has it.
 
-use super::{Syntax, Word};
+use super::{Kind, Syntax, Word, arguments};
 use crate::spec::Version;
+use lockwheel_resp::number;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 impl Syntax<'_> {
     /// Whether these words, without the command's own name, are what the synopsis says in this version. Options that
     /// stand side by side may come in any order, and more than once. O(words) for what real synopses are.
     pub fn fits(&self, version: Version, words: &[&[u8]]) -> bool {
-        let request = Request { version, words };
-        request.behind(self, &BTreeSet::from([0])).contains(&words.len())
+        let request = Request { version, words, expected: None };
+        request.behind(self, &BTreeSet::from([0]), false).contains(&words.len())
     }
 
     /// Whether it has a part that this version has not.
@@ -29,49 +31,115 @@ fn is_in(word: &Word<'_>, version: Version) -> bool {
 }
 
 /// The words that are looked at, and by which version.
-struct Request<'a> {
+pub(super) struct Request<'a> {
     version: Version,
     words: &'a [&'a [u8]],
+    /// The words that are missing; while they are to be explained.
+    pub(super) expected: Option<Expected>,
+}
+
+/// The words of a synopsis that a request lacks.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    /// The last place at which a word was missing, and the words there; with each, whether it may be left out.
+    pub(super) last: RefCell<(usize, Vec<(String, bool)>)>,
+    /// The number of words in the request.
+    pub(super) end: usize,
+    /// The number of keys that the request announces.
+    pub(super) keys: Option<usize>,
+}
+
+impl Expected {
+    fn note(&self, at: usize, text: &str, is_option: bool) {
+        let mut last = self.last.borrow_mut();
+        if at > last.0 {
+            *last = (at, Vec::new());
+        }
+        if at == last.0 && !last.1.iter().any(|(known, _)| known == text) {
+            last.1.push((text.to_owned(), is_option));
+        }
+    }
 }
 
 /// Places between words.
 type Places = BTreeSet<usize>;
 
-impl Request<'_> {
-    /// The places where a part may end that begins at one of these.
-    fn behind(&self, part: &Syntax<'_>, from: &Places) -> Places {
+impl<'a> Request<'a> {
+    /// These words, of the newest version; what is missing is noted.
+    pub(super) fn explaining(words: &'a [&'a [u8]], expected: Expected) -> Self {
+        Request { version: Version::Newest, words, expected: Some(expected) }
+    }
+
+    /// The places where a part may end that begins at one of these; `may_lack`: it may be left out there.
+    pub(super) fn behind(&self, part: &Syntax<'_>, from: &Places, may_lack: bool) -> Places {
         match part {
             Syntax::Token(word) => {
-                self.behind_word(word, from, |given| given.eq_ignore_ascii_case(token(word).as_bytes()))
+                let is_it = |given: &[u8]| given.eq_ignore_ascii_case(token(word).as_bytes());
+                self.behind_word(word, from, may_lack, is_it)
             }
-            Syntax::Argument(word) => self.behind_word(word, from, |_| true),
-            Syntax::Named(word, part) if is_in(word, self.version) => self.behind(part, from),
+            Syntax::Argument(word) => {
+                let is_explained = self.expected.is_some();
+                self.behind_word(word, from, may_lack, |given| !is_explained || can_be(word, given))
+            }
+            Syntax::Named(word, part) if is_in(word, self.version) => self.behind(part, from, may_lack),
             Syntax::Named(..) => Places::new(),
-            Syntax::Optional(part) => &self.behind(part, from) | from,
+            Syntax::Optional(part) => &self.behind(part, from, true) | from,
             Syntax::OneOf(parts) => {
-                parts.iter().fold(Places::new(), |places, part| &places | &self.behind(part, from))
+                parts.iter().fold(Places::new(), |places, part| &places | &self.behind(part, from, may_lack))
             }
-            Syntax::Repeat(part) => {
-                self.behind_any(std::slice::from_ref(part.as_ref()), &self.behind(part, from))
-            }
-            Syntax::Sequence(parts) => self.behind_all(parts, from),
+            Syntax::Repeat(part) => match self.keys(part) {
+                Some(count) => self.behind_keys(part, from, count),
+                None => {
+                    self.behind_any(std::slice::from_ref(part.as_ref()), &self.behind(part, from, may_lack))
+                }
+            },
+            Syntax::Sequence(parts) => self.behind_all(parts, from, may_lack),
         }
     }
 
-    fn behind_word(&self, word: &Word<'_>, from: &Places, is_it: impl Fn(&[u8]) -> bool) -> Places {
-        let begins = from.iter().filter(|&&at| self.words.get(at).is_some_and(|given| is_it(given)));
+    fn behind_word(
+        &self,
+        word: &Word<'_>,
+        from: &Places,
+        may_lack: bool,
+        is_it: impl Fn(&[u8]) -> bool,
+    ) -> Places {
+        let is_there = |at: usize| self.words.get(at).is_some_and(|given| is_it(given));
+        if let Some(expected) = &self.expected {
+            from.iter().filter(|&&at| !is_there(at)).for_each(|&at| expected.note(at, word.text, may_lack));
+        }
+        let begins = from.iter().filter(|&&at| is_there(at));
         begins.filter(|_| is_in(word, self.version)).map(|at| at + 1).collect()
     }
 
+    /// How many keys there are, where that is known and this is one.
+    fn keys(&self, part: &Syntax<'_>) -> Option<usize> {
+        let keys = self.expected.as_ref()?.keys?;
+        matches!(part, Syntax::Argument(word) if word.text == "key").then_some(keys)
+    }
+
+    /// Behind so many of a part.
+    fn behind_keys(&self, part: &Syntax<'_>, from: &Places, count: usize) -> Places {
+        let mut places = from.clone();
+        for _ in 0..count {
+            if places.is_empty() {
+                break;
+            }
+            places = self.behind(part, &places, false);
+        }
+        places
+    }
+
     /// Behind all these parts, one after the other, options among their neighbours in any order.
-    fn behind_all(&self, mut parts: &[Syntax<'_>], from: &Places) -> Places {
+    fn behind_all(&self, mut parts: &[Syntax<'_>], from: &Places, mut may_lack: bool) -> Places {
         let mut places = from.clone();
         while let Some((first, rest)) = parts.split_first() {
             let options = parts.iter().take_while(|part| is_option(part)).count();
             (places, parts) = match options {
-                0 => (self.behind(first, &places), rest),
+                0 => (self.behind(first, &places, may_lack), rest),
                 _ => (self.behind_any(&parts[..options], &places), &parts[options..]),
             };
+            may_lack &= options > 0;
         }
         places
     }
@@ -81,7 +149,8 @@ impl Request<'_> {
         let mut all = from.clone();
         let mut last = from.clone();
         while !last.is_empty() {
-            let next = parts.iter().fold(Places::new(), |places, part| &places | &self.behind(part, &last));
+            let next =
+                parts.iter().fold(Places::new(), |places, part| &places | &self.behind(part, &last, true));
             last = &next - &all;
             all.extend(&last);
         }
@@ -90,7 +159,7 @@ impl Request<'_> {
 }
 
 /// Whether a part may be left out, and a token tells that it is there.
-fn is_option(part: &Syntax<'_>) -> bool {
+pub(super) fn is_option(part: &Syntax<'_>) -> bool {
     matches!(part, Syntax::Optional(part) if begins_with_token(part))
 }
 
@@ -104,8 +173,13 @@ fn begins_with_token(part: &Syntax<'_>) -> bool {
     }
 }
 
+/// Whether a word can be an argument of this name: integers are told from words.
+fn can_be(word: &Word<'_>, given: &[u8]) -> bool {
+    arguments::kind_of(word) != Kind::Integer || number::parse_i64(given).is_some()
+}
+
 /// What is to be typed for a token.
-fn token<'a>(word: &Word<'a>) -> &'a str {
+pub(super) fn token<'a>(word: &Word<'a>) -> &'a str {
     if word.text == "\"\"" { "" } else { word.text }
 }
 

@@ -1,0 +1,231 @@
+//! The owners that wait for locks by subscriptions to the channels of these: Redisson's threads, which share one for
+//! each instance and lock.
+//!
+//! A thread of Redisson's asks for the lock, is refused, subscribes and asks again; then it waits for a message. So it
+//! waits once it was refused twice in a row and its instance listens. Before that it may have been interrupted, which
+//! leaves the subscription behind; and a thread that does not want to wait asks once. The history knows the refusals.
+//! While it is off, every subscription stands for one that waits, as it does where no owner is known, and where its
+//! owner is no thread of Redisson's and may wait for the message at once.
+//!
+//! This is the one meaning of such a wait: that of AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN, LOCK.GRAPH, of deadlocks that
+//! are refused, and of LOCK.VERIFY, whose `waits` follow the same entries.
+
+use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
+use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::ledger::LockLedger;
+use super::super::redisson::{instance_of, owner_of};
+use crate::keyspace::{DbKey, Keyspace, Tx};
+use crate::pubsub::PubSub;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most owners that a new subscription is looked for among.
+const MAX_CANDIDATES: usize = 64;
+
+/// The last refusals of an owner in a row.
+#[derive(Debug)]
+struct Refusals {
+    key: Name,
+    /// As the script names it.
+    owner: Name,
+    /// The client of the last one.
+    client: u64,
+    count: u32,
+}
+
+/// What the entries say up to one of them.
+#[derive(Debug, Default)]
+struct Reader {
+    /// By bare names: a writer's field has a suffix.
+    refused: BTreeMap<Box<[u8]>, Refusals>,
+    by_client: BTreeMap<u64, BTreeSet<Box<[u8]>>>,
+    /// The owners that were refused a lock, in order.
+    asked: BTreeMap<Name, Vec<Name>>,
+    /// The subscriptions of clients to channels of locks, with the owner whose instance each is taken for.
+    listeners: BTreeMap<(Name, u64), Name>,
+    /// The instances that listen, by lock.
+    instances: BTreeSet<(Name, Box<[u8]>)>,
+}
+
+impl Reader {
+    /// Takes an entry in; `is_wanted`: its lock matters. O(log n).
+    fn take_in(&mut self, ring: &Ring, entry: &Entry, is_wanted: bool) {
+        let is_listener =
+            entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
+        match entry.event {
+            Event::Disconnect => {
+                for owner in self.by_client.remove(&entry.client).unwrap_or_default() {
+                    if self.refused.get(&owner).is_some_and(|refusals| refusals.client == entry.client) {
+                        self.refused.remove(&owner);
+                    }
+                }
+            }
+            Event::Refused if entry.native().is_none() && entry.owner != Name::NONE => {
+                self.refuse(ring, entry, is_wanted);
+            }
+            Event::Acquired | Event::Reentered | Event::Released
+                if entry.client != 0 && !self.refused.is_empty() =>
+            {
+                self.refused.remove(owner_of(ring.text(entry.owner)));
+            }
+            Event::Queued if is_listener && is_wanted => {
+                if let Some(first) = self.subscriber(ring, entry.key) {
+                    self.listeners.insert((entry.key, entry.client), first);
+                    if let Some(instance) = instance_of(ring.text(first)) {
+                        self.instances.insert((entry.key, instance.into()));
+                    }
+                }
+            }
+            Event::LeftQueue if is_listener && is_wanted => {
+                if let Some(first) = self.listeners.remove(&(entry.key, entry.client))
+                    && let Some(instance) = instance_of(ring.text(first))
+                {
+                    self.instances.remove(&(entry.key, instance.into()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The owner whose instance a new subscription is taken for: the last that was refused, of those whose instances do
+    /// not listen yet. Which of two instances that ask at once has which subscription does not matter.
+    fn subscriber(&self, ring: &Ring, key: Name) -> Option<Name> {
+        let asked = self.asked.get(&key)?;
+        let listens = |owner: Name| {
+            let instance = instance_of(ring.text(owner));
+            instance.is_some_and(|instance| self.instances.contains(&(key, instance.into())))
+        };
+        let mut last = asked.iter().rev().take(MAX_CANDIDATES).copied();
+        last.find(|owner| !listens(*owner)).or_else(|| asked.last().copied())
+    }
+
+    fn refuse(&mut self, ring: &Ring, entry: &Entry, is_wanted: bool) {
+        let owner = owner_of(ring.text(entry.owner));
+        let before = self.refused.get(owner).filter(|before| before.key == entry.key);
+        let count = before.map_or(0, |before| before.count) + 1;
+        if !is_wanted {
+            self.refused.remove(owner);
+            return;
+        }
+        let asked = self.asked.entry(entry.key).or_default();
+        if asked.last() != Some(&entry.owner) {
+            asked.push(entry.owner);
+        }
+        self.by_client.entry(entry.client).or_default().insert(owner.into());
+        let (key, client) = (entry.key, entry.client);
+        self.refused.insert(owner.into(), Refusals { key, owner: entry.owner, client, count });
+    }
+}
+
+/// The locks that owners wait for by subscriptions.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct Listeners {
+    /// By lock and client, the owners that wait by its subscription. None: it is not of a thread of Redisson's, or has
+    /// nothing to do with a refusal.
+    by_client: BTreeMap<(DbKey, u64), Option<BTreeSet<Box<[u8]>>>>,
+    /// The lock that each owner was refused last.
+    refused: BTreeMap<Box<[u8]>, DbKey>,
+    /// Whether there is a history.
+    is_known: bool,
+}
+
+impl Listeners {
+    /// As the history tells, of all locks or of one. O(n log n), n its entries; of one lock it is little more than
+    /// looking at each.
+    pub(super) fn of(ring: &Ring, wanted: Option<(usize, &[u8])>) -> Self {
+        let (mut reader, mut name) = (Reader::default(), Name::NONE);
+        let mut is_wanted = |key: Name| {
+            wanted.is_none_or(|(db, text)| {
+                if name == Name::NONE && ring.text(key) == text && ring.db(key) == Some(db) {
+                    name = key;
+                }
+                name == key
+            })
+        };
+        for (_, entry) in ring.after(0) {
+            let is_wanted = entry.key != Name::NONE && is_wanted(entry.key);
+            reader.take_in(ring, entry, is_wanted);
+        }
+        let key_of = |key: Name| -> DbKey { (ring.db(key).unwrap_or(0), ring.text(key).into()) };
+        let mut again: BTreeMap<(Name, &[u8]), BTreeSet<Box<[u8]>>> = BTreeMap::new();
+        for refusals in reader.refused.values().filter(|refusals| refusals.count > 1) {
+            if let Some(instance) = instance_of(ring.text(refusals.owner)) {
+                again.entry((refusals.key, instance)).or_default().insert(ring.text(refusals.owner).into());
+            }
+        }
+        let by_client = reader.listeners.iter().map(|(&(key, client), &first)| {
+            let instance = instance_of(ring.text(first));
+            let owners = instance.map(|instance| again.get(&(key, instance)).cloned().unwrap_or_default());
+            ((key_of(key), client), owners)
+        });
+        let by_client = by_client.collect();
+        let refused = reader.refused.iter().map(|(owner, refusals)| (owner.clone(), key_of(refusals.key)));
+        Listeners { by_client, refused: refused.collect(), is_known: true }
+    }
+
+    /// Those of a transaction's keyspace; of all locks or of one in its database.
+    pub(in crate::locks) fn of_tx(tx: &Tx<'_>, wanted: Option<&[u8]>) -> Self {
+        Listeners::of_ledger(tx.subscriber(), wanted.map(|key| (tx.db(), key)))
+    }
+
+    fn of_ledger(ledger: Option<&LockLedger>, wanted: Option<(usize, &[u8])>) -> Self {
+        let history = ledger.and_then(LockLedger::history);
+        history.map_or_else(Listeners::default, |history| Listeners::of(history.ring(), wanted))
+    }
+
+    /// Whether a client that listens to a channel of a lock waits for it. O(log n).
+    pub(in crate::locks) fn waits(&self, db: usize, key: &[u8], waiter: &ChannelWaiter) -> bool {
+        if !self.is_known {
+            return true;
+        }
+        match &waiter.owner {
+            // A thread that joins the queue of a fair lock is not refused; when it listens it asks again.
+            Some(owner) => {
+                let is_refused = |of: &DbKey| of.0 == db && *of.1 == *key;
+                instance_of(owner).is_none() || self.refused.get(owner_of(owner)).is_some_and(is_refused)
+            }
+            None => match self.by_client.get(&((db, key.into()), waiter.client)) {
+                Some(Some(owners)) => !owners.is_empty(),
+                _ => true,
+            },
+        }
+    }
+
+    /// The owners that wait for a lock by a client's subscription, where they are known.
+    pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
+        let owners = self.by_client.get(&((db, key.into()), client)).and_then(Option::as_ref);
+        owners.into_iter().flatten().map(|owner| &**owner)
+    }
+
+    /// The locks of a database with the clients by whose subscriptions owners wait for them, and these owners.
+    pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &BTreeSet<Box<[u8]>>)> {
+        let from = self.by_client.range(((db, Box::default()), 0)..);
+        let of_db = from.take_while(move |(((of, _), _), _)| *of == db);
+        of_db.filter_map(|(((_, key), client), owners)| Some((&**key, *client, owners.as_ref()?)))
+    }
+}
+
+/// The clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of the
+/// history.
+pub(in crate::locks) fn waiting_listeners(
+    tx: &Tx<'_>,
+    pubsub: &PubSub,
+    key: &[u8],
+) -> BTreeSet<ChannelWaiter> {
+    let mut waiters = channel_waiters(pubsub, key);
+    if !waiters.is_empty() {
+        let listeners = Listeners::of_tx(tx, Some(key));
+        waiters.retain(|waiter| listeners.waits(tx.db(), key, waiter));
+    }
+    waiters
+}
+
+/// The number of clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of
+/// the history.
+pub(crate) fn count_listeners(keyspace: &Keyspace, pubsub: &PubSub, (db, key): (usize, &[u8])) -> usize {
+    let waiters = channel_waiters(pubsub, key);
+    if waiters.is_empty() {
+        return 0;
+    }
+    let listeners = Listeners::of_ledger(keyspace.subscriber(), Some((db, key)));
+    waiters.iter().filter(|waiter| listeners.waits(db, key, waiter)).count()
+}
