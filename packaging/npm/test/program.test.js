@@ -66,7 +66,8 @@ test('a signal to the launcher reaches the program', async (t) => {
   let said = '';
   for await (const piece of launcher.stdout) {
     said += piece;
-    if (said.includes('Ready to accept connections')) launcher.kill('SIGTERM');
+    // Once: a second one would end it at once.
+    if (!launcher.killed && said.includes('Ready to accept connections')) launcher.kill('SIGTERM');
   }
   const code = launcher.exitCode ?? (await once(launcher, 'exit'))[0];
   assert.equal(code, 0);

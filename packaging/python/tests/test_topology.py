@@ -182,7 +182,7 @@ def fails(ask, *arguments):
 def test_what_is_no_topology_is_refused():
     with pytest.raises(StartError, match="masters x replicas"):
         Server(topology="cluster x")
-    with pytest.raises(StartError, match="There is no such topology"):
+    with pytest.raises(StartError, match="There is no topology 'sentinels 3'.*Did you mean 'sentinel 3'"):
         Server(topology="sentinels 3")
     with Server() as alone:
         assert alone.servers == []
