@@ -8,6 +8,7 @@ use lockwheel_tests::workshop::find_tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Where the pages have the checkout: beside the project.
 const CHECKOUT: &str = "lockwheel/";
@@ -71,11 +72,21 @@ fn script(blocks: &[Block]) -> String {
     script
 }
 
+/// The program that is packed. Its file has another name: packages call it what they call it.
+fn ready() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| {
+        let path = kept("program").join("ready");
+        fs::copy(stripped(), &path).expect("the build directory can be written");
+        path
+    })
+}
+
 /// Commands with the checkout of these tests, and with the program that is ready.
 fn with_this_checkout(commands: &str) -> String {
     let checkout = format!("{}/", checkout().display());
     let build = format!("{checkout}packaging/build");
-    let ready = format!("{build} --binary {}", stripped().display());
+    let ready = format!("{build} --binary {}", ready().display());
     let moved = commands.replace(&format!("../{CHECKOUT}"), &checkout).replace(CHECKOUT, &checkout);
     moved.replace(&build, &ready)
 }
