@@ -101,7 +101,7 @@ fn load(
     text.push(b'\n');
     let lines_of_files = text.iter().filter(|&&byte| byte == b'\n').count();
     text.extend(line.options);
-    loader.load(&text).map_err(|error| error.from_command_line(lines_of_files))?;
+    loader.load(&text).map_err(|error| error.with_options_after(lines_of_files))?;
     loader.finish()
 }
 

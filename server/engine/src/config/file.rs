@@ -71,7 +71,7 @@ impl LoadError {
 
     /// Unmarks a line as an option if it is one of the first lines, which are those of files. Lines of included files,
     /// whose numbers are their own, are not marked.
-    pub(super) fn from_command_line(mut self, lines_of_files: usize) -> Self {
+    pub(super) fn with_options_after(mut self, lines_of_files: usize) -> Self {
         if let LoadError::Line { number, is_option, .. } = &mut self {
             *is_option &= *number > lines_of_files;
         }

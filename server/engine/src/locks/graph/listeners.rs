@@ -116,12 +116,15 @@ impl Reader {
     }
 }
 
+/// Names of owners.
+type Owners = BTreeSet<Box<[u8]>>;
+
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
     /// By lock and client, the owners that wait by its subscription. None: it is not of a thread of Redisson's, or has
     /// nothing to do with a refusal.
-    by_client: BTreeMap<(DbKey, u64), Option<BTreeSet<Box<[u8]>>>>,
+    by_client: BTreeMap<(DbKey, u64), Option<Owners>>,
     /// The lock that each owner was refused last.
     refused: BTreeMap<Box<[u8]>, DbKey>,
     /// Whether there is a history.
@@ -146,7 +149,7 @@ impl Listeners {
             reader.take_in(ring, entry, is_wanted);
         }
         let key_of = |key: Name| -> DbKey { (ring.db(key).unwrap_or(0), ring.text(key).into()) };
-        let mut again: BTreeMap<(Name, &[u8]), BTreeSet<Box<[u8]>>> = BTreeMap::new();
+        let mut again: BTreeMap<(Name, &[u8]), Owners> = BTreeMap::new();
         for refusals in reader.refused.values().filter(|refusals| refusals.count > 1) {
             if let Some(instance) = instance_of(ring.text(refusals.owner)) {
                 again.entry((refusals.key, instance)).or_default().insert(ring.text(refusals.owner).into());

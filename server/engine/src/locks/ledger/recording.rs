@@ -224,11 +224,7 @@ impl LockLedger {
             self.semaphore_changed(change, Some(event), context);
         }
         match event {
-            events::SET => {
-                if !self.key_set(change, context) && !self.text_renewed(change, context) {
-                    self.text_set(change, context);
-                }
-            }
+            events::SET => self.string_set(change, context),
             // A text that is counted or written to is no owner's.
             events::INCRBY | events::INCRBYFLOAT | events::APPEND | events::SETRANGE | events::SETBIT => {
                 self.unleased.forget(change.db, change.key, b"");
@@ -260,6 +256,13 @@ impl LockLedger {
         match is_count {
             true => self.count_changed(change, at, context),
             false => self.lease_changed(change, at, context),
+        }
+    }
+
+    /// A key has been set to a text: a hold begins, its owner renews it, or the key is no lock as yet.
+    fn string_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        if !self.key_set(change, context) && !self.text_renewed(change, context) {
+            self.text_set(change, context);
         }
     }
 
