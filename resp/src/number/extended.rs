@@ -136,8 +136,8 @@ impl Extended {
         if self.negative { (-1, -exponent, -mantissa) } else { (1, exponent, mantissa) }
     }
 
-    /// Returns `factor` times this number, rounded to 64 bits of mantissa, then up to the next integer: what C's `ceill`
-    /// makes of the product. `None` if no `i64` holds it.
+    /// Returns `factor` times this number, rounded to 64 bits of mantissa and then up to the next integer, as by C's
+    /// `ceill`. `None` if no `i64` holds it.
     pub fn times_rounded_up(self, factor: u32) -> Option<i64> {
         let Size::Finite { mantissa, exponent } = self.size else {
             return (self.size == Size::Zero).then_some(0);

@@ -232,24 +232,6 @@ const LINES: &[(&str, &[&str])] = &[
     ("zrank", &["ZADD z 1 a", "ZRANK z a WITHSCORE", "ZRANK z a NOSUCH"]),
     ("zrevrank", &["ZADD z 1 a", "ZREVRANK z a WITHSCORE", "ZREVRANK z a NOSUCH"]),
     ("multi", &["MULTI", "MULTI", "WATCH k", "DISCARD"]),
-    // Within a transaction nothing waits: what stands here is how a timeout is read.
-    (
-        "blpop",
-        &[
-            "MULTI",
-            "BLPOP l -0.0001",
-            "BLPOP l -0.001",
-            "BRPOP l -0.00100000001",
-            "BLMOVE l m LEFT LEFT -1e-300",
-            "BZPOPMIN l -0x1p-20",
-            "BLMPOP -0.0005 1 l LEFT",
-            "BLPOP l -1",
-            "BLPOP l -inf",
-            "BLPOP l nan",
-            "BLPOP l 9223372036854775.807",
-            "EXEC",
-        ],
-    ),
     (
         "xadd",
         &[

@@ -1,4 +1,4 @@
-//! More lines that are always sent: for what Valkey has and Redis 7.2 has not, and for scripts.
+//! More lines that are always sent: for what Valkey has and Redis 7.2 has not, for scripts, and for timeouts.
 
 const FIELDS_TOLD: &[&str] = &[
     "HSET h a 1 b 2",
@@ -32,6 +32,24 @@ const FIELDS_TOLD: &[&str] = &[
 
 /// Lines on empty servers, by the command that they are for.
 pub(super) const LINES: &[(&str, &[&str])] = &[
+    // Within a transaction nothing waits: what stands here is how a timeout is read.
+    (
+        "blpop",
+        &[
+            "MULTI",
+            "BLPOP l -0.0001",
+            "BLPOP l -0.001",
+            "BRPOP l -0.00100000001",
+            "BLMOVE l m LEFT LEFT -1e-300",
+            "BZPOPMIN l -0x1p-20",
+            "BLMPOP -0.0005 1 l LEFT",
+            "BLPOP l -1",
+            "BLPOP l -inf",
+            "BLPOP l nan",
+            "BLPOP l 9223372036854775.807",
+            "EXEC",
+        ],
+    ),
     (
         "hexpire",
         &[

@@ -1,8 +1,8 @@
 //! The zipmap: fields and values in one block of memory, as Redis before 2.6 kept small hashes. Only read.
 //!
 //! A byte is the number of fields (254 for that many and more); after them comes a byte 0xff. A field is its length and
-//! bytes; a value the same, with a byte between them that counts unused bytes after it. As in Redis, each length has its
-//! shortest form.
+//! bytes; a value the same, with a byte between them that counts unused bytes after it. As in Redis, each length has
+//! its shortest form.
 
 use super::reader::{Corrupt, Reader};
 

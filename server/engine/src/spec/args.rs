@@ -71,8 +71,8 @@ impl<'a> Index<usize> for Args<'a> {
     }
 }
 
-/// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds it:
-/// a thousandth of a second below zero is zero.
+/// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds
+/// it: a thousandth of a second below zero is zero.
 ///
 /// `None` is for ever: a timeout of zero. Errors as Redis': `timeout is not a float or out of range`,
 /// `timeout is negative`, `timeout is out of range`.
