@@ -71,6 +71,9 @@ pub trait Reply {
     /// Drops what was written after that position, where a sink can: a reply that has begun becomes another.
     fn rewind(&mut self, _written: usize) {}
 
+    /// Appends what a writer has written in this protocol. Only a client's sink takes it.
+    fn append(&mut self, _written: &[u8]) {}
+
     /// Continues in this protocol: the command has changed that of the reply's reader.
     fn speak(&mut self, protocol: Protocol) {
         let _ = protocol;

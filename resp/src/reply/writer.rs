@@ -218,6 +218,10 @@ impl Reply for Writer<'_> {
         self.protocol = protocol;
     }
 
+    fn append(&mut self, written: &[u8]) {
+        self.out.extend_from_slice(written);
+    }
+
     #[inline]
     fn mute(&mut self, muted: bool) -> bool {
         let before = self.muted_from.take();

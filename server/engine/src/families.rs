@@ -18,6 +18,7 @@ fn all(version: Version) -> Registration<Handler> {
         all.add(family, Handler::BlockingData);
     }
     all.add(locks::LISTENING_ROWS, Handler::Listening);
+    all.add(locks::HISTORY_ROWS, Handler::OfHistory);
     all.add(server_commands::ROWS, |handler| handler);
     all
 }

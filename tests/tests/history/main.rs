@@ -3,6 +3,7 @@
 
 mod administrator;
 mod awaits;
+mod crowds;
 mod eternal;
 mod events;
 mod exchanges;

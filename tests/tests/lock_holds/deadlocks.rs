@@ -134,7 +134,7 @@ fn the_graph_shows_waits_and_cycles() {
     let edges = [edge("b", "k1", "a"), edge("c", "k1", "a")].concat();
     assert_eq!(
         server.ask(main, "LOCK.GRAPH"),
-        format!("*4\r\n$5\r\nedges\r\n*2\r\n{edges}$6\r\ncycles\r\n*0\r\n")
+        format!("*6\r\n$5\r\nedges\r\n*2\r\n{edges}$8\r\nleft-out\r\n:0\r\n$6\r\ncycles\r\n*0\r\n")
     );
     // One with an owner of Redisson's is closed by who gives it a lock: it cannot be told.
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";

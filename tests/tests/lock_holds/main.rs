@@ -2,6 +2,7 @@
 
 mod blows_attack;
 mod closed_cycles;
+mod crowds;
 mod deadlocks;
 mod delays;
 mod events;

@@ -128,6 +128,8 @@ pub struct Session {
     pub(crate) delivery: Delivery,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
+    /// Bytes of pushes about locks since all output was read last.
+    pub(crate) pushed_bytes: usize,
     /// The timer that checks whether it has been over the soft limit for too long.
     pub(crate) output_timer: Option<TimerKey>,
     /// It is already queued to be woken.
@@ -190,6 +192,7 @@ impl Session {
             resets: false,
             delivery: Delivery::new(account),
             over_soft_since: None,
+            pushed_bytes: 0,
             output_timer: None,
             woken: false,
             is_unrecorded: false,

@@ -13,6 +13,8 @@ pub(crate) struct Sessions {
     by_id: BTreeMap<u64, Slot>,
     last_id: u64,
     generation: u32,
+    /// How often a client has come, or gone.
+    changes: u64,
     /// Those with output that their own requests did not cause, or whose state has changed.
     woken: VecDeque<u64>,
     /// How often one was.
@@ -29,6 +31,7 @@ impl Sessions {
 
     pub(crate) fn add(&mut self, id: u64, make: impl FnOnce(Slot) -> Session) -> Slot {
         self.last_id = self.last_id.max(id);
+        self.changes += 1;
         self.generation = self.generation.wrapping_add(1);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -40,11 +43,17 @@ impl Sessions {
         slot
     }
 
+    /// How often a client has come, or gone.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     pub(crate) fn remove(&mut self, slot: Slot) {
         if !self.is_connected(slot) {
             return;
         }
         if let Some(session) = self.slots[slot.index as usize].take() {
+            self.changes += 1;
             self.by_id.remove(&session.id);
             self.free.push(slot.index);
         }

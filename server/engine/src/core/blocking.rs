@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
-use super::parked::Blocked;
+use super::parked::{Blocked, Counts};
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use crate::locks::{self, HistoryCause};
@@ -33,9 +33,9 @@ impl Engine {
                     self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
                 }
             }
-            Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
+            Retry::Always(state) => self.keyspace.waiters.add_unkeyed(state.watches() as usize, id),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
-            Retry::Paused { .. } | Retry::Ended | Retry::Together => {}
+            Retry::Paused { .. } | Retry::Ended | Retry::Together | Retry::Reading => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -79,10 +79,11 @@ impl Engine {
         let blocked = self.parked.remove(id)?;
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
-            Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
+            Retry::Always(state) => self.keyspace.waiters.remove_unkeyed(state.watches() as usize, id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended | Retry::Together => {}
+            Retry::Together | Retry::Reading => self.forget_reading(id),
+            Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -174,14 +175,8 @@ impl Engine {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
             Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
-            Retry::Held(_) | Retry::Paused { .. } | Retry::Ended | Retry::Together => None,
-        }
-    }
-
-    /// Retries clients that wait for a state of the server.
-    pub(crate) fn serve_state_watchers(&mut self) {
-        for id in self.keyspace.waiters.unkeyed().to_vec() {
-            self.retry(id);
+            Retry::Held(_) | Retry::Paused { .. } | Retry::Ended => None,
+            Retry::Together | Retry::Reading => None,
         }
     }
 
@@ -270,7 +265,8 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Together => self.write_together((blocked.command, blocked.db), args, reply),
+            Retry::Together => self.write_together(slot, (blocked.command, blocked.db), args, reply),
+            Retry::Reading => self.read_on((blocked.command, blocked.db), args, reply),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => Ok(false),
             Retry::Paused { .. } | Retry::Ended => Ok(false),
         }
@@ -282,7 +278,7 @@ impl Engine {
         if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = None;
         }
-        if !self.continue_turn(slot) && !self.continue_watch(id) {
+        if !self.continue_turn(slot) && !self.continue_watch(id) && !self.continue_reading(id) {
             self.end_wait(slot);
         }
     }
@@ -336,7 +332,7 @@ impl Engine {
         if !with_error && self.finish_turn(slot) {
             return true;
         }
-        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) {
+        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) || self.reads_history(id) {
             return false;
         }
         if with_error {
@@ -383,14 +379,14 @@ impl Engine {
     /// The clients that wait, and are counted.
     pub(super) fn waiting_clients(&self) -> Vec<u64> {
         let is_paused = |retry: &Retry| matches!(retry, Retry::Paused { .. });
-        let all = self.parked.clients().filter(|(_, retry)| counts(retry) && !is_paused(retry));
+        let all = self.parked.clients().filter(|(_, retry)| retry.counts() && !is_paused(retry));
         all.map(|(id, _)| id).collect()
     }
 
     /// How many clients wait; with a key (of database `db`), how many wait for that. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
         match key {
-            None => self.parked.retries().filter(|retry| counts(retry)).count(),
+            None => self.parked.counted(),
             Some((db, key)) => {
                 let counts = |id| self.class_of(id).is_some_and(|class| class.counts);
                 self.keyspace.waiters.queue(db, key).filter(|(_, waiter)| counts(waiter.id)).count()
@@ -411,15 +407,5 @@ impl Engine {
     /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
     pub fn unblocked_clients(&self) -> u64 {
         self.observers.stats.unblocked_clients
-    }
-}
-
-/// Whether such a wait counts as a blocked client.
-fn counts(retry: &Retry) -> bool {
-    match retry {
-        Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
-        Retry::Always(state) => state.is_counted(),
-        Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) | Retry::Together => false,
-        Retry::Paused { .. } | Retry::Ended => true,
     }
 }

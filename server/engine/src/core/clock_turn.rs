@@ -171,12 +171,17 @@ impl Left {
 /// in a fair queue is kept there.
 const MOST_RECURRENCES: u64 = 65_536;
 
+/// The most deadlines that a turn fires before it lets other clients be answered: about a tenth of a second's work.
+const MAX_FIRED_AT_ONCE: u64 = 131_072;
+
 /// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
 #[derive(Debug)]
 pub struct ClockTurn {
     pub(super) left: Left,
     pub(super) waiters: RedissonWaiters,
     fired: u64,
+    /// How many have fired since it last let others be answered, if it does so.
+    fired_at_once: Option<u64>,
     /// How many of these recur for ever, since it last leapt over those to come.
     recurrences: u64,
     /// Whether it has leapt over such.
@@ -205,6 +210,7 @@ impl ClockTurn {
             left,
             waiters: RedissonWaiters::default(),
             fired: 0,
+            fired_at_once: None,
             recurrences: 0,
             leapt: false,
             retried: None,
@@ -238,6 +244,28 @@ impl ClockTurn {
         ClockTurn { settle, ..self }
     }
 
+    /// Lets other clients be answered on its way, when much is due: it goes on a millisecond of real time later.
+    #[must_use]
+    pub(crate) fn in_pieces(self) -> Self {
+        ClockTurn { fired_at_once: Some(0), ..self }
+    }
+
+    /// Whether it is to let others be answered now.
+    pub(super) fn ends_piece(&mut self) -> bool {
+        let ends = self.fired_at_once.is_some_and(|fired| fired >= MAX_FIRED_AT_ONCE);
+        if ends {
+            self.fired_at_once = Some(0);
+        }
+        ends
+    }
+
+    /// So many leases of connections have been renewed at a deadline.
+    pub(super) fn renewed(&mut self, leases: u64) {
+        let more = leases.saturating_sub(1);
+        self.recurrences += more;
+        self.fired_at_once = self.fired_at_once.map(|fired| fired + more);
+    }
+
     /// How many deadlines have fired.
     pub fn fired(&self) -> u64 {
         self.fired
@@ -251,6 +279,7 @@ impl ClockTurn {
     /// Something is firing.
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
+        self.fired_at_once = self.fired_at_once.map(|fired| fired + 1);
         match fired {
             Fired::Renewal(_) | Fired::Sentinel | Fired::Cluster => self.recurrences += 1,
             Fired::KeyTimer(KeyTimer::Retry, db, key) => self.retried = Some((db, key.into())),
@@ -315,6 +344,7 @@ impl ClockTurn {
     /// It goes to its end without letting clients react any more.
     pub(super) fn cut(&mut self) {
         self.settle = None;
+        self.fired_at_once = None;
         self.is_settled = false;
     }
 

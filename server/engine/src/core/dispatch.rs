@@ -442,6 +442,13 @@ impl Engine {
                 let actor = call.actor(args);
                 run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), &self.pubsub, args, reply)
             }
+            Handler::OfHistory(run) => {
+                match self.read_history(run, call, args, reply)? {
+                    Flow::Done => {}
+                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
+                }
+                Ok(())
+            }
             Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),

@@ -5,7 +5,7 @@ use super::engine::{Engine, Handler, Retry};
 use super::faults::NodeFault;
 use super::shared_clock::{ClockRequest, place_of};
 use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
-use crate::clients::Closing;
+use crate::clients::{Closing, Slot};
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory};
@@ -90,6 +90,9 @@ impl Engine {
         _: Args<'_>,
         _: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
+        if self.is_history_read() {
+            return Ok(self.wait_to_read(call.session));
+        }
         Ok(self.do_together(call, Together::History))
     }
 
@@ -112,6 +115,7 @@ impl Engine {
         self.time.shared.answer = Some(answer);
         self.retry(client);
         self.time.shared.answer = None;
+        self.begin_to_read();
         if self.faults.killed_its_own.take_if(|killer| *killer == client).is_some()
             && let Some(slot) = self.sessions.find(client)
         {
@@ -123,6 +127,7 @@ impl Engine {
     /// Writes the answer that there is for a client; whether there is one.
     pub(super) fn write_together(
         &mut self,
+        slot: Slot,
         (command, db): (CommandId, usize),
         args: Args<'_>,
         reply: &mut dyn Reply,
@@ -132,16 +137,19 @@ impl Engine {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
             TogetherAnswer::Clock(next_ms, pending) => self.tell_clock(next_ms, pending, reply),
+            TogetherAnswer::History(_) if self.reads_later(self.sessions.get(slot).id) => return Ok(false),
             TogetherAnswer::History(merged) => {
                 let run = locks::history_handler(self.commands.get(command).spec.name);
                 let now = self.time.now;
                 let mut tell = |keyspace: &mut Keyspace| {
-                    run.map_or(Ok(()), |run| run(&mut keyspace.tx(db, now), args, reply))
+                    run.map_or(Ok(None), |run| run(&mut keyspace.tx(db, now), args, reply))
                 };
-                match merged {
+                let work = match merged {
                     Some(merged) => merged.instead(&mut self.keyspace, tell)?,
                     None => tell(&mut self.keyspace)?,
-                }
+                };
+                let client = self.sessions.get(slot).id;
+                return Ok(!self.reads_in_pieces(client, work));
             }
         }
         Ok(true)

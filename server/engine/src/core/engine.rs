@@ -11,7 +11,9 @@ use super::observers::Observers;
 use super::parked::Parked;
 use super::pause_state::Pausing;
 use super::progress::Stop;
+use super::reading_state::HistoryReadings;
 use super::replication::Following;
+use super::state_kinds::{StateCounts, StateOf};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
 use super::version_state::Versions;
@@ -20,7 +22,7 @@ use crate::acl::{Setting, Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
-use crate::locks::{self, ListeningHandler};
+use crate::locks::{self, HistoryHandler, ListeningHandler};
 use crate::memory::MemoryAccount;
 use crate::outbound::Outbound;
 use crate::persistence::Persistence;
@@ -62,6 +64,11 @@ pub(crate) trait EngineAttempt: Debug + Send {
     /// Answers if the state waited for has been reached; whether it has.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 
+    /// What the state is about. It stays so while the request waits.
+    fn watches(&self) -> StateOf {
+        StateOf::Anything
+    }
+
     /// Whether its client counts as one that waits.
     fn is_counted(&self) -> bool {
         false
@@ -83,7 +90,7 @@ pub(crate) trait EngineAttempt: Debug + Send {
 pub(crate) enum Retry {
     /// When one of its keys is signalled.
     OnKeys(OnKeys),
-    /// After every command, because no key stands for the state.
+    /// When what it is about has changed, because no key stands for the state.
     Always(Box<dyn EngineAttempt>),
     /// Never: the client waits while others react to a turn of the clock, and its timeout continues the turn.
     Turn(Box<ClockTurn>),
@@ -97,6 +104,8 @@ pub(crate) enum Retry {
     Ended,
     /// Never: all servers of the process do it together, and then it is answered.
     Together,
+    /// In every millisecond: a piece of the history is read.
+    Reading,
 }
 
 impl From<OnKeys> for Retry {
@@ -116,6 +125,8 @@ pub(crate) enum Handler {
     ReadingAnyKey(ReadingAnyKeyHandler),
     /// It sees keys, and who listens to which channel.
     Listening(ListeningHandler),
+    /// It sees keys, and may read the history in pieces.
+    OfHistory(HistoryHandler),
     /// It sees keys, and the host.
     Hosted(HostedHandler),
     /// It sees its arguments alone.
@@ -166,6 +177,8 @@ pub struct Engine {
     pub(crate) time: EngineTime,
     /// The requests of clients that wait.
     pub(crate) parked: Parked<Retry>,
+    /// Numbers that several of them are about.
+    pub(crate) state_counts: StateCounts,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
     /// What is known of limits of memory.
@@ -178,6 +191,8 @@ pub struct Engine {
     pub(crate) faults: Faults,
     /// What is done besides running requests.
     pub(super) hooks: Hooks,
+    /// The clients that read the history in pieces.
+    pub(super) readings: HistoryReadings,
     /// CLIENT PAUSE.
     pub(super) pausing: Pausing,
     /// The connections to other servers.
@@ -234,12 +249,14 @@ impl Engine {
             versions: Versions::default(),
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
+            state_counts: StateCounts::default(),
             memory: MemoryAccount::default(),
             limits: Limits::default(),
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
             faults: Faults::new(seed),
             hooks: Hooks::default(),
+            readings: HistoryReadings::default(),
             pausing: Pausing::default(),
             outbound: Outbound::default(),
             sentinel: Watching::configured(&config, seed, system),

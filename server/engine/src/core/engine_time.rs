@@ -25,6 +25,8 @@ pub(crate) struct EngineTime {
     pub(crate) shared: SharedClock,
     /// The turns of the clock that the running script or transaction has asked for.
     pub(crate) planned: PlannedTurns,
+    /// How many leases of connections have been renewed.
+    pub(crate) renewed_leases: u64,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
     instant_ns: u64,
     reading_ns: u64,
@@ -53,6 +55,7 @@ impl EngineTime {
             timers: Timers::default(),
             shared: SharedClock::default(),
             planned: PlannedTurns::default(),
+            renewed_leases: 0,
             instant_ns: 0,
             reading_ns: 0,
             sleep_ns: 0,

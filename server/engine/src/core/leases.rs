@@ -25,7 +25,9 @@ impl Engine {
             session.lease_timer = None;
             // Who waits cannot say anything.
             let heard = if session.blocked { self.time.now } else { session.last_active };
-            sessions::renew_due(&mut self.keyspace, client, heard.monotonic_ms(), self.time.now);
+            let heard_ms = heard.monotonic_ms();
+            self.time.renewed_leases +=
+                sessions::renew_due(&mut self.keyspace, client, heard_ms, self.time.now);
             self.set_lease_timer(client);
         }
     }

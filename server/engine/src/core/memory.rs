@@ -27,6 +27,7 @@ impl Engine {
                 + self.observers.acl_log.memory()
                 + self.observers.stats.histogram_bytes
                 + self.faults.memory()
+                + self.readings.memory()
                 + self.keyspace.kept_bytes()
                 + self.memory.messages.get(),
         }

@@ -37,23 +37,55 @@ pub(crate) struct Blocked<R> {
 #[derive(Debug)]
 pub(crate) struct Parked<R> {
     requests: BTreeMap<u64, Blocked<R>>,
+    /// How many of them count as blocked clients.
+    counted: usize,
+    /// How often that has changed.
+    changes: u64,
+}
+
+/// What a request waits for.
+pub(crate) trait Counts {
+    /// Whether its client counts as blocked. It stays so while it waits.
+    fn counts(&self) -> bool;
 }
 
 impl<R> Default for Parked<R> {
     fn default() -> Self {
-        Parked { requests: BTreeMap::new() }
+        Parked { requests: BTreeMap::new(), counted: 0, changes: 0 }
     }
 }
 
-impl<R> Parked<R> {
+impl<R: Counts> Parked<R> {
     /// A client begins to wait, or continues to. O(log n).
     pub(super) fn insert(&mut self, client: u64, blocked: Blocked<R>) {
-        self.requests.insert(client, blocked);
+        self.count(blocked.retry.counts(), true);
+        if let Some(before) = self.requests.insert(client, blocked) {
+            self.count(before.retry.counts(), false);
+        }
+    }
+
+    fn count(&mut self, counts: bool, is_more: bool) {
+        if counts {
+            self.changes += 1;
+            self.counted = if is_more { self.counted + 1 } else { self.counted - 1 };
+        }
+    }
+
+    /// How many clients count as blocked. O(1).
+    pub(super) fn counted(&self) -> usize {
+        self.counted
+    }
+
+    /// How often that has changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Takes the request of a client that waits. O(log n).
     pub(super) fn remove(&mut self, client: u64) -> Option<Blocked<R>> {
-        self.requests.remove(&client)
+        let removed = self.requests.remove(&client)?;
+        self.count(removed.retry.counts(), false);
+        Some(removed)
     }
 
     /// The request of a client that waits. O(log n).
@@ -69,11 +101,6 @@ impl<R> Parked<R> {
     /// All of them, the oldest client first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Blocked<R>)> {
         self.requests.iter().map(|(client, blocked)| (*client, blocked))
-    }
-
-    /// What all wait for, the oldest client first.
-    pub(super) fn retries(&self) -> impl Iterator<Item = &R> {
-        self.requests.values().map(|blocked| &blocked.retry)
     }
 
     /// The clients that wait, the oldest first, and what for.

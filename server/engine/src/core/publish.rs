@@ -59,6 +59,7 @@ impl Engine {
         if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) || is_lost {
             return;
         }
+        let before = session.delivery.pending();
         session.delivery.push(Protocol::Resp3, |reply| {
             reply.push(2);
             reply.bulk(kind.as_bytes());
@@ -71,6 +72,15 @@ impl Engine {
                 }
             }
         });
+        // What was unread before it had any of these pushes is a reply.
+        session.pushed_bytes = if before == 0 { 0 } else { session.pushed_bytes };
+        session.pushed_bytes += session.delivery.pending().saturating_sub(before);
+        let limit = self.config.output_limit(true).hard;
+        if limit > 0 && session.pushed_bytes >= limit {
+            session.delivery.cut();
+            session.close(Closing::Now);
+            self.observers.stats.output_limit_disconnections += 1;
+        }
         self.check_output_limit(slot);
         self.wake(slot);
     }

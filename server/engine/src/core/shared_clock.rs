@@ -96,6 +96,8 @@ pub(crate) struct SharedClock {
     pub(super) stamps: Option<StampSource>,
     /// What a client is answered that waits for what all do together.
     pub(super) answer: Option<Result<TogetherAnswer, CommandError>>,
+    /// The client that reads the histories of all servers in pieces from now on.
+    pub(super) begins_to_read: Option<u64>,
     pub(super) requests: VecDeque<ClockRequest>,
     /// The servers that it is cut off from, by their places.
     pub(super) cut_from: Vec<usize>,

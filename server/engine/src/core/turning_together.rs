@@ -233,6 +233,9 @@ fn turn_by_instants(
             }
             next = earliest(nodes);
         }
+        if turn.ends_piece() && next.is_some_and(|due| turn.left.reaches(due.2)) {
+            return TurnProgress::WaitUs(0);
+        }
         if turn.settles() && wakes(nodes) != wakes_before {
             // Firing may have taken long.
             let now_us = nodes[0].system_now().monotonic_us;
@@ -260,7 +263,9 @@ fn fire_instant(
     loop {
         let node = &mut nodes[index];
         let served = node.observers.stats.unblocked_clients;
+        let renewed = node.time.renewed_leases;
         node.fire(due, Over::Reached, |fired| turn.see(fired));
+        turn.renewed(node.time.renewed_leases - renewed);
         if let Some((db, key)) = turn.put_off(node.observers.stats.unblocked_clients != served) {
             node.retry_after(turn.left, db, &key);
         }

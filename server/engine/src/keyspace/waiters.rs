@@ -8,6 +8,7 @@ use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
@@ -82,13 +83,23 @@ pub struct Waiters {
     pub tickets: Tickets,
     /// Those who are not served though their key is ready.
     pub held_back: HeldBack,
-    /// Who waits for what no key stands for, and is asked after whatever happens.
-    unkeyed: Vec<WaiterId>,
+    /// Who waits for what no key stands for, by the kind of that.
+    unkeyed: BTreeMap<usize, Unkeyed>,
+    /// How often somebody has begun to wait for a key, or stopped.
+    changes: u64,
     arrivals: u64,
     ready: VecDeque<DbKey>,
     /// The keys of `ready`, so that a key signalled often is asked once, and what has happened to them.
     ready_keys: HashMap<DbKey, Signal, FixedState>,
     unchecked: UncheckedLabels,
+}
+
+/// The waiters on server state of a kind.
+#[derive(Debug, Default)]
+struct Unkeyed {
+    ids: BTreeSet<WaiterId>,
+    /// The version of the state that they have seen.
+    seen: Option<u64>,
 }
 
 /// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
@@ -181,7 +192,8 @@ impl Waiters {
             by_label: WaitsByLabel::default(),
             tickets: Tickets::default(),
             held_back: HeldBack::default(),
-            unkeyed: Vec::new(),
+            unkeyed: BTreeMap::new(),
+            changes: 0,
             arrivals: 0,
             ready: VecDeque::new(),
             ready_keys: HashMap::with_hasher(hasher),
@@ -189,19 +201,37 @@ impl Waiters {
         }
     }
 
-    /// A client begins to wait on server state.
-    pub fn add_unkeyed(&mut self, id: WaiterId) {
-        self.unkeyed.push(id);
+    /// A client begins to wait on server state of a kind. O(log n).
+    pub fn add_unkeyed(&mut self, kind: usize, id: WaiterId) {
+        self.unkeyed.entry(kind).or_default().ids.insert(id);
     }
 
-    /// Stops that.
-    pub fn remove_unkeyed(&mut self, id: WaiterId) {
-        self.unkeyed.retain(|&waiter| waiter != id);
+    /// Stops that. O(log n).
+    pub fn remove_unkeyed(&mut self, kind: usize, id: WaiterId) {
+        if let Some(unkeyed) = self.unkeyed.get_mut(&kind) {
+            unkeyed.ids.remove(&id);
+            if unkeyed.ids.is_empty() {
+                self.unkeyed.remove(&kind);
+            }
+        }
     }
 
-    /// The waiters on server state, in order of arrival.
-    pub fn unkeyed(&self) -> &[WaiterId] {
-        &self.unkeyed
+    /// The kinds of server state that somebody waits on.
+    pub fn unkeyed_kinds(&self) -> SmallVec<[usize; 8]> {
+        self.unkeyed.keys().copied().collect()
+    }
+
+    /// The waiters on server state of a kind, if that has another version than when this was asked last; without a
+    /// version, always.
+    pub fn unkeyed_since(&mut self, kind: usize, version: Option<u64>) -> Vec<WaiterId> {
+        let Some(unkeyed) = self.unkeyed.get_mut(&kind) else { return Vec::new() };
+        let seen = std::mem::replace(&mut unkeyed.seen, version);
+        if version.is_some() && seen == version { Vec::new() } else { unkeyed.ids.iter().copied().collect() }
+    }
+
+    /// How often somebody has begun to wait for a key, or stopped.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Whether there are any.
@@ -214,7 +244,11 @@ impl Waiters {
     pub(super) fn memory(&self) -> usize {
         self.queue_bytes
             + block(self.queues.allocation_size())
-            + of_vec(&self.unkeyed)
+            + of_trees(
+                self.unkeyed.len(),
+                self.unkeyed.values().map(|one| one.ids.len()).sum(),
+                size_of::<WaiterId>(),
+            )
             + self.by_label.memory()
             + self.tickets.memory()
             + self.held_back.memory()
@@ -239,11 +273,13 @@ impl Waiters {
         let queue = self.queues.entry((db, key.into())).or_default();
         let before = if queue.classes.is_empty() { 0 } else { block(key.len()) + queue.memory() };
         queue.insert(line, place, waiter);
+        self.changes += 1;
         self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 
     /// Removes it from that queue. O(log n).
     pub(super) fn remove(&mut self, db: usize, key: &[u8], place: Place) {
+        self.changes += 1;
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
             self.queue_bytes -= queue.memory();
             if let Some(label) = queue.remove(place) {

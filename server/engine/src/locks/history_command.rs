@@ -1,10 +1,11 @@
 //! `LOCK.HISTORY`: what happened to locks, and to those who use them.
 
 use super::history::{Entry, Filter, Ring, format};
+use super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::ledger::LockLedger;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
-use lockwheel_resp::Reply;
+use crate::spec::{Args, CommandError, Flags, Row, errors};
+use lockwheel_resp::{Protocol, Reply};
 
 /// What commands answer that need the history while it is off.
 pub(crate) const OFF: CommandError =
@@ -14,7 +15,7 @@ pub(crate) const OFF: CommandError =
 pub(super) const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI]);
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.history", -1, history as DataHandler)
+pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, history as HistoryHandler)
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
     .about("lock", "7.2.0", "O(N), N the entries of the history")
@@ -48,6 +49,7 @@ impl Format {
 }
 
 /// What a request asks for.
+#[derive(Debug)]
 struct Options {
     filter: Filter,
     count: usize,
@@ -79,16 +81,107 @@ impl Options {
     }
 }
 
-fn history(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// The history on its way into a reply: first entries are looked for, then they are written.
+#[derive(Debug)]
+struct Listing {
+    options: Options,
+    protocol: Protocol,
+    /// The entries up to this one have been looked at.
+    seen: u64,
+    /// The entries that are wanted, and how many of them are written.
+    wanted: Vec<u64>,
+    written: usize,
+    text: Vec<u8>,
+}
+
+impl Listing {
+    /// Looks for wanted entries among so many more; whether it has come to the end.
+    fn look(&mut self, ring: &Ring, count: usize) -> bool {
+        let (mut looked, mut found) = (0, Vec::new());
+        for (seq, entry) in ring.after(self.seen).take(count) {
+            if self.wanted.len() + found.len() == self.options.count {
+                return self.found(found, true);
+            }
+            if self.options.filter.wants(ring, entry) {
+                found.push(seq);
+            }
+            (self.seen, looked) = (seq, looked + 1);
+        }
+        self.found(found, looked < count)
+    }
+
+    fn found(&mut self, mut found: Vec<u64>, is_end: bool) -> bool {
+        self.wanted.append(&mut found);
+        if is_end {
+            self.seen = u64::MAX - 1;
+        }
+        is_end
+    }
+
+    /// Writes so many entries more.
+    fn write_some(&mut self, ring: &Ring, count: usize) {
+        let (format, protocol) = (self.options.format, self.protocol);
+        if self.written == 0 {
+            match format {
+                Format::Map => format::map::head(ring, self.wanted.len(), (&mut self.text, protocol)),
+                Format::Json => format::json::head(ring, &mut self.text),
+                Format::Edn => {}
+            }
+        }
+        let end = self.written.saturating_add(count).min(self.wanted.len());
+        for at in self.written..end {
+            let seq = self.wanted[at];
+            let Some(entry) = ring.get(seq) else { continue };
+            match format {
+                Format::Map => format::map::entry(ring, (seq, entry), (&mut self.text, protocol)),
+                Format::Json => format::json::entry(ring, (seq, entry), at == 0, &mut self.text),
+                Format::Edn => {}
+            }
+        }
+        self.written = end;
+    }
+}
+
+impl Reading for Listing {
+    fn go_on(&mut self, ring: &Ring, count: usize) -> bool {
+        if self.seen != u64::MAX - 1 && !self.look(ring, count) {
+            return false;
+        }
+        self.write_some(ring, count);
+        self.written == self.wanted.len()
+    }
+
+    fn write(&mut self, ring: &Ring, reply: &mut dyn Reply) {
+        let mut text = std::mem::take(&mut self.text);
+        match self.options.format {
+            Format::Map => reply.append(&text),
+            Format::Json => {
+                format::json::tail(&mut text);
+                reply.bulk(&text);
+            }
+            Format::Edn => {
+                let entries = self.wanted.iter().filter_map(|&seq| Some((seq, ring.get(seq)?)));
+                let entries: Vec<(u64, &Entry)> = entries.collect();
+                reply.bulk(format::edn::text(ring, &entries).as_bytes());
+            }
+        }
+    }
+}
+
+fn history(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options = Options::parse(args)?;
     let ring = ring(tx)?;
-    let entries: Vec<(u64, &Entry)> = options.filter.of(ring).take(options.count).collect();
-    match options.format {
-        Format::Map => format::map::write(ring, &entries, reply),
-        Format::Json => reply.bulk(format::json::text(ring, &entries).as_bytes()),
-        Format::Edn => reply.bulk(format::edn::text(ring, &entries).as_bytes()),
-    }
-    Ok(())
+    let seen = options.filter.since;
+    let after = usize::try_from(ring.next().saturating_sub(seen.max(ring.first()))).unwrap_or(usize::MAX);
+    let is_filtered = options.filter.key.is_some() || options.filter.owner.is_some();
+    let entries = if is_filtered { after } else { after.min(options.count) }.min(ring.len());
+    let (protocol, wanted, text) = (reply.protocol(), Vec::new(), Vec::new());
+    let listing = Listing { options, protocol, seen, wanted, written: 0, text };
+    Ok(read(ring, entries, listing, reply))
 }
 
 /// The history.

@@ -22,6 +22,7 @@ mod held;
 mod history;
 mod history_command;
 mod history_feed;
+mod history_work;
 mod info;
 mod inheritance;
 mod latches;
@@ -31,6 +32,7 @@ mod listening;
 mod multi_release;
 mod options;
 mod ownership;
+mod past;
 mod rates;
 mod redisson;
 mod refusals;
@@ -63,10 +65,12 @@ pub(crate) use history_feed::{
     HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, history_is_read,
     mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
 };
+pub(crate) use history_work::{HistoryHandler, HistoryWork};
 pub(crate) use info::snapshot;
 pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
+pub(crate) use past::{forget_past, past_bytes};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
@@ -87,11 +91,12 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     semaphores::RENEW_ROWS,
     rates::ROWS,
     throttle::ROWS,
-    history_command::ROWS,
     declared::ROWS,
-    verify::ROWS,
-    statistics::ROWS,
 ];
+
+/// The rows of those that read the history.
+pub(crate) const HISTORY_ROWS: &[&[Row<HistoryHandler>]] =
+    &[history_command::ROWS, verify::ROWS, statistics::ROWS];
 
 /// The rows of those that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
@@ -132,8 +137,8 @@ pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
 }
 
 /// What runs a command that reads the history.
-pub(crate) fn history_handler(name: &str) -> Option<DataHandler> {
-    let mut rows = [history_command::ROWS, verify::ROWS].into_iter().flatten();
+pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
+    let mut rows = HISTORY_ROWS.iter().copied().flatten();
     rows.find(|row| row.spec.name == name).and_then(|row| row.handler)
 }
 

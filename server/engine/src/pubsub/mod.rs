@@ -23,6 +23,8 @@ pub(crate) struct PubSub {
     names: usize,
     /// How many subscriptions there are to all.
     subscriptions: usize,
+    /// How often somebody has subscribed, or unsubscribed.
+    changes: u64,
 }
 
 impl PubSub {
@@ -35,6 +37,7 @@ impl PubSub {
             endings: Endings::new(ending_of),
             names: 0,
             subscriptions: 0,
+            changes: 0,
         }
     }
 
@@ -194,7 +197,13 @@ impl PubSub {
         self.subscriptions
     }
 
+    /// How often somebody has subscribed, or unsubscribed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     fn join(&mut self, name: &[u8], id: u64, of: impl Fn(&mut PubSub) -> &mut Subscribers) {
+        self.changes += 1;
         let ids = of(self).entry(name.into()).or_default();
         let (is_first, is_new) = (ids.is_empty(), ids.insert(id));
         self.names += if is_first { name.len() } else { 0 };
@@ -202,6 +211,7 @@ impl PubSub {
     }
 
     fn leave(&mut self, name: &[u8], id: u64, of: impl Fn(&mut PubSub) -> &mut Subscribers) {
+        self.changes += 1;
         let Some(ids) = of(self).get_mut(name) else { return };
         let (was_there, is_last) = (ids.remove(&id), ids.is_empty());
         self.subscriptions -= usize::from(was_there);

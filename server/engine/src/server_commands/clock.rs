@@ -216,7 +216,9 @@ fn next(
 }
 
 /// Turns the clock. The client waits while others react to that.
-fn begin(engine: &mut Engine, call: Call<'_>, mut turn: ClockTurn, reply: &mut dyn Reply) -> Flow<Retry> {
+fn begin(engine: &mut Engine, call: Call<'_>, turn: ClockTurn, reply: &mut dyn Reply) -> Flow<Retry> {
+    // A transaction cannot wait.
+    let mut turn = if call.origin() == Origin::Client { turn.in_pieces() } else { turn };
     if engine.shares_clock() {
         engine.ask_clock(ClockRequest::Turn(call.session));
         let retry = Retry::Turn(Box::new(turn));

@@ -4,6 +4,7 @@ use super::memory_doctor;
 use super::memory_figures::{MemoryFigures, Overhead};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
+use crate::locks;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -78,7 +79,7 @@ fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
 }
 
 /// The fields of MEMORY STATS outside of its databases.
-const FIELDS: usize = 27;
+const FIELDS: usize = 28;
 
 fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.look_at_memory();
@@ -97,6 +98,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     let cached = engine.scripts.runtime().map_or(0, |runtime| runtime.cached_bytes());
     number(reply, "lua.caches", cached as u64);
     number(reply, "functions.caches", engine.scripts.libraries().bytes() as u64);
+    number(reply, "locks.past", locks::past_bytes(&engine.keyspace) as u64);
     used.iter().for_each(|&db| database(engine, db, reply));
     number(reply, "overhead.total", figures.overhead);
     let keys: usize = used.iter().map(|&db| engine.keyspace.sizes(db).0).sum();

@@ -4,6 +4,7 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::keyspace::EvictionRules;
 use crate::latency::Event;
+use crate::locks;
 
 /// How many keys go at once at least, as in Redis.
 const LEAST: u64 = 16;
@@ -73,6 +74,13 @@ impl Engine {
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
         if leaves_it_to_master || !self.exceeds_maxmemory() {
             return self.memory_suffices();
+        }
+        // The past goes before keys do.
+        if locks::past_bytes(&self.keyspace) > 0 {
+            locks::forget_past(&mut self.keyspace);
+            if !self.exceeds_maxmemory() {
+                return self.memory_suffices();
+            }
         }
         let has_room = match self.config.maxmemory_policy.eviction() {
             None => false,

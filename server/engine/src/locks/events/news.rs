@@ -1,8 +1,8 @@
 //! What the ledger has to tell of holds that begin and end.
 
 use super::message;
-use crate::keyspace::{Context, Effect, EventValue};
-use std::collections::BTreeMap;
+use crate::keyspace::{Context, DbKey, Effect, EventValue};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The connection for which a lock is held.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(in crate::locks) struct News {
     is_listening: bool,
     /// The RESP3 connections for which locks are held, by grant and connection.
     connections: BTreeMap<(u64, u64), HolderConnection>,
+    /// The same by lock: the connections and their grants.
+    by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>>,
     name_bytes: usize,
     /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.
     reason: Option<Box<[u8]>>,
@@ -108,7 +110,9 @@ impl News {
         if let Some(first) = first.filter(|_| self.connections(grant).count() == FOLLOWERS_MAX) {
             self.unfollow((grant, first));
         }
-        self.name_bytes += connection.key.len() + connection.owner.len();
+        self.name_bytes += 2 * connection.key.len() + connection.owner.len();
+        let of_key = self.by_key.entry((connection.db, connection.key.clone())).or_default();
+        of_key.insert((connection.session, grant));
         self.connections.insert(which, connection);
     }
 
@@ -119,8 +123,33 @@ impl News {
 
     fn unfollow(&mut self, which: (u64, u64)) {
         if let Some(connection) = self.connections.remove(&which) {
-            self.name_bytes -= connection.key.len() + connection.owner.len();
+            self.name_bytes -= 2 * connection.key.len() + connection.owner.len();
+            let lock = (connection.db, connection.key);
+            if let Some(of_key) = self.by_key.get_mut(&lock) {
+                of_key.remove(&(which.1, which.0));
+                if of_key.is_empty() {
+                    self.by_key.remove(&lock);
+                }
+            }
         }
+    }
+
+    /// The connections that hold a lock for others than an owner, each with the first of these holds. O(log n) for
+    /// each, but for holds of that owner.
+    pub(in crate::locks) fn holds_of_others(
+        &self,
+        db: usize,
+        key: &[u8],
+        owner: &[u8],
+    ) -> Vec<(u64, &HolderConnection)> {
+        let Some(of_key) = self.by_key.get(&(db, key.into())) else { return Vec::new() };
+        let (mut found, mut from) = (Vec::new(), (0, 0));
+        while let Some(&(session, grant)) = of_key.range(from..).next() {
+            let hold = self.connections.get(&(grant, session)).filter(|hold| *hold.owner != *owner);
+            found.extend(hold.map(|hold| (grant, hold)));
+            from = if hold.is_some() { (session + 1, 0) } else { (session, grant + 1) };
+        }
+        found
     }
 
     /// A hold has ended: the connections that it was for.
@@ -163,18 +192,22 @@ impl News {
 
     /// The keys of two databases have been exchanged. O(n), n all connections.
     pub(in crate::locks) fn swapped(&mut self, one: usize, other: usize) {
-        for hold in self.connections.values_mut() {
+        let mut by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>> = BTreeMap::new();
+        for ((grant, session), hold) in &mut self.connections {
             match hold.db {
                 db if db == one => hold.db = other,
                 db if db == other => hold.db = one,
                 _ => {}
             }
+            by_key.entry((hold.db, hold.key.clone())).or_default().insert((*session, *grant));
         }
+        self.by_key = by_key;
     }
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
-        self.connections.len() * size_of::<((u64, u64), HolderConnection)>() + self.name_bytes
+        let of_each = size_of::<((u64, u64), HolderConnection)>() + size_of::<(u64, u64)>();
+        self.connections.len() * of_each + self.name_bytes
     }
 }
 

@@ -1,7 +1,6 @@
 //! Events of those who wait for locks, and of those whose locks are waited for.
 
 use super::super::ledger;
-use super::super::redisson;
 use super::message::{announce, effect};
 use super::news::{HoldNews, push};
 use crate::keyspace::{EventValue, Keyspace, Tx};
@@ -11,30 +10,24 @@ fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
     ("owner", EventValue::Text(owner.into()))
 }
 
-/// An owner begins to wait for a lock: its holders' connections are told that it is contended.
+/// An owner begins to wait for a lock: its holders' connections are told that it is contended, each once.
 pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     announce(tx, key, "queued", || vec![owner_field(owner)]);
     if !ledger::is_followed(tx) {
         return;
     }
-    for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
-        let holder = redisson::owner_of(&field);
-        // A reader that waits until it can write holds the lock itself.
-        if holder == owner {
-            continue;
-        }
-        let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
-        let hold = HoldNews { db: tx.db(), key, owner: holder, grant };
+    let mut pushes = Vec::new();
+    for (grant, hold) in ledger::holds_of_others(tx, key, owner) {
         let number = i64::try_from(grant).unwrap_or(i64::MAX);
         let told = vec![
-            owner_field(holder),
+            owner_field(&hold.owner),
             ("grant", EventValue::Number(number)),
             ("waiter", EventValue::Text(owner.into())),
         ];
-        for session in ledger::connections(tx, grant) {
-            tx.push_effect(push(session, "lock-contended", &hold, told.clone()));
-        }
+        let news = HoldNews { db: tx.db(), key, owner: &hold.owner, grant };
+        pushes.push(push(hold.session, "lock-contended", &news, told));
     }
+    pushes.into_iter().for_each(|push| tx.push_effect(push));
 }
 
 /// A request that would close a deadlock is refused.

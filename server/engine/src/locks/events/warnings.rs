@@ -5,7 +5,7 @@ use super::super::ledger;
 use super::super::redisson::{self, MODE_FIELD};
 use super::message::announce;
 use super::news::{HoldNews, push};
-use crate::keyspace::{EventValue, KeyTimer, Order, Tx};
+use crate::keyspace::{Effect, EventValue, KeyTimer, Order, Tx};
 use crate::spec::CommandError;
 use crate::values::Value;
 use lockwheel_resp::number;
@@ -69,24 +69,42 @@ fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
     tx.set_key_timer(key, KeyTimer::Jeopardy, Some((at_ms, Order::default())));
 }
 
+/// Listeners are told of each owner, and each connection once.
 fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
-    for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
-        // Who has a lease of its own is told of that.
-        if own_end(tx, key, &field).is_none() {
-            tell_owner_of_jeopardy(tx, key, &field, left_ms);
+    if tx.has_server_audience() {
+        for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
+            // Who has a lease of its own is told of that.
+            if own_end(tx, key, &field).is_none()
+                && let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number)
+            {
+                let owner = redisson::owner_of(&field);
+                announce(tx, key, "jeopardy", || of_jeopardy(owner, grant, left_ms));
+            }
         }
     }
+    let holds = ledger::holds_of_others(tx, key, b"").into_iter();
+    let holds = holds.filter(|(_, hold)| own_end(tx, key, &hold.owner).is_none());
+    let pushes: Vec<Effect> = holds
+        .map(|(grant, hold)| {
+            let news = HoldNews { db: tx.db(), key, owner: &hold.owner, grant };
+            push(hold.session, "lock-jeopardy", &news, of_jeopardy(&hold.owner, grant, left_ms))
+        })
+        .collect();
+    pushes.into_iter().for_each(|push| tx.push_effect(push));
+}
+
+fn of_jeopardy(owner: &[u8], grant: u64, left_ms: i64) -> Vec<(&'static str, EventValue)> {
+    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
+    vec![text("owner", owner), ("grant", number), ("ttl", EventValue::Number(left_ms))]
 }
 
 fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i64) {
     let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
     let owner = redisson::owner_of(field);
-    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
-    let told = vec![text("owner", owner), ("grant", number), ("ttl", EventValue::Number(left_ms))];
-    announce(tx, key, "jeopardy", || told.clone());
+    announce(tx, key, "jeopardy", || of_jeopardy(owner, grant, left_ms));
     for session in ledger::connections(tx, grant) {
         let hold = HoldNews { db: tx.db(), key, owner, grant };
-        tx.push_effect(push(session, "lock-jeopardy", &hold, told.clone()));
+        tx.push_effect(push(session, "lock-jeopardy", &hold, of_jeopardy(owner, grant, left_ms)));
     }
 }
 

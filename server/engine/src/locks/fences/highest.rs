@@ -62,6 +62,11 @@ impl Fences {
             resource.takes(&source)?;
             resource.source = Some(source);
         }
+        let before = known.map_or(0, Resource::source_bytes);
+        let names = fences.name_bytes + fences.source_bytes + resource.source_bytes();
+        if resource.source_bytes() > before && names > MOST_NAME_BYTES {
+            return Err(FULL);
+        }
         Ok(())
     }
 

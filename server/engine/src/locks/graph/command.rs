@@ -35,17 +35,66 @@ const NATIVE: &str = "native";
 const FOREIGN: &str = "foreign";
 const INFERRED: &str = "inferred";
 
+/// The most edges that a reply shows.
+const MAX_EDGES: usize = 10_000;
+/// The most edges in which cycles are searched for, and the most searches.
+const MAX_SEARCHED: usize = 50_000;
+const MAX_SEARCHES: usize = 256;
+
+/// The edges between owners.
+#[derive(Debug, Default)]
+struct Edges {
+    /// Those that are shown, in the order of the names of waiters, locks and holders.
+    shown: BTreeSet<Edge>,
+    /// Those whose holders wait themselves: only these are in cycles.
+    inner: BTreeSet<Edge>,
+    /// At least so many are not shown.
+    left_out: usize,
+}
+
+impl Edges {
+    /// Adds the edges of an owner that waits for a lock. O(log n) for each that there is room for.
+    fn add<'h>(
+        &mut self,
+        (waiter, key, kind): (&[u8], &[u8], &'static str),
+        holders: impl ExactSizeIterator<Item = &'h Box<[u8]>>,
+        waiting: &BTreeSet<Box<[u8]>>,
+    ) {
+        let room = MAX_EDGES.saturating_sub(self.shown.len());
+        self.left_out += holders.len().saturating_sub(room);
+        for holder in holders.take(room).filter(|holder| ***holder != *waiter) {
+            let edge = || Edge { waiter: waiter.into(), key: key.into(), holder: holder.clone(), kind };
+            if waiting.contains(holder) {
+                self.inner.insert(edge());
+            }
+            self.shown.insert(edge());
+        }
+    }
+
+    /// The same of those holders that wait themselves, of which others are not shown.
+    fn add_inner(
+        &mut self,
+        (waiter, key, kind): (&[u8], &[u8], &'static str),
+        holders: &BTreeSet<Box<[u8]>>,
+    ) {
+        let room = MAX_SEARCHED.saturating_sub(self.inner.len());
+        for holder in holders.iter().take(room).filter(|holder| ***holder != *waiter) {
+            self.inner.insert(Edge { waiter: waiter.into(), key: key.into(), holder: holder.clone(), kind });
+        }
+    }
+}
+
 fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (with_dot, with_inferred) = words(args)?;
     let edges = all_edges(tx, pubsub, with_inferred);
     if with_dot {
-        reply.bulk(&dot::text(&edges));
+        reply.bulk(&dot::text(&edges.shown, edges.left_out));
         return Ok(());
     }
-    reply.map(2);
+    reply.map(3);
     reply.bulk(b"edges");
-    reply.array(edges.len());
-    for edge in &edges {
+    reply.array(edges.shown.len());
+    for edge in &edges.shown {
         reply.map(4);
         let fields: [(&str, &[u8]); 4] = [
             ("waiter", &edge.waiter),
@@ -58,7 +107,9 @@ fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply
             reply.bulk(value);
         }
     }
-    let cycles = cycles(&edges);
+    reply.bulk(b"left-out");
+    reply.integer(i64::try_from(edges.left_out).unwrap_or(i64::MAX));
+    let cycles = cycles(&edges.inner);
     reply.bulk(b"cycles");
     reply.array(cycles.len());
     cycles.iter().for_each(|cycle| reply.bulk(&search::text(cycle)));
@@ -77,59 +128,110 @@ fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
     Ok((with_dot, with_inferred))
 }
 
-/// All edges, in the order of the names of waiters, locks and holders.
-fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
-    let mut found = BTreeSet::new();
+/// The waits for a lock as Redisson waits, by the owners that they are shown with.
+fn foreign_waits(
+    (tx, pubsub): (&Tx<'_>, &PubSub),
+    key: &[u8],
+    listeners: &Listeners,
+    with_inferred: bool,
+) -> BTreeSet<(Box<[u8]>, &'static str)> {
+    let mut waits = BTreeSet::new();
+    let is_wait = |waiter: &ChannelWaiter| listeners.waits(tx.db(), key, waiter);
+    for waiter in channel_waiters(pubsub, key).into_iter().filter(is_wait) {
+        if let Some(owner) = waiter.owner {
+            waits.insert((owner, FOREIGN));
+        } else if with_inferred {
+            let mut owners = listeners.owners(tx.db(), key, waiter.client).peekable();
+            if owners.peek().is_none() {
+                waits.insert((format!("client {}", waiter.client).into_bytes().into(), INFERRED));
+            }
+            waits.extend(owners.map(|owner| (Box::from(owner), INFERRED)));
+        }
+    }
+    waits
+}
+
+/// All edges, as far as there is room. O(n log n), n the waits, the holders and the edges that there is room for.
+fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Edges {
     let native = tx.waited_for();
     let listened = redisson::listened_keys(listened_channels(pubsub));
     let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
     let keys: BTreeSet<Box<[u8]>> = native.into_iter().chain(listened).collect();
+    let mut foreign = Vec::new();
+    let mut waiting: BTreeSet<Box<[u8]>> = tx.all_labels().map(Box::from).collect();
     for key in keys {
+        let waits = foreign_waits((tx, pubsub), &key, &listeners, with_inferred);
+        waiting.extend(waits.iter().map(|(owner, _)| owner.clone()));
+        foreign.push((key, waits));
+    }
+    let mut found = Edges::default();
+    for (key, foreign) in foreign {
         let holders = edges::holders(tx, &key);
-        let mut add = |waiter: &[u8], before: &BTreeSet<Box<[u8]>>, kind| {
-            for holder in before.iter().filter(|holder| ***holder != *waiter) {
-                found.insert(Edge { waiter: waiter.into(), key: key.clone(), holder: holder.clone(), kind });
+        let inner: BTreeSet<Box<[u8]>> = holders.intersection(&waiting).cloned().collect();
+        let labels: BTreeSet<&[u8]> = tx.waiting(&key).map(|waiter| &*waiter.label).collect();
+        let waits = |label: &&[u8]| !label.is_empty() && !edges::has(tx, &key, label);
+        for label in labels.into_iter().filter(waits) {
+            let kept = Wait::of(tx, &key, label).kept(tx, &key, None);
+            if kept.by_holders {
+                found.add((label, &key, NATIVE), holders.iter(), &waiting);
+                found.add_inner((label, &key, NATIVE), &inner);
             }
-        };
-        let waits = |label: &[u8]| !label.is_empty() && !edges::has(tx, &key, label);
-        for waiter in tx.waiting(&key).filter(|waiter| waits(&waiter.label)) {
-            let kept = Wait::of(tx, &key, &waiter.label).kept(tx, &key, None);
-            let mut before = if kept.by_holders { holders.clone() } else { BTreeSet::new() };
-            before.append(&mut edges::ahead(tx, &key, None, kept.by_those_before));
-            add(&waiter.label, &before, NATIVE);
+            if found.shown.len() < MAX_EDGES {
+                let ahead = edges::ahead(tx, &key, None, kept.by_those_before);
+                found.add((label, &key, NATIVE), ahead.iter(), &waiting);
+            } else {
+                found.left_out += usize::from(edges::is_behind_several(tx, &key, kept.by_those_before));
+            }
         }
-        let waits = |waiter: &ChannelWaiter| listeners.waits(tx.db(), &key, waiter);
-        for waiter in channel_waiters(pubsub, &key).into_iter().filter(waits) {
-            match waiter.owner {
-                Some(owner) => add(&owner, &holders, FOREIGN),
-                None if with_inferred => {
-                    let mut owners = listeners.owners(tx.db(), &key, waiter.client).peekable();
-                    if owners.peek().is_none() {
-                        add(format!("client {}", waiter.client).as_bytes(), &holders, INFERRED);
-                    }
-                    owners.for_each(|owner| add(owner, &holders, INFERRED));
-                }
-                None => {}
-            }
+        for (owner, kind) in foreign {
+            found.add((&owner, &key, kind), holders.iter(), &waiting);
+            found.add_inner((&owner, &key, kind), &inner);
         }
     }
-    found.into_iter().collect()
+    found
 }
 
-/// A cycle for each group of owners that wait for each other, the shortest of its first owner's.
-fn cycles(edges: &[Edge]) -> Vec<Cycle> {
+/// A cycle for each group of owners that wait for each other, the shortest of its first owner's. A search is
+/// O(edges log edges); there are only so many.
+fn cycles(edges: &BTreeSet<Edge>) -> Vec<Cycle> {
     let mut next: BTreeMap<&[u8], Vec<&Edge>> = BTreeMap::new();
     for edge in edges {
         next.entry(&edge.waiter).or_default().push(edge);
     }
+    leave_out_ends(&mut next);
     let mut found: Vec<Cycle> = Vec::new();
+    let mut told: BTreeSet<Box<[u8]>> = BTreeSet::new();
+    let mut searches = 0;
     for &owner in next.keys() {
-        let is_told = found.iter().any(|cycle| cycle.iter().step_by(2).any(|name| **name == *owner));
-        if !is_told {
-            found.extend(shortest(&next, owner));
+        if searches < MAX_SEARCHES && !told.contains(owner) {
+            searches += 1;
+            if let Some(cycle) = shortest(&next, owner) {
+                told.extend(cycle.iter().step_by(2).cloned());
+                found.push(cycle);
+            }
         }
     }
     found
+}
+
+/// Leaves out owners for whom nobody waits, until there are none: they are in no cycle. O(edges log edges).
+fn leave_out_ends(next: &mut BTreeMap<&[u8], Vec<&Edge>>) {
+    let mut waits: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for edge in next.values().flatten() {
+        *waits.entry(&edge.holder).or_default() += 1;
+    }
+    let mut ends: Vec<&[u8]> = next.keys().copied().filter(|owner| !waits.contains_key(owner)).collect();
+    while let Some(end) = ends.pop() {
+        for edge in next.remove(end).unwrap_or_default() {
+            let holder: &[u8] = &edge.holder;
+            if let Some(count) = waits.get_mut(holder) {
+                *count -= 1;
+                if *count == 0 {
+                    ends.push(holder);
+                }
+            }
+        }
+    }
 }
 
 /// The shortest way from an owner to itself. O(edges log edges).

@@ -1,10 +1,14 @@
 //! The graph of waits as text for Graphviz.
 
 use super::edges::Edge;
+use std::collections::BTreeSet;
 
-/// The text: an arrow from each waiter to each holder, labelled with the lock.
-pub(super) fn text(edges: &[Edge]) -> Vec<u8> {
+/// The text: an arrow from each waiter to each holder, labelled with the lock; and how many are left out.
+pub(super) fn text(edges: &BTreeSet<Edge>, left_out: usize) -> Vec<u8> {
     let mut text = b"digraph locks {\n".to_vec();
+    if left_out > 0 {
+        text.extend_from_slice(format!("  // left out: {left_out}\n").as_bytes());
+    }
     for edge in edges {
         text.extend_from_slice(b"  ");
         quote(&edge.waiter, &mut text);

@@ -66,6 +66,12 @@ pub(super) fn ahead(
     several.map(|(_, waiter)| waiter.label.clone()).collect()
 }
 
+/// Whether anybody is one of those before a place. O(log n).
+pub(super) fn is_behind_several(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> bool {
+    let places = (Unbounded, before.map_or(Unbounded, Excluded));
+    SEVERAL.iter().any(|class| tx.waiting_between(key, class, places).next().is_some())
+}
+
 /// Whether an owner is one of those before a place.
 pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Place>) -> bool {
     let first = tx.first_wait_as(key, owner, |class| SEVERAL.contains(&class));

@@ -7,44 +7,72 @@
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a lock.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Asked {
     /// The owners whose last script was refused, with their clients.
     refused: BTreeMap<Name, u64>,
+    refused_by_client: BTreeSet<(u64, Name)>,
     /// Who was refused last.
     last: Option<Name>,
     /// Who listens, and who was refused last before that.
     listeners: BTreeMap<u64, Name>,
+    /// The number of those who listen by who was refused last, and by the instance of that.
+    by_first: BTreeMap<Name, usize>,
+    by_instance: BTreeMap<Box<[u8]>, usize>,
 }
 
 impl Asked {
-    /// Takes an entry of the lock in.
-    pub(in crate::locks) fn follow(&mut self, entry: &Entry) {
+    /// Takes an entry of the lock in. O(log n).
+    pub(in crate::locks) fn follow(&mut self, ring: &Ring, entry: &Entry) {
         let is_listener =
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
             Event::Refused if entry.native().is_none() => {
+                self.is_answered(entry.owner);
                 self.refused.insert(entry.owner, entry.client);
+                self.refused_by_client.insert((entry.client, entry.owner));
                 self.last = Some(entry.owner);
             }
-            Event::Acquired | Event::Reentered => drop(self.refused.remove(&entry.owner)),
+            Event::Acquired | Event::Reentered => self.is_answered(entry.owner),
             Event::Queued if is_listener => {
                 if let Some(last) = self.last {
+                    self.stops_listening(ring, entry.client);
                     self.listeners.insert(entry.client, last);
+                    *self.by_first.entry(last).or_default() += 1;
+                    if let Some(instance) = redisson::instance_of(ring.text(last)) {
+                        *self.by_instance.entry(instance.into()).or_default() += 1;
+                    }
                 }
             }
-            Event::LeftQueue if is_listener => drop(self.listeners.remove(&entry.client)),
+            Event::LeftQueue if is_listener => self.stops_listening(ring, entry.client),
             _ => {}
         }
     }
 
-    /// Whether an owner was refused, and its instance listens. O(listeners).
+    /// The last script of an owner was not refused.
+    fn is_answered(&mut self, owner: Name) {
+        if let Some(client) = self.refused.remove(&owner) {
+            self.refused_by_client.remove(&(client, owner));
+        }
+    }
+
+    fn stops_listening(&mut self, ring: &Ring, client: u64) {
+        let Some(first) = self.listeners.remove(&client) else { return };
+        count_down(&mut self.by_first, &first);
+        if let Some(instance) = redisson::instance_of(ring.text(first)) {
+            count_down(&mut self.by_instance, instance);
+        }
+    }
+
+    /// Whether an owner was refused, and its instance listens. O(log n).
     pub(in crate::locks) fn is_waiting(&self, ring: &Ring, owner: Name) -> bool {
-        let mut listeners = self.listeners.values();
-        self.refused.contains_key(&owner) && listeners.any(|first| is_one_instance(ring, owner, *first))
+        let instance = redisson::instance_of(ring.text(owner));
+        let listens = instance.is_some_and(|instance| self.by_instance.contains_key(instance));
+        self.refused.contains_key(&owner) && (listens || self.by_first.contains_key(&owner))
     }
 
     /// Who was refused last before a client began to listen. O(log n).
@@ -52,15 +80,21 @@ impl Asked {
         self.listeners.get(&client).copied()
     }
 
-    /// A client is gone.
-    pub(in crate::locks) fn is_gone(&mut self, client: u64) {
-        self.listeners.remove(&client);
-        self.refused.retain(|_, by| *by != client);
+    /// A client is gone. O(log n) for each of its owners.
+    pub(in crate::locks) fn is_gone(&mut self, ring: &Ring, client: u64) {
+        self.stops_listening(ring, client);
+        let of_client = self.refused_by_client.range((client, Name::NONE)..(client + 1, Name::NONE));
+        let owners: Vec<Name> = of_client.map(|(_, owner)| *owner).collect();
+        owners.into_iter().for_each(|owner| self.is_answered(owner));
     }
 }
 
-/// Whether two owners are threads of one instance of Redisson.
-pub(in crate::locks) fn is_one_instance(ring: &Ring, one: Name, other: Name) -> bool {
-    let instance = |name| redisson::instance_of(ring.text(name));
-    one == other || instance(one).is_some_and(|uuid| Some(uuid) == instance(other))
+/// One less of this.
+fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, of: &Q) {
+    if let Some(count) = counts.get_mut(of) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(of);
+        }
+    }
 }

@@ -14,7 +14,7 @@ mod search;
 
 pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;
-pub(super) use inferred::{Asked, is_one_instance};
+pub(super) use inferred::Asked;
 pub(crate) use listeners::count_listeners;
 pub(super) use listeners::{Listeners, waiting_listeners};
 pub(super) use search::{Newcomer, check};

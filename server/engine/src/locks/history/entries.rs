@@ -10,7 +10,7 @@ const PAGES: usize = 64;
 const PAGE_BITS: [u32; 2] = [4, 10];
 
 /// Entries in order; new ones come at the end, and the first go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entries {
     /// All are full but the last, and none is empty.
     pages: VecDeque<Vec<Entry>>,

@@ -40,9 +40,4 @@ impl Filter {
         };
         matches(&self.key, entry.key) && matches(&self.owner, entry.owner)
     }
-
-    /// The wanted entries, each with its number.
-    pub(in crate::locks) fn of<'a>(&'a self, ring: &'a Ring) -> impl Iterator<Item = (u64, &'a Entry)> {
-        ring.after(self.since).filter(|(_, entry)| self.wants(ring, entry))
-    }
 }

@@ -1,15 +1,37 @@
 //! The names that entries of the history share: each is kept once, as long as an entry has it.
 
+use crate::locks::redisson::owner_of;
 use crate::memory::{block, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use sha1_smol::Sha1;
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 /// What part of the names there is more room for, when there is none.
 const ROOM: usize = 8;
 /// The least room that is made.
 const LEAST_ROOM: usize = 16;
+
+/// A longer name is kept by its beginning and its hash.
+const MAX_BYTES: usize = 1024;
+
+/// A name as the history has it: a long one is cut, since each entry of a reply shows it. O(its length).
+pub(super) fn shown(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.len() <= MAX_BYTES { Cow::Borrowed(text) } else { Cow::Owned(cut(text)) }
+}
+
+/// The field of a writer is cut as that of its owner is.
+#[cold]
+fn cut(text: &[u8]) -> Vec<u8> {
+    let owner = owner_of(text);
+    if owner.len() <= MAX_BYTES {
+        return text.to_vec();
+    }
+    let hash = Sha1::from(owner).digest().to_string();
+    [&owner[..MAX_BYTES], b"... sha1 ", hash.as_bytes(), &text[owner.len()..]].concat()
+}
 
 /// The number of a name; 0 is no name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +43,7 @@ impl Name {
 }
 
 /// A name, in a database if it is a key's.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     db: u32,
     uses: u32,
@@ -29,7 +51,7 @@ struct Known {
 }
 
 /// Names with their numbers, which are given again when nothing uses them any more.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Names {
     hasher: FixedState,
     /// By number, from 1 on.

@@ -4,7 +4,7 @@
 pub(super) const CLIENT_BITS: u32 = 48;
 
 /// Whose each entry is.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Places {
     /// What the servers are called.
     pub(super) names: Vec<Box<[u8]>>,

@@ -68,6 +68,26 @@ impl Ring {
         Ring { most, most_names, first, places: Some(Box::new(places)), ..Ring::new(0, seed) }
     }
 
+    /// The same entries under the same numbers, to be read. O(n).
+    pub(in crate::locks) fn copy(&self) -> Self {
+        Ring {
+            most: self.most,
+            most_names: self.most_names,
+            entries: self.entries.clone(),
+            times: self.times.clone(),
+            first: self.first,
+            names: self.names.clone(),
+            stamps: None,
+            places: self.places.clone(),
+            has_gaps: self.has_gaps,
+        }
+    }
+
+    /// How many entries there are. O(1).
+    pub(in crate::locks) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Adds an entry that another ring has under this number, with its names.
     pub(super) fn push_copy(&mut self, other: &Ring, seq: u64, mut entry: Entry) {
         let mut named = |name: &mut Name| {
@@ -265,7 +285,7 @@ impl Ring {
     }
 
     /// Bytes of all of it. O(1).
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::locks) fn memory(&self) -> usize {
         self.entries.memory() + self.times.memory() + self.names.memory()
     }
 }

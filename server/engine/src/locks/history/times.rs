@@ -31,7 +31,7 @@ impl From<Now> for When {
 pub(in crate::locks) struct Since(u32);
 
 /// Entries whose times are told from one beginning.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stretch {
     /// The number of its first entry.
     first: u64,
@@ -64,7 +64,7 @@ impl Stretch {
 }
 
 /// The stretches of a ring, in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Times(VecDeque<Stretch>);
 
 impl Times {

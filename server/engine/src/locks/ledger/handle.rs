@@ -162,6 +162,15 @@ pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
     ledger(tx).news.connections(grant).map(|connection| connection.session).collect()
 }
 
+/// The connections that hold a lock for others than an owner, each with the first of these holds by its grant.
+pub(in crate::locks) fn holds_of_others<'t>(
+    tx: &'t Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+) -> Vec<(u64, &'t HolderConnection)> {
+    ledger(tx).news.holds_of_others(tx.db(), key, owner)
+}
+
 /// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
 pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
     ledger(tx).jeopardy_ms

@@ -377,11 +377,23 @@ impl LockLedger {
         }
     }
 
+    /// Bytes of what is remembered of holds that have ended. O(1).
+    pub(in crate::locks) fn past_bytes(&self) -> usize {
+        self.causes.memory() + self.losses.memory() + self.unleased.memory()
+    }
+
+    /// Forgets how holds have ended, and gives that memory back.
+    pub(in crate::locks) fn forget_past(&mut self) {
+        self.causes.clear();
+        self.losses.clear();
+        self.unleased.clear();
+    }
+
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
         let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
         let history = self.history.as_deref().map_or(0, History::memory);
-        let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
+        let remembered = self.past_bytes();
         let followed = self.fair_queues.memory() + self.semaphores.memory() + self.plain_sets.memory();
         let declared = self.observed.memory() + self.sections.memory() + followed;
         let of_connections = self.leases.bytes() + self.news.bytes();

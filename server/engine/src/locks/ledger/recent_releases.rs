@@ -8,6 +8,9 @@ use std::hash::BuildHasher;
 /// The most releases remembered.
 pub(super) const MOST: usize = 4096;
 
+/// The most bytes of keys and owners that are remembered.
+pub(super) const MAX_NAME_BYTES: usize = 1 << 20;
+
 /// One release that is remembered.
 #[derive(Debug)]
 struct Memory<T> {
@@ -26,6 +29,8 @@ pub(super) struct RecentReleases<T> {
     ring: Vec<Option<Memory<T>>>,
     /// Where the next one goes.
     next: usize,
+    /// The oldest that may be remembered.
+    oldest: usize,
     /// Places in the ring.
     places: HashTable<u16>,
     /// Bytes of keys and owners.
@@ -36,7 +41,7 @@ impl<T> RecentReleases<T> {
     /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
-        RecentReleases { hasher, ring: Vec::new(), next: 0, places: HashTable::new(), names: 0 }
+        RecentReleases { hasher, ring: Vec::new(), next: 0, oldest: 0, places: HashTable::new(), names: 0 }
     }
 
     fn hash_of(&self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
@@ -71,8 +76,11 @@ impl<T> RecentReleases<T> {
         self.next = (at + 1) % MOST;
         if at == self.ring.len() {
             self.ring.push(None);
-        } else if let Some(oldest) = self.ring[at].take() {
-            self.take_place(&oldest, at);
+        } else {
+            self.oldest = self.next;
+            if let Some(oldest) = self.ring[at].take() {
+                self.take_place(&oldest, at);
+            }
         }
         let hash = self.hash_of(db, key, owner);
         let (ring, hasher) = (&mut self.ring, &self.hasher);
@@ -90,6 +98,30 @@ impl<T> RecentReleases<T> {
             }
         };
         self.ring[at] = Some(Memory { db, key, owner: owner.into(), what });
+        if self.names > MAX_NAME_BYTES {
+            self.forget_oldest();
+        }
+    }
+
+    /// Forgets the oldest until there are no more bytes of names than may be. O(1) for each.
+    #[cold]
+    fn forget_oldest(&mut self) {
+        for _ in 0..self.ring.len() {
+            let at = self.oldest;
+            if self.names <= MAX_NAME_BYTES || at >= self.ring.len() {
+                break;
+            }
+            self.oldest = (at + 1) % MOST;
+            if let Some(memory) = self.ring[at].take() {
+                self.take_place(&memory, at);
+            }
+        }
+    }
+
+    /// Forgets all of it, and gives its memory back. O(n).
+    pub(super) fn clear(&mut self) {
+        (self.ring, self.places, self.next, self.oldest, self.names) =
+            (Vec::new(), HashTable::new(), 0, 0, 0);
     }
 
     /// Forgets what happened to a key and owner.

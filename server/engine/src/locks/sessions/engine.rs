@@ -16,17 +16,19 @@ pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> boo
 }
 
 /// Renews the leases of a connection that are due, and gives back those whose client has said nothing for too long: it
-/// was heard of last at that instant. O(log n) each.
-pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) {
-    let mut tx = keyspace.tx(0, now);
+/// was heard of last at that instant. How many these were. O(log n) each.
+pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) -> u64 {
+    let (mut tx, mut count) = (keyspace.tx(0, now), 0);
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
     {
+        count += 1;
         match leases(&tx).silent_at_ms((id, session)) {
             Some(silent_ms) if silent_ms <= now.monotonic_ms() => hear(&mut tx, (id, session), heard_at_ms),
             _ => renew(&mut tx, (id, session), 0),
         }
     }
+    count
 }
 
 /// The client of a lease was heard of last at that instant: gives back what is leased when that is too long ago.

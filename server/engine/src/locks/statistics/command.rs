@@ -1,15 +1,16 @@
 //! `LOCK.STATS` itself: its row, and its reply.
 
-use super::super::history::Filter;
+use super::super::history::{Filter, Ring};
 use super::super::history_command::{FLAGS, OFF};
+use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::ledger::LockLedger;
-use super::tally::Tally;
+use super::tally::{Count, Tally};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors};
+use crate::spec::{Args, CommandError, Row, errors};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.stats", -1, stats as DataHandler)
+pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats", -1, stats as HistoryHandler)
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
     .about("lock", "7.2.0", "O(N log N), N the entries of the history")
@@ -47,19 +48,55 @@ fn options(args: Args<'_>) -> Result<Options, CommandError> {
     Ok(Options { key, resets })
 }
 
-fn stats(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// Statistics on their way through the history.
+#[derive(Debug)]
+struct Counting {
+    filter: Filter,
+    /// The entries up to this one have been counted.
+    seen: u64,
+    is_truncated: bool,
+    count: Count,
+}
+
+impl Reading for Counting {
+    fn go_on(&mut self, ring: &Ring, count: usize) -> bool {
+        let mut looked = 0;
+        for (seq, entry) in ring.after(self.seen).take(count) {
+            if self.filter.wants(ring, entry) {
+                self.count.take_in(ring, seq, entry);
+            }
+            (self.seen, looked) = (seq, looked + 1);
+        }
+        looked < count
+    }
+
+    fn write(&mut self, _: &Ring, reply: &mut dyn Reply) {
+        write(&mut self.count.tally, (self.filter.since, self.is_truncated), reply);
+    }
+}
+
+fn stats(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let Options { key, resets } = options(args)?;
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Err(OFF) };
     let since = ledger.counted_up_to;
     let ring = ledger.history().ok_or(OFF)?.ring();
-    let is_truncated = ring.first() > since + 1;
     let next = ring.next();
-    let mut tally = Tally::of(ring, &Filter { key, owner: None, since });
-    write(&mut tally, (since, is_truncated), reply);
+    let counting = Counting {
+        filter: Filter { key, owner: None, since },
+        seen: since,
+        is_truncated: ring.first() > since + 1,
+        count: Count::default(),
+    };
+    let entries = usize::try_from(next.saturating_sub(since)).unwrap_or(usize::MAX).min(ring.len());
+    let work = read(ring, entries, counting, reply);
     if resets {
         ledger.counted_up_to = next - 1;
     }
-    Ok(())
+    Ok(work)
 }
 
 fn write(tally: &mut Tally, (since, is_truncated): (u64, bool), reply: &mut dyn Reply) {

@@ -1,15 +1,15 @@
 //! What a history says of how locks were used.
 
-use super::super::history::{Cause, Entry, Event, Filter, Mode, Ring};
-use super::super::redisson::owner_of;
+use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
+use super::super::verify::Owners;
 use super::percentiles::Durations;
 use std::collections::BTreeMap;
 
-/// An owner of a lock, by the names of the lock's database and both.
-type Owner<'r> = (Option<usize>, &'r [u8], &'r [u8]);
+/// An owner of a lock: the lock, and the field by which the owner was seen first.
+type Owner = (Name, Name);
 
 /// A wait: an owner's, and natively the client with its ticket.
-type Wait<'r> = (Owner<'r>, Option<(u64, Option<i64>)>);
+type Wait = (Owner, Option<(u64, Option<i64>)>);
 
 /// How locks were used.
 #[derive(Debug, Default)]
@@ -29,11 +29,12 @@ pub(super) struct Tally {
 }
 
 /// A tally on its way through a history.
-#[derive(Default)]
-struct Count<'r> {
-    tally: Tally,
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    pub(super) tally: Tally,
+    owners: Owners,
     /// Since when somebody waits.
-    waiting: BTreeMap<Wait<'r>, i64>,
+    waiting: BTreeMap<Wait, i64>,
     /// Since when grants are held.
     held: BTreeMap<u64, i64>,
     /// When the entry happened that is counted.
@@ -41,25 +42,21 @@ struct Count<'r> {
 }
 
 impl Tally {
-    /// Of the entries that a filter wants. O(n log n), n the entries.
-    pub(super) fn of(ring: &Ring, filter: &Filter) -> Self {
-        let mut count = Count::default();
-        for (seq, entry) in filter.of(ring).filter(|(_, entry)| !ring.text(entry.key).is_empty()) {
-            count.now_ms = ring.when(seq, entry).monotonic_ms;
-            count.entry(ring, entry);
-        }
-        count.tally
-    }
-
     /// Requests for each wait that has ended with the lock.
     pub(super) fn commands_per_hand_off(&self) -> Option<f64> {
         (self.hand_offs > 0).then(|| self.commands as f64 / self.hand_offs as f64)
     }
 }
 
-impl<'r> Count<'r> {
-    fn entry(&mut self, ring: &'r Ring, entry: &Entry) {
-        let owner = (ring.db(entry.key), ring.text(entry.key), owner_of(ring.text(entry.owner)));
+impl Count {
+    /// Counts an entry. O(log n).
+    pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
+        if ring.text(entry.key).is_empty() {
+            return;
+        }
+        self.now_ms = ring.when(seq, entry).monotonic_ms;
+        self.owners.note(ring, entry.owner);
+        let owner = (entry.key, self.owners.first_field(entry.owner));
         let is_native = entry.native() == Some(true);
         match entry.event {
             // A hold goes on in another database.
@@ -83,7 +80,7 @@ impl<'r> Count<'r> {
         }
     }
 
-    fn wait(&mut self, wait: Wait<'r>) {
+    fn wait(&mut self, wait: Wait) {
         self.tally.commands += 1;
         if let std::collections::btree_map::Entry::Vacant(new) = self.waiting.entry(wait) {
             new.insert(self.now_ms);
@@ -92,7 +89,7 @@ impl<'r> Count<'r> {
     }
 
     /// A native wait is over. Where that is with the lock, its entry tells so, too.
-    fn left(&mut self, wait: Wait<'r>, entry: &Entry) {
+    fn left(&mut self, wait: Wait, entry: &Entry) {
         match entry.cause {
             Cause::Served if entry.mode == Mode::Fair => {}
             Cause::Served => drop(self.served(wait)),
@@ -104,7 +101,7 @@ impl<'r> Count<'r> {
     }
 
     /// A wait has ended with what was waited for, if there was one.
-    fn served(&mut self, wait: Wait<'r>) -> bool {
+    fn served(&mut self, wait: Wait) -> bool {
         let Some(since_ms) = self.waiting.remove(&wait) else { return false };
         self.tally.hand_offs += 1;
         self.tally.wait_ms.add(self.now_ms - since_ms);
@@ -112,12 +109,12 @@ impl<'r> Count<'r> {
     }
 
     /// A request has what it asked for. One that has waited natively was counted when it came.
-    fn answered(&mut self, wait: Wait<'r>) {
+    fn answered(&mut self, wait: Wait) {
         let has_waited = self.served(wait);
         self.tally.commands += u64::from(!has_waited);
     }
 
-    fn acquired(&mut self, owner: Owner<'r>, entry: &Entry) {
+    fn acquired(&mut self, owner: Owner, entry: &Entry) {
         self.tally.holds += 1;
         self.held.insert(entry.grant, self.now_ms);
         let wait = (owner, of_client(entry));
@@ -127,7 +124,7 @@ impl<'r> Count<'r> {
         self.answered(wait);
     }
 
-    fn permits(&mut self, owner: Owner<'r>, entry: &Entry) {
+    fn permits(&mut self, owner: Owner, entry: &Entry) {
         match entry.cause {
             Cause::Acquire => self.answered((owner, of_client(entry))),
             Cause::Release | Cause::Init | Cause::Adjust | Cause::Drain => self.tally.commands += 1,

@@ -2,41 +2,42 @@
 
 use super::super::history::Ring;
 use super::super::history_command::FLAGS;
+use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::ledger::LockLedger;
 use super::finding::{Finding, Level, evidence};
-use super::verdict::{HISTORY_IS_OFF, Verdict, findings, reason};
-use crate::keyspace::{Tx, glob};
-use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors};
+use super::findings::Wanted;
+use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, Row, errors};
+use crate::time::Now;
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.verify", -1, verify as DataHandler)
-    .flags(&[FLAGS])
-    .categories(&["lock", "control"])
-    .about("lock", "7.2.0", "O(N log N), N the entries of the history")
-    .summary("Tells whether the invariants of locks held, by the history.")
-    .help(&[
-        "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
-        "    Whether the invariants of locks held: ok, suspect, violated, or inconclusive without all of the history.",
-        "    LEVEL leaves out what is less bad.",
-    ])
-    .help_after("lock.history")
-    .syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
-    .errors(&["ERR syntax error: *"])];
+pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
+    "lock.verify",
+    -1,
+    verify as HistoryHandler,
+)
+.flags(&[FLAGS])
+.categories(&["lock", "control"])
+.about("lock", "7.2.0", "O(N log N), N the entries of the history")
+.summary("Tells whether the invariants of locks held, by the history.")
+.help(&[
+    "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
+    "    Whether the invariants of locks held: ok, suspect, violated, or inconclusive without all of the history.",
+    "    LEVEL leaves out what is less bad.",
+])
+.help_after("lock.history")
+.syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
+.errors(&["ERR syntax error: *"])];
 
-/// What a request asks for.
-struct Options<'a> {
-    key: Option<&'a [u8]>,
-    level: Level,
-}
-
-impl<'a> Options<'a> {
-    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+impl Wanted {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
         let (mut key, mut level) = (None, None);
         for at in (1..args.len()).step_by(2) {
             let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
             let is_new = if args.is(at, "key") {
-                key.replace(value).is_none()
+                key.replace(value.into()).is_none()
             } else if args.is(at, "level") {
                 let named = |level: &Level| value.eq_ignore_ascii_case(level.name().as_bytes());
                 level.replace(Level::ALL.into_iter().find(named).ok_or(errors::SYNTAX)?).is_none()
@@ -47,38 +48,60 @@ impl<'a> Options<'a> {
                 return Err(errors::SYNTAX);
             }
         }
-        Ok(Options { key, level: level.unwrap_or(Level::Lint) })
-    }
-
-    fn wants(&self, ring: &Ring, finding: &Finding) -> bool {
-        let key = ring.text(finding.key);
-        finding.level >= self.level && self.key.is_none_or(|pattern| glob::matches(pattern, key, false))
+        Ok(Wanted { key, level: level.unwrap_or(Level::Lint) })
     }
 }
 
-fn verify(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let options = Options::parse(args)?;
+/// A verification on its way.
+#[derive(Debug)]
+struct Verifying {
+    verification: Verification,
+    now: Now,
+}
+
+impl Reading for Verifying {
+    fn go_on(&mut self, ring: &Ring, count: usize) -> bool {
+        self.verification.go_on(ring, self.now, count)
+    }
+
+    fn write(&mut self, ring: &Ring, reply: &mut dyn Reply) {
+        let mut findings = self.verification.take_findings();
+        let (events, is_truncated) = (ring.next() - ring.first(), ring.is_truncated());
+        let verdict = Verdict::of(findings.worst(), is_truncated);
+        head(verdict, reason(ring), (events, is_truncated), findings.left_out(), reply);
+        let findings = findings.take();
+        reply.array(findings.len());
+        findings.iter().for_each(|finding| write(ring, finding, reply));
+    }
+}
+
+fn verify(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
+    let wanted = Wanted::parse(args)?;
     let now = tx.now();
     let ledger = tx.subscriber::<LockLedger>();
     let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
-        head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), 0, true, reply);
+        head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), (0, true), 0, reply);
         reply.array(0);
-        return Ok(());
+        return Ok(None);
     };
     let ring = history.ring();
-    let mut findings = findings(ring, now, ledger.limits);
-    findings.retain(|finding| options.wants(ring, finding));
-    let events = ring.next() - ring.first();
-    let verdict = Verdict::of(&findings, ring.is_truncated());
-    head(verdict, reason(ring), events, ring.is_truncated(), reply);
-    reply.array(findings.len());
-    findings.iter().for_each(|finding| write(ring, finding, reply));
-    Ok(())
+    let verification = Verification::new(wanted, ledger.limits);
+    Ok(read(ring, ring.len(), Verifying { verification, now }, reply))
 }
 
 /// Writes the reply but for what `findings` has. The reason says why the history is not whole.
-fn head(verdict: Verdict, reason: Option<&str>, events: u64, is_truncated: bool, reply: &mut dyn Reply) {
-    reply.map(5);
+fn head(
+    verdict: Verdict,
+    reason: Option<&str>,
+    (events, is_truncated): (u64, bool),
+    left_out: u64,
+    reply: &mut dyn Reply,
+) {
+    reply.map(6);
     reply.bulk(b"verdict");
     reply.bulk(verdict.name().as_bytes());
     reply.bulk(b"events");
@@ -90,6 +113,8 @@ fn head(verdict: Verdict, reason: Option<&str>, events: u64, is_truncated: bool,
         Some(reason) => reply.bulk(reason.as_bytes()),
         None => reply.null(),
     }
+    reply.bulk(b"left-out");
+    reply.integer(i64::try_from(left_out).unwrap_or(i64::MAX));
     reply.bulk(b"findings");
 }
 

@@ -5,6 +5,7 @@
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
@@ -33,23 +34,33 @@ pub(super) struct Deadlocks {
     waits: Waits,
     /// The entry whose effect is looked at with the next: until then the locks have not taken it in.
     last: Option<u64>,
-    /// By the owners and locks in a cycle, in the order of their names: the first time.
-    found: BTreeMap<Names, Found>,
+    /// By the owners and locks in a cycle, in the order of their names: its place among those that were found.
+    places: BTreeMap<Names, usize>,
+    found: Vec<Found>,
     /// Those that are closed, by the owners and locks in them.
-    closed: BTreeSet<(Name, Names)>,
+    closed: BTreeSet<(Name, usize)>,
     /// Who was refused, by which cycle in words.
     refused: BTreeSet<(Name, String)>,
 }
 
+/// The most cycles that are followed. Others are counted.
+const MAX_CYCLES: usize = 64;
+/// The most owners of a cycle that is followed until it opens, and the most that are named.
+const MAX_STEPS: usize = 32;
+
 /// What stands in a finding before the cycle.
 fn told(ring: &Ring, cycle: &Cycle) -> String {
-    let names = cycle.steps.iter().flat_map(|step| [step.owner, step.key]).chain([cycle.steps[0].owner]);
-    names.map(|name| words(ring, name)).collect::<Vec<_>>().join(" -> ")
+    let steps = cycle.steps.iter().take(MAX_STEPS);
+    let names = steps.flat_map(|step| [step.owner, step.key]).map(|name| words(ring, name));
+    let more = cycle.steps.len().saturating_sub(MAX_STEPS);
+    let more = (more > 0).then(|| format!("{more} others"));
+    let first = words(ring, cycle.steps[0].owner);
+    names.chain(more).chain([first]).collect::<Vec<_>>().join(" -> ")
 }
 
 impl Deadlocks {
     /// Looks whether an entry that the locks have taken in has opened a cycle, or closed one.
-    fn look(&mut self, view: View<'_>, seq: u64) {
+    fn look(&mut self, view: View<'_>, seq: u64, findings: &mut Findings) {
         let Some(entry) = view.ring.get(seq) else { return };
         if !self.closed.is_empty() {
             self.look_at_closed(view, entry);
@@ -58,16 +69,19 @@ impl Deadlocks {
         if !closes || entry.owner == Name::NONE || entry.cause == Cause::Deadlock {
             return;
         }
-        if let Some(cycle) = self.waits.cycle(view, entry.owner, None) {
+        if let Some(cycle) = self.waits.cycle(view, entry.owner, entry.key) {
             let text = format!("deadlock: {} waited for each other", told(view.ring, &cycle));
-            self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text);
+            self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text, findings);
         }
     }
 
     /// A request was refused, or its wait was ended, since it closed a cycle.
-    fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
+    fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+        if self.refused.len() == MAX_CYCLES {
+            return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
+        }
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
-        let cycle = self.waits.cycle(view, entry.owner, Some(entry.key));
+        let cycle = self.waits.cycle_by(view, entry.owner, entry.key);
         let named = match (words(view.ring, entry.text), &cycle) {
             (text, Some(cycle)) if text.is_empty() => told(view.ring, cycle),
             (text, _) => text,
@@ -77,41 +91,41 @@ impl Deadlocks {
         let is_new = self.refused.insert((entry.owner, named));
         let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
         let at_ms = view.ring.when(seq, entry).monotonic_ms;
-        let closed = self.found.get_mut(&names_of(&cycle, entry));
+        let place = self.places.get(&names_of(&cycle, entry));
+        let closed = place.and_then(|place| self.found.get_mut(*place));
         match closed {
             // It was closed by what the owner was just given, and ended at once.
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
                 (found.level, found.text) = (Level::Lint, text);
             }
             _ if !is_new => {}
-            _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text),
+            _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text, findings),
         }
     }
 
     /// The closed cycles that an owner or a lock is in.
-    fn closed_of(&self, name: Name) -> impl Iterator<Item = &Names> {
-        let from = self.closed.range((name, Names::new())..);
-        from.take_while(move |(of, _)| *of == name).map(|(_, names)| names)
+    fn closed_of(&self, name: Name) -> impl Iterator<Item = usize> {
+        self.closed.range((name, 0)..=(name, usize::MAX)).map(|(_, place)| *place)
     }
 
     /// Looks whether an entry has opened cycles, and how.
     fn look_at_closed(&mut self, view: View<'_>, entry: &Entry) {
-        let names: BTreeSet<Names> = match entry.event {
-            Event::Disconnect => self.closed.iter().map(|(_, names)| names.clone()).collect(),
+        let places: BTreeSet<usize> = match entry.event {
+            Event::Disconnect => self.closed.iter().map(|(_, place)| *place).collect(),
             _ => {
-                let meant = [entry.key, self.waits.known(view.ring, entry.owner)];
-                meant.into_iter().flat_map(|name| self.closed_of(name)).cloned().collect()
+                let meant = [entry.key, self.waits.known(view, entry.owner)];
+                meant.into_iter().flat_map(|name| self.closed_of(name)).collect()
             }
         };
-        for names in names {
-            let Some(found) = self.found.get_mut(&names) else { continue };
+        for place in places {
+            let Some(found) = self.found.get_mut(place) else { continue };
             let Some(how) = opened(&self.waits, view, &found.steps, entry) else { continue };
             if let (Opened::By(owner), Level::Suspect) = (how, found.level) {
                 found.level = Level::Lint;
                 found.text = format!("{}, until {} waited no longer", found.text, words(view.ring, owner));
             }
-            for name in names.iter().flat_map(|(owner, key)| [owner, key]) {
-                self.closed.remove(&(*name, names.clone()));
+            for name in found.steps.iter().flat_map(|step| [step.owner, step.key]) {
+                self.closed.remove(&(name, place));
             }
         }
     }
@@ -122,23 +136,34 @@ impl Deadlocks {
         steps: &[Step],
         (level, closed, entry): (Level, u64, &Entry),
         text: String,
+        findings: &mut Findings,
     ) {
+        let names = names_of(steps, entry);
+        let place = self.places.get(&names).copied();
+        if place.is_some_and(|place| self.found[place].level >= level) {
+            return;
+        }
+        if place.is_none() && self.found.len() == MAX_CYCLES {
+            return findings.leave_out(ring, level, entry.key, 1);
+        }
         let mut owners: Vec<Name> = steps.iter().map(|step| step.owner).collect();
         if owners.is_empty() {
             owners.push(entry.owner);
         }
         let mut seqs: Vec<u64> = steps.iter().flat_map(|step| [step.waits, step.holds]).collect();
         seqs.push(closed);
-        let names = names_of(steps, entry);
-        if self.found.get(&names).is_some_and(|known| known.level >= level) {
-            return;
-        }
-        if level == Level::Suspect {
-            let each = names.iter().flat_map(|(owner, key)| [*owner, *key]);
-            self.closed.extend(each.map(|name| (name, names.clone())));
+        let place = place.unwrap_or(self.found.len());
+        if level == Level::Suspect && steps.len() <= MAX_STEPS {
+            let each = steps.iter().flat_map(|step| [step.owner, step.key]);
+            self.closed.extend(each.map(|name| (name, place)));
         }
         let (at_ms, key, steps) = (ring.when(closed, entry).monotonic_ms, entry.key, steps.to_vec());
-        self.found.insert(names, Found { level, at_ms, key, seqs, owners, text, steps });
+        let found = Found { level, at_ms, key, seqs, owners, text, steps };
+        self.places.insert(names, place);
+        match self.found.get_mut(place) {
+            Some(known) => *known = found,
+            None => self.found.push(found),
+        }
     }
 }
 
@@ -157,8 +182,8 @@ fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Optio
     for (at, step) in steps.iter().enumerate() {
         let next = steps[(at + 1) % steps.len()].owner;
         let holds = |owner| {
-            let fields = view.lock(step.key).into_iter().flat_map(|lock| lock.holds.keys());
-            fields.copied().any(|field| waits.known(view.ring, field) == owner)
+            let mut fields = view.locks.owners.fields_of(owner);
+            view.lock(step.key).is_some_and(|lock| fields.any(|field| lock.holds.contains(field)))
         };
         let gives_way = if !waits.waits_for(view.ring, step.owner, step.key) && !holds(step.owner) {
             let by_itself = entry.event != Event::Disconnect && !by_others.contains(&entry.cause);
@@ -185,27 +210,41 @@ fn names_of(steps: &[Step], entry: &Entry) -> Names {
 }
 
 impl Invariant for Deadlocks {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if let Some(last) = self.last.replace(seq) {
-            self.look(view, last);
+            self.look(view, last, findings);
         }
         let is_refused = matches!(entry.event, Event::Refused | Event::LeftQueue);
         if is_refused && entry.cause == Cause::Deadlock {
-            self.refused(view, seq, entry);
+            self.refused(view, seq, entry, findings);
         }
-        self.waits.take_in(view.ring, seq, entry);
+        self.waits.take_in(view, seq, entry);
     }
 
-    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         if let Some(last) = self.last.take() {
-            self.look(view, last);
+            self.look(view, last, findings);
         }
-        for found in std::mem::take(&mut self.found).into_values() {
-            let Found { level, key, mut seqs, owners, text, .. } = found;
+        for place in std::mem::take(&mut self.places).into_values() {
+            let Found { level, key, mut seqs, owners, text, .. } = self.found[place].clone();
             seqs.retain(|seq| *seq > 0);
             seqs.sort_unstable();
             seqs.dedup();
-            findings.push(Finding { level, invariant: "deadlock", key, seqs, owners, text });
+            findings.push(view.ring, Finding { level, invariant: "deadlock", key, seqs, owners, text });
         }
+        self.tell_given_up(view, findings);
+    }
+}
+
+impl Deadlocks {
+    /// Some searches for a cycle were not finished: there may be others.
+    fn tell_given_up(&self, view: View<'_>, findings: &mut Findings) {
+        let (searches @ 1.., Some(seq)) = (self.waits.given_up, view.ring.next().checked_sub(1)) else {
+            return;
+        };
+        let text = format!("{searches} searches for a deadlock were given up: too many owners hold and wait");
+        let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+        let key = view.ring.get(seq).map_or(Name::NONE, |entry| entry.key);
+        findings.push(view.ring, Finding { level, invariant: "deadlock", key, seqs, owners, text });
     }
 }

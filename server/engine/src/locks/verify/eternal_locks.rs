@@ -5,10 +5,12 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
+use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
 use crate::time::Now;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const NAME: &str = "no-eternal-lock";
 
@@ -16,34 +18,52 @@ const NAME: &str = "no-eternal-lock";
 #[derive(Debug, Default)]
 pub(super) struct EternalLocks {
     open: BTreeMap<(Name, Name), Finding>,
+    /// The entry whose lease is looked at with the next: until then the locks have not taken it in.
+    last: Option<u64>,
+    /// Leases by the wall time to which the clock must be set back to make them twice as long, with their locks and
+    /// owners. Some have ended. Each is reported once.
+    leases: BTreeSet<(i64, Name, Name)>,
+}
+
+/// The wall time to which the clock must be set back to make a lease twice as long.
+fn doubled_at_ms(hold: &Hold) -> Option<i64> {
+    let (ttl_ms, deadline_ms) = (hold.ttl_ms?, hold.deadline_ms?);
+    (!hold.session).then(|| deadline_ms.saturating_sub(ttl_ms.saturating_mul(2)))
 }
 
 impl Invariant for EternalLocks {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+        if let Some(last) = self.last.replace(seq) {
+            self.note(view, last);
+        }
         let hold = (entry.key, entry.owner);
         match (entry.event, entry.cause) {
             (Event::Acquired, _) if is_eternal(entry) => {
-                findings.extend(self.open.insert(hold, without_lease(view, seq, entry)));
+                let before = self.open.insert(hold, without_lease(view, seq, entry));
+                before.into_iter().for_each(|before| findings.push(view.ring, before));
             }
             (Event::Renewed, _) if is_eternal(entry) && !self.open.contains_key(&hold) => {
-                findings.push(without_lease(view, seq, entry));
+                findings.push(view.ring, without_lease(view, seq, entry));
             }
             (Event::Habit, Cause::NoLease) => {
-                findings.extend(self.open.insert(hold, of_text(view, seq, entry)));
+                let before = self.open.insert(hold, of_text(view, seq, entry));
+                before.into_iter().for_each(|before| findings.push(view.ring, before));
             }
             (Event::Habit, Cause::LateLease) => {
                 self.open.remove(&hold);
             }
             (Event::Released | Event::Lost | Event::Transferred, _) if entry.holds == 0 => {
-                findings.extend(self.open.remove(&hold));
+                let over = self.open.remove(&hold);
+                over.into_iter().for_each(|over| findings.push(view.ring, over));
             }
-            (Event::Clock, _) if entry.holds < entry.ttl_ms => stepped_back(view, seq, entry, findings),
+            (Event::Clock, _) if entry.holds < entry.ttl_ms => self.stepped_back(view, seq, entry, findings),
             _ => {}
         }
     }
 
-    fn end(&mut self, _: View<'_>, _: Now, findings: &mut Vec<Finding>) {
-        findings.extend(std::mem::take(&mut self.open).into_values());
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
+        let open = std::mem::take(&mut self.open).into_values();
+        open.for_each(|finding| findings.push(view.ring, finding));
     }
 }
 
@@ -74,28 +94,40 @@ fn finding(level: Level, seq: u64, entry: &Entry, text: String) -> Finding {
     Finding { level, invariant: NAME, key: entry.key, seqs: vec![seq], owners: vec![entry.owner], text }
 }
 
-/// The wall clock was set back: leases are dates on it.
-fn stepped_back(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
-    let (from_ms, to_ms) = (entry.ttl_ms, entry.holds);
-    for (&key, lock) in &view.locks.by_key {
-        for (&owner, hold) in &lock.holds {
-            let (Some(ttl_ms), Some(deadline_ms)) = (hold.ttl_ms, hold.deadline_ms) else { continue };
-            let left_ms = deadline_ms.saturating_sub(to_ms);
-            if hold.session || left_ms < ttl_ms.saturating_mul(2) {
-                continue;
+impl EternalLocks {
+    /// Notes the lease of an entry that the locks have taken in.
+    fn note(&mut self, view: View<'_>, seq: u64) {
+        let Some(entry) = view.ring.get(seq) else { return };
+        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(entry.owner));
+        if let Some(at_ms) = hold.and_then(doubled_at_ms) {
+            self.leases.insert((at_ms, entry.key, entry.owner));
+        }
+    }
+
+    /// The wall clock was set back: leases are dates on it.
+    fn stepped_back(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+        let (from_ms, to_ms) = (entry.ttl_ms, entry.holds);
+        let mut doubled = Vec::new();
+        while let Some((at_ms, key, owner)) = self.leases.pop_last() {
+            if at_ms < to_ms {
+                self.leases.insert((at_ms, key, owner));
+                break;
             }
-            let ([name, who], by_ms) =
-                ([key, owner].map(|name| words(view.ring, name)), from_ms.saturating_sub(to_ms));
-            findings.push(Finding {
-                level: Level::Violation,
-                invariant: NAME,
-                key,
-                seqs: vec![hold.seq, seq],
-                owners: vec![owner],
-                text: format!(
-                    "{who} holds {name} for {left_ms} ms instead of {ttl_ms}: the clock went back by {by_ms} ms"
-                ),
-            });
+            doubled.push((key, owner, at_ms));
+        }
+        doubled.sort_unstable();
+        for (key, owner, at_ms) in doubled {
+            let hold = view.lock(key).and_then(|lock| lock.holds.get(owner));
+            let Some(hold) = hold.filter(|hold| doubled_at_ms(hold) == Some(at_ms)) else { continue };
+            let (ttl_ms, deadline_ms) = (hold.ttl_ms.unwrap_or(0), hold.deadline_ms.unwrap_or(0));
+            let (left_ms, by_ms) = (deadline_ms.saturating_sub(to_ms), from_ms.saturating_sub(to_ms));
+            let [name, who] = [key, owner].map(|name| words(view.ring, name));
+            let text = format!(
+                "{who} holds {name} for {left_ms} ms instead of {ttl_ms}: the clock went back by {by_ms} ms"
+            );
+            let (seqs, owners) = (vec![hold.seq, seq], vec![owner]);
+            let finding = Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text };
+            findings.push(view.ring, finding);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `mutual-exclusion`: no two owners hold an exclusive lock at once, nor are in one declared section.
 
-use super::super::history::{Entry, Event, Mode, Ring};
+use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::finding::{Finding, Level, words};
+use super::findings::{Findings, MAX_OF_ENTRY};
+use super::holds::Hold;
 use super::invariant::Invariant;
-use super::locks::{Hold, View};
+use super::locks::View;
 
 pub(super) const NAME: &str = "mutual-exclusion";
 
@@ -36,48 +38,62 @@ pub(super) fn at_node(ring: &Ring, seq: u64) -> String {
 }
 
 impl Invariant for Exclusion {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
-        let key = entry.key;
-        let mut found = |since: u64, other, text: String| {
-            let (seqs, owners) = (vec![since, seq], vec![other, entry.owner]);
-            findings.push(Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text });
-        };
-        let (owner, lock) = (words(view.ring, entry.owner), words(view.ring, key));
-        let wall_ms = view.ring.when(seq, entry).wall_ms;
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         match entry.event {
-            Event::Acquired | Event::Converted => {
-                let holds = view.lock(key).into_iter().flat_map(|lock| &lock.holds);
-                let others = holds.filter(|(other, _)| !view.is_same_owner(**other, entry.owner));
-                let is_in_the_way = |hold: &Hold| {
-                    excludes(entry.mode, hold.mode, view.ring.place(seq) == view.ring.place(hold.seq))
-                };
-                for (&other, hold) in others.filter(|(_, hold)| is_in_the_way(hold)) {
-                    // A lease that a server was killed with, or that it lost, ends nowhere.
-                    let is_over = hold.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= wall_ms);
-                    if view.ring.is_of_several() && is_over {
-                        continue;
-                    }
-                    let holder = words(view.ring, other);
-                    let (here, there) = (at_node(view.ring, seq), at_node(view.ring, hold.seq));
-                    found(
-                        hold.seq,
-                        other,
-                        format!("{owner} took {lock}{here} while {holder} held it{there}"),
-                    );
-                }
-            }
-            Event::Entered => {
-                let open = view.locks.sections.get(&key).into_iter().flatten();
-                for &(other, since) in open.filter(|(other, _)| *other != entry.owner) {
-                    let inside = words(view.ring, other);
-                    found(
-                        since,
-                        other,
-                        format!("{owner} entered the section {lock} while {inside} was in it"),
-                    );
-                }
-            }
+            Event::Acquired | Event::Converted => taken(view, seq, entry, findings),
+            Event::Entered => entered(view, seq, entry, findings),
             _ => {}
         }
     }
+}
+
+/// An owner has come to hold a lock.
+fn taken(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+    let Some(lock) = view.lock(entry.key) else { return };
+    let here = view.ring.place_number(seq);
+    let is_in_the_way = |mode: Mode, place: usize| excludes(entry.mode, mode, place == here);
+    // A lease that a server was killed with, or that it lost, ends nowhere.
+    let over_ms = view.ring.is_of_several().then(|| view.ring.when(seq, entry).wall_ms);
+    let others = lock.holds.of_modes(is_in_the_way, over_ms);
+    let others = others.filter(|(other, _)| !view.is_same_owner(*other, entry.owner));
+    let mut others: Vec<(Name, &Hold)> = others.take(MAX_OF_ENTRY).collect();
+    if others.len() == MAX_OF_ENTRY {
+        let own = view.locks.owners.fields_of(entry.owner).filter_map(|field| lock.holds.get(field));
+        let own = own.filter(|hold| is_in_the_way(hold.mode, hold.granted_at)).count();
+        let all = lock.holds.count_of_modes(is_in_the_way, over_ms);
+        let more = all.saturating_sub(own + MAX_OF_ENTRY);
+        findings.leave_out(view.ring, Level::Violation, entry.key, more);
+    }
+    others.sort_unstable_by_key(|(other, _)| *other);
+    for (other, hold) in others {
+        let [owner, lock, holder] = [entry.owner, entry.key, other].map(|name| words(view.ring, name));
+        let [here, there] = [seq, hold.seq].map(|seq| at_node(view.ring, seq));
+        let text = format!("{owner} took {lock}{here} while {holder} held it{there}");
+        found(view, (hold.seq, other), (seq, entry), text, findings);
+    }
+}
+
+/// An owner has entered a declared section.
+fn entered(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+    let Some(open) = view.locks.sections.get(&entry.key) else { return };
+    let mut others: Vec<(Name, u64)> = open.of_others(entry.owner).take(MAX_OF_ENTRY).collect();
+    let more = open.count_of_others(entry.owner).saturating_sub(MAX_OF_ENTRY);
+    findings.leave_out(view.ring, Level::Violation, entry.key, more);
+    others.sort_unstable_by_key(|(_, since)| *since);
+    for (other, since) in others {
+        let [owner, section, inside] = [entry.owner, entry.key, other].map(|name| words(view.ring, name));
+        let text = format!("{owner} entered the section {section} while {inside} was in it");
+        found(view, (since, other), (seq, entry), text, findings);
+    }
+}
+
+fn found(
+    view: View<'_>,
+    (since, other): (u64, Name),
+    (seq, entry): (u64, &Entry),
+    text: String,
+    findings: &mut Findings,
+) {
+    let (key, seqs, owners) = (entry.key, vec![since, seq], vec![other, entry.owner]);
+    findings.push(view.ring, Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text });
 }

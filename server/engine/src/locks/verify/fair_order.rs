@@ -3,8 +3,9 @@
 
 use super::super::history::{Cause, Entry, Event, Mode, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
-use super::locks::{View, Waiting};
+use super::locks::View;
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,24 +18,27 @@ pub(super) struct FairOrder {
 }
 
 impl Invariant for FairOrder {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         match entry.event {
             Event::Disconnect => drop(self.gone.insert(entry.client)),
             Event::LeftQueue if entry.mode == Mode::Fair => {
                 self.left.insert(entry.key, entry.owner);
                 // A place that somebody has left who was served by another keeps nobody out.
                 let lock = view.lock(entry.key);
-                let is_holder = lock.is_some_and(|lock| lock.holds.contains_key(&entry.owner));
+                let is_holder = lock.is_some_and(|lock| lock.holds.contains(entry.owner));
                 if entry.cause == Cause::Evicted && !is_holder {
                     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-                    findings.push(Finding {
-                        level: Level::Suspect,
-                        invariant: "skew",
-                        key: entry.key,
-                        seqs: vec![seq],
-                        owners: vec![entry.owner],
-                        text: format!("{owner} was taken out of the queue of {lock} by its score"),
-                    });
+                    findings.push(
+                        view.ring,
+                        Finding {
+                            level: Level::Suspect,
+                            invariant: "skew",
+                            key: entry.key,
+                            seqs: vec![seq],
+                            owners: vec![entry.owner],
+                            text: format!("{owner} was taken out of the queue of {lock} by its score"),
+                        },
+                    );
                 }
             }
             Event::Acquired if self.given != Some(entry.key) && !is_brought(view, entry) => {
@@ -45,19 +49,22 @@ impl Invariant for FairOrder {
         self.given = (entry.event == Event::Transferred).then_some(entry.key);
     }
 
-    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         for (&key, lock) in &view.locks.by_key {
-            let leaked = lock.waiting.iter().filter(|one| one.is_fair && self.gone.contains(&one.client));
+            let leaked = lock.waiting.fair().filter(|one| self.gone.contains(&one.client));
             for waiting in leaked {
                 let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
-                findings.push(Finding {
-                    level: Level::Lint,
-                    invariant: "queue-leak",
-                    key,
-                    seqs: vec![waiting.seq],
-                    owners: vec![waiting.owner],
-                    text: format!("{owner} stands in the queue of {name}, and its connection is gone"),
-                });
+                findings.push(
+                    view.ring,
+                    Finding {
+                        level: Level::Lint,
+                        invariant: "queue-leak",
+                        key,
+                        seqs: vec![waiting.seq],
+                        owners: vec![waiting.owner],
+                        text: format!("{owner} stands in the queue of {name}, and its connection is gone"),
+                    },
+                );
             }
         }
     }
@@ -70,29 +77,30 @@ fn is_brought(view: View<'_>, entry: &Entry) -> bool {
 }
 
 impl FairOrder {
-    fn granted(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn granted(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let left = self.left.remove(&entry.key);
         let was_head = left.is_some_and(|owner| owner == entry.owner);
-        let mut waiting = view.lock(entry.key).into_iter().flat_map(|lock| &lock.waiting);
-        let Some(head) = waiting.find(|waiting| waiting.is_fair) else { return };
+        let Some(waiting) = view.lock(entry.key).map(|lock| &lock.waiting) else { return };
+        let Some(head) = waiting.first_fair() else { return };
         if head.owner == entry.owner || was_head || self.gone.contains(&head.client) {
             return;
         }
         // While somebody waits natively and not fairly, the server's own line decides which native request is next: by
         // priority, then by arrival. The head may stand in it behind one that wants several locks, while this is free.
-        let in_line = |one: &Waiting| one.is_native && !one.is_fair;
-        let is_by_line = entry.native() == Some(true);
-        if is_by_line && view.lock(entry.key).is_some_and(|lock| lock.waiting.iter().any(in_line)) {
+        if entry.native() == Some(true) && waiting.has_plain_native() {
             return;
         }
         let [lock, owner, first] = [entry.key, entry.owner, head.owner].map(|name| words(view.ring, name));
-        findings.push(Finding {
-            level: Level::Violation,
-            invariant: "fair-order",
-            key: entry.key,
-            seqs: vec![head.seq, seq],
-            owners: vec![head.owner, entry.owner],
-            text: format!("{owner} was granted {lock} while {first} was the head of its queue"),
-        });
+        findings.push(
+            view.ring,
+            Finding {
+                level: Level::Violation,
+                invariant: "fair-order",
+                key: entry.key,
+                seqs: vec![head.seq, seq],
+                owners: vec![head.owner, entry.owner],
+                text: format!("{owner} was granted {lock} while {first} was the head of its queue"),
+            },
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use std::collections::BTreeMap;
@@ -13,21 +14,24 @@ pub(super) struct Fences {
 }
 
 impl Invariant for Fences {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event != Event::Fenced {
             return;
         }
         let highest = self.highest.entry(entry.key).or_insert((entry.grant, seq));
         if entry.grant < highest.0 {
             let (resource, token) = (words(view.ring, entry.key), entry.grant);
-            findings.push(Finding {
-                level: Level::Violation,
-                invariant: "write-after-fence",
-                key: entry.key,
-                seqs: vec![highest.1, seq],
-                owners: Vec::new(),
-                text: format!("{resource} accepted a write with token {token} after {}", highest.0),
-            });
+            findings.push(
+                view.ring,
+                Finding {
+                    level: Level::Violation,
+                    invariant: "write-after-fence",
+                    key: entry.key,
+                    seqs: vec![highest.1, seq],
+                    owners: Vec::new(),
+                    text: format!("{resource} accepted a write with token {token} after {}", highest.0),
+                },
+            );
         } else {
             *highest = (entry.grant, seq);
         }

@@ -38,6 +38,19 @@ pub(super) struct Finding {
     pub(super) text: String,
 }
 
+impl Finding {
+    /// About how many bytes a reply takes to show it. O(its entries).
+    pub(super) fn shown_bytes(&self, ring: &Ring) -> usize {
+        let named = |names: &[Name]| names.iter().map(|name| ring.text(*name).len()).sum::<usize>();
+        let entries = self.seqs.iter().filter_map(|&seq| ring.get(seq));
+        let entries = entries.map(|entry| ENTRY_BYTES + named(&[entry.key, entry.owner, entry.client_name]));
+        self.text.len() + named(&[self.key]) + named(&self.owners) + entries.sum::<usize>()
+    }
+}
+
+/// Bytes of an entry as evidence, without its names.
+const ENTRY_BYTES: usize = 64;
+
 /// A text of the history, in words.
 pub(super) fn words(ring: &Ring, name: Name) -> String {
     String::from_utf8_lossy(ring.text(name)).into_owned()

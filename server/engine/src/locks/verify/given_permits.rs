@@ -8,23 +8,44 @@
 use super::super::history::{Cause, Entry, Event, Name};
 use super::exclusion::at_node;
 use super::finding::{Finding, Level, words};
+use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Permits that a server has given somebody.
 #[derive(Clone, Copy, Debug)]
 struct Given {
-    place: usize,
     owner: Name,
     permits: i64,
+}
+
+/// What a server has given of a semaphore.
+#[derive(Debug, Default)]
+struct OfServer {
+    /// By the end of their leases, in wall milliseconds, and their entries.
+    out: BTreeMap<(i64, u64), Given>,
+    permits: i64,
+}
+
+impl OfServer {
+    fn give(&mut self, of: (i64, u64), given: Given) {
+        self.permits = self.permits.saturating_add(given.permits);
+        self.out.insert(of, given);
+    }
+
+    /// Leases are over.
+    fn end_leases(&mut self, wall_ms: i64) {
+        while let Some(first) = self.out.first_entry().filter(|first| first.key().0 <= wall_ms) {
+            self.permits = self.permits.saturating_sub(first.remove().permits);
+        }
+    }
 }
 
 /// What is out of a semaphore.
 #[derive(Debug, Default)]
 struct Semaphore {
-    /// By the end of their leases, in wall milliseconds, and their entries.
-    out: BTreeMap<(i64, u64), Given>,
+    by_server: BTreeMap<usize, OfServer>,
     /// How many there are in all, by the servers that know it.
     totals: BTreeMap<usize, i64>,
     /// There are more than that, or fewer, and nobody knows how many.
@@ -34,30 +55,43 @@ struct Semaphore {
 impl Semaphore {
     /// Leases are over.
     fn end_leases(&mut self, wall_ms: i64) {
-        self.out = self.out.split_off(&(wall_ms.saturating_add(1), 0));
+        self.by_server.values_mut().for_each(|of_server| of_server.end_leases(wall_ms));
+        self.by_server.retain(|_, of_server| !of_server.out.is_empty());
     }
 
     /// So many are given back; how many of these nobody has had.
     fn give_back(&mut self, mut permits: i64) -> i64 {
-        while permits > 0
-            && let Some(mut last) = self.out.last_entry()
-        {
+        while permits > 0 {
+            let servers = self.by_server.values_mut().filter(|of_server| !of_server.out.is_empty());
+            let last = servers.max_by_key(|of_server| of_server.out.last_key_value().map(|(of, _)| *of));
+            let Some(of_server) = last else { break };
+            let Some(mut last) = of_server.out.last_entry() else { break };
             let given = last.get_mut();
             let back = permits.min(given.permits);
             (permits, given.permits) = (permits - back, given.permits - back);
             if given.permits == 0 {
                 last.remove();
             }
+            of_server.permits = of_server.permits.saturating_sub(back);
         }
+        self.by_server.retain(|_, of_server| !of_server.out.is_empty());
         permits
     }
 
     /// How many are out that are more than all, of several servers.
     fn excess(&self) -> Option<i64> {
         let total = self.totals.values().max().filter(|_| !self.is_unknown)?;
-        let places: BTreeSet<usize> = self.out.values().map(|given| given.place).collect();
-        let out = self.out.values().fold(0_i64, |sum, given| sum.saturating_add(given.permits));
-        (places.len() > 1 && out > *total).then(|| out.saturating_sub(*total))
+        let out = self.by_server.values().fold(0_i64, |sum, of| sum.saturating_add(of.permits));
+        (self.by_server.len() > 1 && out > *total).then(|| out.saturating_sub(*total))
+    }
+
+    /// The first permits that are out, by their entries, and the number of all.
+    fn shown(&self) -> (Vec<(u64, Given)>, usize) {
+        let out = self.by_server.values().flat_map(|of| of.out.iter().take(MAX_SHOWN));
+        let mut given: Vec<(u64, Given)> = out.map(|((_, seq), given)| (*seq, *given)).collect();
+        given.sort_unstable_by_key(|(seq, _)| *seq);
+        given.truncate(MAX_SHOWN);
+        (given, self.by_server.values().map(|of| of.out.len()).sum())
     }
 }
 
@@ -80,8 +114,8 @@ impl GivenPermits {
         match entry.cause {
             Cause::Acquire | Cause::Drain => {
                 let end_ms = view.ring.lease_of(entry).map_or(i64::MAX, |ms| wall_ms.saturating_add(ms));
-                let given = Given { place, owner: entry.owner, permits: entry.holds };
-                semaphore.out.insert((end_ms, seq), given);
+                let given = Given { owner: entry.owner, permits: entry.holds };
+                semaphore.by_server.entry(place).or_default().give((end_ms, seq), given);
             }
             Cause::Release | Cause::Disconnected => {
                 let of_nobody = semaphore.give_back(entry.holds);
@@ -90,7 +124,7 @@ impl GivenPermits {
             Cause::Adjust | Cause::Expired => {}
             // Its server has become a replica: what it has given is lost.
             Cause::FailedOver => {
-                semaphore.out.retain(|_, given| given.place != place);
+                semaphore.by_server.remove(&place);
                 semaphore.totals.remove(&place);
             }
             _ => {
@@ -102,7 +136,7 @@ impl GivenPermits {
 }
 
 impl Invariant for GivenPermits {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event != Event::Permits || !view.ring.is_of_several() {
             return;
         }
@@ -110,13 +144,14 @@ impl Invariant for GivenPermits {
         let is_given = matches!(entry.cause, Cause::Acquire | Cause::Drain);
         let excess = self.by_key.get(&entry.key).filter(|_| is_given);
         let Some((semaphore, excess)) = excess.and_then(|of| Some((of, of.excess()?))) else { return };
-        let mut given: Vec<(u64, Given)> =
-            semaphore.out.iter().map(|((_, seq), given)| (*seq, *given)).collect();
-        given.sort_unstable_by_key(|(seq, _)| *seq);
-        let told: Vec<String> = given
+        let (given, all) = semaphore.shown();
+        let mut told: Vec<String> = given
             .iter()
             .map(|(seq, given)| format!("{}{}", given.permits, at_node(view.ring, *seq)))
             .collect();
+        if all > given.len() {
+            told.push(format!("and {} more times", all - given.len()));
+        }
         let mut owners: Vec<Name> = Vec::new();
         for (_, Given { owner, .. }) in &given {
             if *owner != Name::NONE && !owners.contains(owner) {
@@ -124,13 +159,16 @@ impl Invariant for GivenPermits {
             }
         }
         let (name, told) = (words(view.ring, entry.key), told.join(", "));
-        findings.push(Finding {
-            level: Level::Violation,
-            invariant: "permits-bound",
-            key: entry.key,
-            seqs: given.iter().map(|(seq, _)| *seq).collect(),
-            owners,
-            text: format!("of {name} {excess} more than all permits have been given: {told}"),
-        });
+        findings.push(
+            view.ring,
+            Finding {
+                level: Level::Violation,
+                invariant: "permits-bound",
+                key: entry.key,
+                seqs: given.iter().map(|(seq, _)| *seq).collect(),
+                owners,
+                text: format!("of {name} {excess} more than all permits have been given: {told}"),
+            },
+        );
     }
 }

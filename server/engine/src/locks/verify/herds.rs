@@ -5,6 +5,7 @@
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use crate::time::Now;
@@ -101,7 +102,7 @@ impl Herd {
 }
 
 impl Invariant for Herds {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, _: &mut Findings) {
         let listens = entry.native() == Some(false) && entry.owner == Name::NONE;
         match entry.event {
             Event::Queued if listens => self.listens(entry.client, entry.key),
@@ -114,7 +115,7 @@ impl Invariant for Herds {
             Event::Released if entry.holds > 0 => {}
             Event::Released | Event::Lost => {
                 let holds = view.lock(entry.key).map(|lock| &lock.holds);
-                if holds.is_some_and(|holds| holds.keys().all(|owner| *owner == entry.owner)) {
+                if holds.is_some_and(|holds| holds.len() == usize::from(holds.contains(entry.owner))) {
                     herd.freed(seq);
                 }
             }
@@ -124,11 +125,11 @@ impl Invariant for Herds {
         }
     }
 
-    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         for (&key, herd) in self.by_key.iter().filter(|(_, herd)| herd.worst.in_vain > self.limit) {
             let Herd { worst, hand_offs, in_vain, .. } = herd;
             let (lock, most) = (words(view.ring, key), worst.in_vain);
-            findings.push(Finding {
+            findings.push(view.ring, Finding {
                 level: Level::Lint,
                 invariant: "thundering-herd",
                 key,

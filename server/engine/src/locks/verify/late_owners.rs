@@ -4,6 +4,7 @@
 use super::super::history::{Entry, Event};
 use super::exclusion;
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 
@@ -11,7 +12,7 @@ use super::locks::View;
 pub(super) struct LateOwners;
 
 impl Invariant for LateOwners {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let does = match entry.event {
             Event::ReleaseRefused => "gave back",
             Event::RenewalRefused => "renewed",
@@ -19,9 +20,9 @@ impl Invariant for LateOwners {
         };
         let (key, owner) = (entry.key, entry.owner);
         let Some(lock) = view.lock(key) else { return };
-        let Some((lost, Event::Lost)) = lock.end_of(view.ring, owner) else { return };
+        let Some((lost, Event::Lost)) = lock.end_of(&view.locks.owners, owner) else { return };
         let [name, who] = [key, owner].map(|name| words(view.ring, name));
-        findings.push(match lock.taken_by_another(view.ring, lost, owner) {
+        let finding = match lock.taken_by_another(&view.locks.owners, lost, owner) {
             Some((taken, other)) => {
                 let other_name = words(view.ring, other);
                 Finding {
@@ -44,6 +45,7 @@ impl Invariant for LateOwners {
                 owners: vec![owner],
                 text: format!("{who} {does} {name} after it had lost it; nobody else had taken it"),
             },
-        });
+        };
+        findings.push(view.ring, finding);
     }
 }

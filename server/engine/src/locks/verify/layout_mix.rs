@@ -1,37 +1,46 @@
 //! `layout-mix`: a read-write lock does not enter the key of a plain lock, though Redisson's layout allows it.
 
-use super::super::history::{Entry, Event};
+use super::super::history::{Entry, Event, Mode, Name};
 use super::exclusion::is_plain;
 use super::finding::{Finding, Level, words};
+use super::findings::{Findings, MAX_OF_ENTRY};
+use super::holds::Hold;
 use super::invariant::Invariant;
-use super::locks::{Hold, View};
+use super::locks::View;
 
 #[derive(Debug)]
 pub(super) struct LayoutMix;
 
 impl Invariant for LayoutMix {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event != Event::Acquired {
             return;
         }
+        let Some(lock) = view.lock(entry.key) else { return };
         // Two servers that have granted one lock have a key each: `mutual-exclusion` is for that.
-        let is_one_key = |hold: &Hold| view.ring.place(hold.seq) == view.ring.place(seq);
-        let holds = view.lock(entry.key).into_iter().flat_map(|lock| &lock.holds);
-        let is_mixed = |hold: &Hold| is_plain(hold.mode) != is_plain(entry.mode) && is_one_key(hold);
-        for (&other, hold) in holds.filter(|(_, hold)| is_mixed(hold)) {
+        let here = view.ring.place_number(seq);
+        let is_mixed = |mode: Mode, place: usize| is_plain(mode) != is_plain(entry.mode) && place == here;
+        let mut others: Vec<(Name, &Hold)> = lock.holds.of_modes(is_mixed, None).take(MAX_OF_ENTRY).collect();
+        let more = lock.holds.count_of_modes(is_mixed, None) - others.len();
+        findings.leave_out(view.ring, Level::Lint, entry.key, more);
+        others.sort_unstable_by_key(|(other, _)| *other);
+        for (other, hold) in others {
             let [lock, owner, holder] = [entry.key, entry.owner, other].map(|name| words(view.ring, name));
             let [new, old] = [entry.mode, hold.mode].map(|mode| match is_plain(mode) {
                 true => "a plain lock",
                 false => "a read-write lock",
             });
-            findings.push(Finding {
-                level: Level::Lint,
-                invariant: "layout-mix",
-                key: entry.key,
-                seqs: vec![hold.seq, seq],
-                owners: vec![other, entry.owner],
-                text: format!("{owner} took {lock} as {new} while {holder} held it as {old}"),
-            });
+            findings.push(
+                view.ring,
+                Finding {
+                    level: Level::Lint,
+                    invariant: "layout-mix",
+                    key: entry.key,
+                    seqs: vec![hold.seq, seq],
+                    owners: vec![other, entry.owner],
+                    text: format!("{owner} took {lock} as {new} while {holder} held it as {old}"),
+                },
+            );
         }
     }
 }

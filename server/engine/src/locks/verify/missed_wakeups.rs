@@ -2,10 +2,15 @@
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
-use super::locks::{Lock, View, Waiting};
+use super::line::Waiting;
+use super::locks::{Lock, View};
 use super::waits::Waits;
 use crate::time::Now;
+
+/// The most subscriptions of a lock's channel that are looked at, until one is found that somebody waits by.
+const MAX_LISTENERS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct MissedWakeups {
@@ -20,29 +25,35 @@ impl MissedWakeups {
     }
 
     /// A lock was free until `now_ms`.
-    fn look(&self, view: View<'_>, key: Name, lock: &Lock, now_ms: i64, findings: &mut Vec<Finding>) {
+    fn look(&self, view: View<'_>, key: Name, lock: &Lock, now_ms: i64, findings: &mut Findings) {
         let Some(free_since_ms) = lock.free_since_ms else { return };
+        if now_ms.saturating_sub(free_since_ms) <= self.limit_ms {
+            return;
+        }
         // One that wants several locks may wait for another of them, and those who wait natively stand in line with it.
-        let is_excused = lock.waiting.iter().any(|waiting| waiting.wants_several);
-        for waiting in lock.waiting.iter().filter(|waiting| !(is_excused && waiting.is_native)) {
+        let native = lock.waiting.first_native().filter(|_| !lock.waiting.has_several());
+        let first = native.into_iter().chain(lock.waiting.listening().take(MAX_LISTENERS));
+        let missed = first.filter_map(|waiting| {
             // Those who wait natively stood in line with one that wanted several locks, until that left.
             let stood_until_ms = lock.several_left_ms.filter(|_| waiting.is_native).unwrap_or(i64::MIN);
             let free_ms = now_ms - free_since_ms.max(waiting.since_ms).max(stood_until_ms);
-            if free_ms > self.limit_ms && self.is_kept(view, key, waiting) {
-                return findings.push(self.missed(view, (key, lock), waiting, free_ms));
-            }
+            (free_ms > self.limit_ms).then_some((waiting, free_ms))
+        });
+        let first =
+            missed.filter(|(waiting, _)| self.is_kept(view, key, waiting)).min_by_key(|(one, _)| one.seq);
+        if let Some((waiting, free_ms)) = first {
+            findings.push(view.ring, self.missed(view, (key, lock), waiting, free_ms));
         }
     }
 
     /// Whether somebody waits indeed. In a fair lock's queue stands, too, who has been interrupted; who waits there
     /// listens to a channel of its own.
     fn is_kept(&self, view: View<'_>, key: Name, waiting: &Waiting) -> bool {
-        let &Waiting { owner, client, is_fair, is_native, .. } = waiting;
-        is_native || (!is_fair && self.waits.listener_waits(view.ring, key, client, owner))
+        waiting.is_native || self.waits.listener_waits(view, key, waiting.client, waiting.owner)
     }
 
     fn missed(&self, view: View<'_>, (key, lock): (Name, &Lock), first: &Waiting, free_ms: i64) -> Finding {
-        let freed = lock.ends.values().map(|(seq, _)| *seq).max();
+        let freed = lock.last_end;
         let (name, waits) = (words(view.ring, key), first.client);
         Finding {
             level: Level::Suspect,
@@ -56,7 +67,7 @@ impl MissedWakeups {
 }
 
 impl Invariant for MissedWakeups {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if matches!(entry.event, Event::Acquired | Event::LeftQueue)
             && let Some(lock) = view.lock(entry.key)
             && (entry.event == Event::Acquired || lock.waiting.len() == 1)
@@ -64,10 +75,10 @@ impl Invariant for MissedWakeups {
             let at_ms = view.ring.when(seq, entry).monotonic_ms;
             self.look(view, entry.key, lock, at_ms, findings);
         }
-        self.waits.take_in(view.ring, seq, entry);
+        self.waits.take_in(view, seq, entry);
     }
 
-    fn end(&mut self, view: View<'_>, now: Now, findings: &mut Vec<Finding>) {
+    fn end(&mut self, view: View<'_>, now: Now, findings: &mut Findings) {
         for (&key, lock) in &view.locks.by_key {
             self.look(view, key, lock, now.monotonic_ms(), findings);
         }

@@ -3,6 +3,7 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ impl Permits {
 }
 
 impl Invariant for Permits {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event != Event::Permits {
             return;
         }
@@ -41,14 +42,17 @@ impl Invariant for Permits {
         let before = last.map_or(0, |(_, excess)| excess);
         if let Some(wrong) = Permits::wrong(entry, left, excess, before) {
             let name = words(view.ring, entry.key);
-            findings.push(Finding {
-                level: Level::Violation,
-                invariant: "permits-bound",
-                key: entry.key,
-                seqs: last.map(|(seq, _)| seq).into_iter().chain([seq]).collect(),
-                owners: if entry.owner == Name::NONE { Vec::new() } else { vec![entry.owner] },
-                text: format!("of {name} {wrong}"),
-            });
+            findings.push(
+                view.ring,
+                Finding {
+                    level: Level::Violation,
+                    invariant: "permits-bound",
+                    key: entry.key,
+                    seqs: last.map(|(seq, _)| seq).into_iter().chain([seq]).collect(),
+                    owners: if entry.owner == Name::NONE { Vec::new() } else { vec![entry.owner] },
+                    text: format!("of {name} {wrong}"),
+                },
+            );
         }
     }
 }

@@ -6,8 +6,10 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
+use super::holds::Hold;
 use super::invariant::Invariant;
-use super::locks::{Hold, View};
+use super::locks::View;
 use std::collections::BTreeSet;
 
 /// The connections whose own hold of a lock was taken from them, until they take it again.
@@ -30,7 +32,7 @@ impl Releases {
             self.late.remove(&(entry.key, entry.client));
         }
         let is_taken = matches!(entry.cause, Cause::Expired | Cause::Forced | Cause::FailedOver);
-        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
+        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(entry.owner));
         if let (Event::Lost, true, Some(hold)) = (entry.event, is_taken, hold) {
             self.late.insert((entry.key, hold.client));
         }
@@ -38,7 +40,7 @@ impl Releases {
 }
 
 impl Invariant for Releases {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         self.follow(view, entry);
         let verb = match (entry.event, entry.cause) {
             (Event::Lost, Cause::Deleted) => "deleted",
@@ -46,7 +48,7 @@ impl Invariant for Releases {
             (Event::Lost, Cause::Swapped) => "took away",
             _ => return,
         };
-        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
+        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(entry.owner));
         let (Some(hold), false) = (hold, entry.client == 0) else { return };
         let [lock, owner, by] = [entry.key, entry.owner, entry.by].map(|name| words(view.ring, name));
         let client = entry.client;
@@ -65,6 +67,6 @@ impl Invariant for Releases {
             (Level::Lint, "bare-habits", text)
         };
         let (seqs, owners) = (vec![hold.seq, seq], vec![entry.owner]);
-        findings.push(Finding { level, invariant, key: entry.key, seqs, owners, text });
+        findings.push(view.ring, Finding { level, invariant, key: entry.key, seqs, owners, text });
     }
 }

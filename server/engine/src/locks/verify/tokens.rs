@@ -2,6 +2,7 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ impl Tokens {
 }
 
 impl Invariant for Tokens {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         // What has come with its database, or by itself, has the number that it had.
         let has_come = matches!(entry.cause, Cause::Swapped | Cause::Migrated);
         if entry.event != Event::Acquired || has_come {
@@ -46,14 +47,17 @@ impl Invariant for Tokens {
         if let Some(before) = self.not_below(view, entry.key, next) {
             let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
             let (number, last) = (entry.grant, before.grant);
-            findings.push(Finding {
-                level: Level::Violation,
-                invariant: "token-order",
-                key: entry.key,
-                seqs: vec![before.seq, seq],
-                owners: vec![entry.owner],
-                text: format!("{owner} was granted {lock} by number {number} after number {last}"),
-            });
+            findings.push(
+                view.ring,
+                Finding {
+                    level: Level::Violation,
+                    invariant: "token-order",
+                    key: entry.key,
+                    seqs: vec![before.seq, seq],
+                    owners: vec![entry.owner],
+                    text: format!("{owner} was granted {lock} by number {number} after number {last}"),
+                },
+            );
         }
         self.of_server.insert(next.place, next);
         self.of_lock.insert(entry.key, next);

@@ -3,6 +3,7 @@
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use crate::time::Now;
@@ -32,6 +33,8 @@ struct Unanswered {
 #[derive(Debug, Default)]
 pub(super) struct UnansweredAcquires {
     open: BTreeMap<(Name, Name), Unanswered>,
+    /// Those of connections that are frozen or parted. Some are over.
+    unsent: Vec<(Name, Name)>,
 }
 
 /// Whether an owner no longer holds its lock.
@@ -54,6 +57,9 @@ impl UnansweredAcquires {
             {
                 let new =
                     Unanswered { acquired: seq, client: before.client, fault, text: entry.text, again: None };
+                if ring.text(entry.text) == UNSENT && !self.open.contains_key(&of) {
+                    self.unsent.push(of);
+                }
                 self.open.entry(of).or_insert(new);
             } else if ends_hold(before) && self.open.get(&of).is_some_and(|one| one.fault == fault) {
                 self.open.remove(&of);
@@ -66,7 +72,11 @@ impl UnansweredAcquires {
         if ring.keeps_answer(entry) {
             self.kept(ring, seq, entry);
         } else if OVER.contains(&word) {
-            self.open.retain(|_, one| ring.text(one.text) != UNSENT);
+            for of in std::mem::take(&mut self.unsent) {
+                if self.open.get(&of).is_some_and(|one| ring.text(one.text) == UNSENT) {
+                    self.open.remove(&of);
+                }
+            }
         }
     }
 
@@ -113,7 +123,7 @@ fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Op
 }
 
 impl Invariant for UnansweredAcquires {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event == Event::Fault {
             return self.fault(view.ring, seq, entry);
         }
@@ -121,14 +131,14 @@ impl Invariant for UnansweredAcquires {
         if (entry.event, entry.cause) == (Event::Lost, Cause::Expired)
             && let Some(&one) = self.open.get(&of)
         {
-            findings.push(finding(view, of, one, Some(seq)));
+            findings.push(view.ring, finding(view, of, one, Some(seq)));
         }
         self.follow(view.ring, seq, entry);
     }
 
-    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         for (&of, &one) in &self.open {
-            findings.push(finding(view, of, one, None));
+            findings.push(view.ring, finding(view, of, one, None));
         }
     }
 }

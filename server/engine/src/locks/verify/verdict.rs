@@ -2,7 +2,8 @@
 
 use super::super::history::Ring;
 use super::super::ledger::VerifyLimits;
-use super::finding::{Finding, Level};
+use super::finding::Level;
+use super::findings::{Findings, Wanted};
 use super::invariant::Invariant;
 use super::locks::{Locks, View};
 use super::{
@@ -37,9 +38,9 @@ impl Verdict {
         }
     }
 
-    /// The verdict on these findings. Lints alone leave it `ok`: they are advice.
-    pub(super) fn of(findings: &[Finding], is_truncated: bool) -> Self {
-        match findings.iter().map(|finding| finding.level).max() {
+    /// The verdict by the worst finding. Lints alone leave it `ok`: they are advice.
+    pub(super) fn of(worst: Option<Level>, is_truncated: bool) -> Self {
+        match worst {
             Some(Level::Violation) => Verdict::Violated,
             Some(Level::Suspect) => Verdict::Suspect,
             Some(Level::Lint) | None if is_truncated => Verdict::Inconclusive,
@@ -64,37 +65,65 @@ pub(super) fn reason(ring: &Ring) -> Option<&'static str> {
     }
 }
 
-/// Everything that the invariants find in a history, in the order of its last entries. O(n log n), n the entries, but
-/// for locks that many hold or wait for at once.
-pub(super) fn findings(ring: &Ring, now: Now, limits: VerifyLimits) -> Vec<Finding> {
-    let mut invariants: Vec<Box<dyn Invariant>> = vec![
-        Box::new(Exclusion),
-        Box::new(LayoutMix),
-        Box::new(LateOwners),
-        Box::<Fences>::default(),
-        Box::<Tokens>::default(),
-        Box::<Releases>::default(),
-        Box::<FairOrder>::default(),
-        Box::<EternalLocks>::default(),
-        Box::new(MissedWakeups::new(limits.wakeup_ms)),
-        Box::new(Herds::new(limits.herd)),
-        Box::<Deadlocks>::default(),
-        Box::<UnansweredAcquires>::default(),
-        Box::<Watchdogs>::default(),
-        Box::<Permits>::default(),
-        Box::<GivenPermits>::default(),
-        Box::<Habits>::default(),
-    ];
-    let (mut locks, mut findings) = (Locks::default(), Vec::new());
-    for (seq, entry) in ring.after(0) {
-        for invariant in &mut invariants {
-            invariant.see(View { ring, locks: &locks }, seq, entry, &mut findings);
+/// A way through a history, which is taken in pieces.
+#[derive(Debug)]
+pub(super) struct Verification {
+    invariants: Vec<Box<dyn Invariant>>,
+    locks: Locks,
+    findings: Findings,
+    /// The entries up to this one have been looked at.
+    seen: u64,
+    /// The number of invariants that have come to their end.
+    ended: usize,
+}
+
+impl Verification {
+    pub(super) fn new(wanted: Wanted, limits: VerifyLimits) -> Self {
+        let invariants: Vec<Box<dyn Invariant>> = vec![
+            Box::new(Exclusion),
+            Box::new(LayoutMix),
+            Box::new(LateOwners),
+            Box::<Fences>::default(),
+            Box::<Tokens>::default(),
+            Box::<Releases>::default(),
+            Box::<FairOrder>::default(),
+            Box::<EternalLocks>::default(),
+            Box::new(MissedWakeups::new(limits.wakeup_ms)),
+            Box::new(Herds::new(limits.herd)),
+            Box::<Deadlocks>::default(),
+            Box::<UnansweredAcquires>::default(),
+            Box::<Watchdogs>::default(),
+            Box::<Permits>::default(),
+            Box::<GivenPermits>::default(),
+            Box::<Habits>::default(),
+        ];
+        let (locks, findings) = (Locks::default(), Findings::new(wanted));
+        Verification { invariants, locks, findings, seen: 0, ended: 0 }
+    }
+
+    /// Looks at so many entries more, or at the locks after the last entry, when each invariant counts as one; whether
+    /// that was all. O(n log n), n the entries of the history.
+    pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {
+        let mut left = count;
+        for (seq, entry) in ring.after(self.seen).take(count) {
+            self.locks.owners.note(ring, entry.owner);
+            for invariant in &mut self.invariants {
+                invariant.see(View { ring, locks: &self.locks }, seq, entry, &mut self.findings);
+            }
+            self.locks.take_in(ring, seq, entry);
+            (self.seen, left) = (seq, left - 1);
         }
-        locks.take_in(ring, seq, entry);
+        let to_end = self.invariants.iter_mut().skip(self.ended).take(left);
+        for invariant in to_end {
+            invariant.end(View { ring, locks: &self.locks }, now, &mut self.findings);
+            self.ended += 1;
+        }
+        self.ended == self.invariants.len()
     }
-    for invariant in &mut invariants {
-        invariant.end(View { ring, locks: &locks }, now, &mut findings);
+
+    /// What has been found; nothing is from now on.
+    pub(super) fn take_findings(&mut self) -> Findings {
+        let wanted = self.findings.wanted();
+        std::mem::replace(&mut self.findings, Findings::new(wanted))
     }
-    findings.sort_by_key(|finding| finding.seqs.last().copied());
-    findings
 }

@@ -4,11 +4,17 @@
 //! inferred, as `graph::listeners` says: the instance listens to the lock's channel, and the thread has asked twice and
 //! done nothing else since. It asks again when it has subscribed; who does not want to wait asks once.
 
-use super::super::graph::{Asked, is_one_instance};
+use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
-use super::super::redisson::{instance_of, owner_of};
-use super::locks::View;
+use super::super::redisson::instance_of;
+use super::locks::{Lock, View};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Steps that the searches for cycles may take in all: so many, and more for each entry.
+const FIRST_STEPS: u64 = 4_000_000;
+const STEPS_PER_ENTRY: u64 = 256;
+/// An owner that has more waits is searched for by the one that has just begun.
+const MAX_WAITS: usize = 64;
 
 /// That one owner waits for a lock that the next one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +33,8 @@ pub(super) struct Cycle {
     pub(super) steps: Vec<Step>,
 }
 
-/// A wait that is certain.
-#[derive(Clone, Copy, Debug)]
-struct Wait {
-    key: Name,
-    client: u64,
-    is_fair: bool,
-    seq: u64,
-}
+/// A wait that is certain: its lock, whether it is a place in a fair queue, its client, and its entry.
+type Wait = (Name, bool, u64, u64);
 
 /// The last that an owner was refused without waiting natively: the lock, how often in a row, and the entry.
 #[derive(Clone, Copy, Debug)]
@@ -47,193 +47,300 @@ struct Refusals {
 }
 
 /// Who waits, by owner. A writer's field and the reader's of one owner are one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Waits {
-    /// By bare names, the name that stands for it here.
-    owners: BTreeMap<Box<[u8]>, Name>,
-    certain: BTreeMap<Name, Vec<Wait>>,
+    /// By the first fields of owners, the name that stands for each here.
+    owners: BTreeMap<Name, Name>,
+    certain: BTreeMap<Name, BTreeSet<Wait>>,
     asked: BTreeMap<Name, Asked>,
     refused: BTreeMap<Name, Refusals>,
+    /// By lock and instance, the number of owners that were refused more than once.
+    refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
     /// Which locks clients have asked for, or listen to.
     by_client: BTreeSet<(u64, Name)>,
     gone: BTreeSet<u64>,
+    /// Steps that searches may still take.
+    steps: u64,
+    /// The number of searches that have taken all of them.
+    pub(super) given_up: u64,
+}
+
+impl Default for Waits {
+    /// Nobody waits.
+    fn default() -> Self {
+        Waits {
+            owners: BTreeMap::new(),
+            certain: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            refused_again: BTreeMap::new(),
+            by_client: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            steps: FIRST_STEPS,
+            given_up: 0,
+        }
+    }
 }
 
 /// A wait that a search has come upon.
+#[derive(Clone, Copy)]
 struct Reached {
     step: Step,
     /// Whose lock's holder this is.
     from: Option<usize>,
 }
 
+/// What a search has come upon.
+#[derive(Default)]
+struct Search {
+    reached: Vec<Reached>,
+    /// The owners with the locks that they wait for.
+    seen: BTreeSet<(Name, Name)>,
+    /// The locks whose holders have been looked at, but for the one that waits for its own lock.
+    walked: BTreeMap<Name, Option<Name>>,
+}
+
 impl Waits {
-    /// Takes an entry in. O(log n), but for owners that wait for much at once.
-    pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
+    /// Takes an entry in. O(log n).
+    pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
+        self.steps += STEPS_PER_ENTRY;
         if entry.event == Event::Disconnect {
-            return self.is_gone(entry.client);
+            return self.is_gone(view.ring, entry.client);
         }
         if entry.key == Name::NONE {
             return;
         }
-        self.follow_asked(entry);
+        self.follow_asked(view.ring, entry);
         if entry.owner == Name::NONE {
             return;
         }
         let is_fair = entry.mode == Mode::Fair;
         match entry.event {
             Event::Queued if is_fair || entry.native() == Some(true) => {
-                let owner = self.stands_for(ring, entry.owner);
-                let wait = Wait { key: entry.key, client: entry.client, is_fair, seq };
-                self.certain.entry(owner).or_default().push(wait);
+                let owner = self.stands_for(view, entry.owner);
+                self.certain.entry(owner).or_default().insert((entry.key, is_fair, entry.client, seq));
             }
             Event::LeftQueue => {
                 let is_both = is_fair && entry.native() == Some(true);
-                self.left(ring, entry, |wait| is_both || wait.is_fair == is_fair);
+                [false, true]
+                    .into_iter()
+                    .filter(|of| is_both || *of == is_fair)
+                    .for_each(|of| self.left(view, entry, of));
             }
-            Event::Permits if entry.cause == Cause::Acquire => self.left(ring, entry, |wait| !wait.is_fair),
+            Event::Permits if entry.cause == Cause::Acquire => self.left(view, entry, false),
             Event::Acquired | Event::Reentered => {
-                self.left(ring, entry, |wait| !wait.is_fair);
-                self.does_something(ring, entry);
+                self.left(view, entry, false);
+                self.does_something(view, entry);
             }
-            Event::Released => self.does_something(ring, entry),
-            Event::Refused if entry.native().is_none() => self.refused(ring, seq, entry),
+            Event::Released => self.does_something(view, entry),
+            Event::Refused if entry.native().is_none() => self.refused(view, seq, entry),
             _ => {}
         }
     }
 
-    fn follow_asked(&mut self, entry: &Entry) {
+    fn follow_asked(&mut self, ring: &Ring, entry: &Entry) {
         let begins = matches!(entry.event, Event::Refused | Event::Queued) && entry.native() != Some(true);
         if begins {
             self.by_client.insert((entry.client, entry.key));
-            self.asked.entry(entry.key).or_default().follow(entry);
+            self.asked.entry(entry.key).or_default().follow(ring, entry);
         } else if let Some(asked) = self.asked.get_mut(&entry.key) {
-            asked.follow(entry);
+            asked.follow(ring, entry);
         }
     }
 
-    fn is_gone(&mut self, client: u64) {
+    fn is_gone(&mut self, ring: &Ring, client: u64) {
         self.gone.insert(client);
         let of_client: Vec<_> =
             self.by_client.range((client, Name::NONE)..(client + 1, Name::NONE)).copied().collect();
         for of in of_client {
             self.by_client.remove(&of);
             if let Some(asked) = self.asked.get_mut(&of.1) {
-                asked.is_gone(client);
+                asked.is_gone(ring, client);
             }
         }
     }
 
-    /// The waits of an owner for a lock, of those that are meant, are over.
-    fn left(&mut self, ring: &Ring, entry: &Entry, is_meant: impl Fn(&Wait) -> bool) {
-        let owner = self.known(ring, entry.owner);
+    /// The waits of an owner for a lock, those in its fair queue or the others, are over.
+    fn left(&mut self, view: View<'_>, entry: &Entry, is_fair: bool) {
+        let owner = self.known(view, entry.owner);
         let Some(waits) = self.certain.get_mut(&owner) else { return };
-        let is_it = |wait: &Wait| {
-            wait.key == entry.key && is_meant(wait) && (wait.is_fair || wait.client == entry.client)
-        };
-        waits.retain(|wait| !is_it(wait));
+        let from = if is_fair { 0 } else { entry.client };
+        while let Some(&wait) = waits.range((entry.key, is_fair, from, 0)..).next() {
+            if (wait.0, wait.1) != (entry.key, is_fair) || !(is_fair || wait.2 == entry.client) {
+                break;
+            }
+            waits.remove(&wait);
+        }
         if waits.is_empty() {
             self.certain.remove(&owner);
         }
     }
 
     /// A thread that acts waits no more. What time alone does is not its doing.
-    fn does_something(&mut self, ring: &Ring, entry: &Entry) {
-        if entry.client != 0 {
-            self.refused.remove(&self.known(ring, entry.owner));
+    fn does_something(&mut self, view: View<'_>, entry: &Entry) {
+        if entry.client != 0
+            && let Some(last) = self.refused.remove(&self.known(view, entry.owner))
+        {
+            self.count_refused_again(view.ring, last, false);
         }
     }
 
-    fn refused(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
-        let owner = self.stands_for(ring, entry.owner);
-        let new = Refusals { key: entry.key, owner: entry.owner, count: 0, seq };
-        let last = self.refused.entry(owner).or_insert(new);
-        if last.key != entry.key {
-            *last = new;
+    fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
+        let owner = self.stands_for(view, entry.owner);
+        let mut last = Refusals { key: entry.key, owner: entry.owner, count: 1, seq };
+        if let Some(before) = self.refused.remove(&owner) {
+            self.count_refused_again(view.ring, before, false);
+            if before.key == entry.key {
+                last = Refusals { count: before.count + 1, ..before };
+            }
         }
-        last.count += 1;
+        self.count_refused_again(view.ring, last, true);
+        self.refused.insert(owner, last);
+    }
+
+    /// Counts an owner by its lock and instance, if it was refused more than once; or no longer.
+    fn count_refused_again(&mut self, ring: &Ring, last: Refusals, is_new: bool) {
+        let Some(instance) = instance_of(ring.text(last.owner)).filter(|_| last.count > 1) else { return };
+        let count = self.refused_again.entry((last.key, instance.into())).or_default();
+        *count = if is_new { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.refused_again.remove(&(last.key, instance.into()));
+        }
     }
 
     /// The name that stands for an owner that waits.
-    fn stands_for(&mut self, ring: &Ring, owner: Name) -> Name {
-        let bare = owner_of(ring.text(owner));
-        match self.owners.get(bare) {
-            Some(known) => *known,
-            None => *self.owners.entry(bare.into()).or_insert(owner),
-        }
+    fn stands_for(&mut self, view: View<'_>, owner: Name) -> Name {
+        *self.owners.entry(view.locks.owners.first_field(owner)).or_insert(owner)
     }
 
     /// The same of one that may not wait.
-    pub(super) fn known(&self, ring: &Ring, owner: Name) -> Name {
-        self.owners.get(owner_of(ring.text(owner))).copied().unwrap_or(owner)
+    pub(super) fn known(&self, view: View<'_>, owner: Name) -> Name {
+        self.owners.get(&view.locks.owners.first_field(owner)).copied().unwrap_or(owner)
     }
 
-    /// The locks that an owner waits for, each with the entry.
-    fn of(&self, ring: &Ring, owner: Name) -> Vec<(Name, u64)> {
-        let certain = self.certain.get(&owner).into_iter().flatten();
-        let certain = certain.filter(|wait| !self.gone.contains(&wait.client));
-        let inferred = self.refused.get(&owner).filter(|last| {
+    /// The locks that an owner waits for, each with the entry; with a lock, its waits for that alone.
+    fn of<'a>(
+        &'a self,
+        ring: &'a Ring,
+        owner: Name,
+        wanted: Option<Name>,
+    ) -> impl Iterator<Item = (Name, u64)> + 'a {
+        let from = wanted.unwrap_or(Name::NONE);
+        let is_wanted = move |key: Name| wanted.is_none_or(|wanted| wanted == key);
+        let certain =
+            self.certain.get(&owner).into_iter().flat_map(move |of| of.range((from, false, 0, 0)..));
+        let certain = certain.take_while(move |wait| is_wanted(wait.0));
+        let certain = certain.filter(|wait| !self.gone.contains(&wait.2)).map(|wait| (wait.0, wait.3));
+        let inferred = self.refused.get(&owner).filter(move |last| {
             let asked = self.asked.get(&last.key);
-            let is_again = last.count > 1 || !is_thread(ring, last.owner);
+            let is_again = is_wanted(last.key) && (last.count > 1 || !is_thread(ring, last.owner));
             is_again && asked.is_some_and(|asked| asked.is_waiting(ring, last.owner))
         });
-        certain.map(|wait| (wait.key, wait.seq)).chain(inferred.map(|last| (last.key, last.seq))).collect()
+        certain.chain(inferred.map(|last| (last.key, last.seq)))
     }
 
     /// Whether who listens to a lock's channel by a client, or to that of an owner, waits for the lock, as far as is
-    /// known. O(owners that were refused).
+    /// known. O(log n).
     ///
     /// A thread of Redisson's asks again when it has subscribed. One that is interrupted before does not, and leaves
     /// the subscription behind until its client ends: by that nobody waits.
-    pub(super) fn listener_waits(&self, ring: &Ring, key: Name, client: u64, owner: Name) -> bool {
+    pub(super) fn listener_waits(&self, view: View<'_>, key: Name, client: u64, owner: Name) -> bool {
         if owner != Name::NONE {
             // The first time that it asks it joins the queue of a fair lock, which is no refusal.
-            let last = self.refused.get(&self.known(ring, owner));
-            return !is_thread(ring, owner) || last.is_some_and(|last| last.key == key);
+            let last = self.refused.get(&self.known(view, owner));
+            return !is_thread(view.ring, owner) || last.is_some_and(|last| last.key == key);
         }
         let first = self.asked.get(&key).and_then(|asked| asked.first_of(client));
-        let Some(first) = first.filter(|first| is_thread(ring, *first)) else { return true };
-        let mut of_key = self.refused.values().filter(|last| last.key == key && last.count > 1);
-        of_key.any(|last| is_one_instance(ring, last.owner, first))
+        let instance = first.and_then(|first| instance_of(view.ring.text(first)));
+        instance.is_none_or(|instance| self.refused_again.contains_key(&(key, instance.into())))
     }
 
-    /// Whether an owner waits for a lock.
+    /// Whether an owner waits for a lock. O(log n), but for waits of clients that are gone.
     pub(super) fn waits_for(&self, ring: &Ring, owner: Name, key: Name) -> bool {
-        self.of(ring, owner).iter().any(|(of, _)| *of == key)
+        self.of(ring, owner, Some(key)).next().is_some()
     }
 
-    /// The shortest cycle of waits that an owner is in; with a lock, that it would be in if it waited for that alone.
+    /// The shortest cycle that an owner is in by its waits: by that for this lock alone, if it has many.
+    pub(super) fn cycle(&mut self, view: View<'_>, owner: Name, key: Name) -> Option<Cycle> {
+        let owner = self.known(view, owner);
+        let waits: Vec<(Name, u64)> = self.of(view.ring, owner, None).take(MAX_WAITS + 1).collect();
+        let waits = match waits.len() {
+            ..=MAX_WAITS => waits,
+            _ => self.of(view.ring, owner, Some(key)).take(1).collect(),
+        };
+        self.shortest(view, owner, &waits)
+    }
+
+    /// The shortest cycle that an owner would be in if it waited for a lock.
+    pub(super) fn cycle_by(&mut self, view: View<'_>, owner: Name, key: Name) -> Option<Cycle> {
+        let owner = self.known(view, owner);
+        self.shortest(view, owner, &[(key, 0)])
+    }
+
+    /// The shortest cycle by these waits of an owner, which are locks with entries.
     ///
-    /// O(n log n), n the owners and locks that can be reached.
-    pub(super) fn cycle(&self, view: View<'_>, owner: Name, wanted: Option<Name>) -> Option<Cycle> {
-        let ring = view.ring;
-        let owner = self.known(ring, owner);
-        let first = wanted.map_or_else(|| self.of(ring, owner), |key| vec![(key, 0)]);
-        let step = |owner, (key, waits)| Step { owner, key, waits, holds: 0 };
-        let mut reached: Vec<Reached> =
-            first.into_iter().map(|wait| Reached { step: step(owner, wait), from: None }).collect();
-        let mut seen: BTreeSet<(Name, Name)> = reached.iter().map(|one| (owner, one.step.key)).collect();
+    /// O(n log n), n the owners and locks that can be reached; but a search ends when all have taken too many steps.
+    fn shortest(&mut self, view: View<'_>, owner: Name, waits: &[(Name, u64)]) -> Option<Cycle> {
+        let mut search = Search::default();
+        for &(key, waits) in waits {
+            if search.seen.insert((owner, key)) {
+                search.reached.push(Reached { step: Step { owner, key, waits, holds: 0 }, from: None });
+            }
+        }
         let mut at = 0;
-        while let Some(&Reached { step: Step { owner: waiter, key, .. }, .. }) = reached.get(at) {
-            for (&field, hold) in view.lock(key).into_iter().flat_map(|lock| &lock.holds) {
-                let holder = self.known(ring, field);
-                if holder == waiter {
-                    continue;
+        while let Some(&Reached { step: Step { owner: waiter, key, .. }, .. }) = search.reached.get(at) {
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 {
+                self.given_up += 1;
+                return None;
+            }
+            if let Some(lock) = view.lock(key) {
+                let mut own = view.locks.owners.fields_of(owner).filter_map(|field| lock.holds.get(field));
+                if let Some(hold) = own.next().filter(|_| waiter != owner) {
+                    return Some(way(&search.reached, at, hold.seq));
                 }
-                if holder == owner {
-                    return Some(way(&reached, at, hold.seq));
-                }
-                for wait in self.of(ring, holder) {
-                    if seen.insert((holder, wait.0)) {
-                        reached.push(Reached {
-                            step: Step { holds: hold.seq, ..step(holder, wait) },
-                            from: Some(at),
-                        });
-                    }
-                }
+                self.walk(view, lock, &mut search, at);
             }
             at += 1;
         }
         None
+    }
+
+    /// Looks at the holders of a lock that a step waits for, of those that wait for something themselves.
+    fn walk(&mut self, view: View<'_>, lock: &Lock, search: &mut Search, at: usize) {
+        let Step { owner: waiter, key, .. } = search.reached[at].step;
+        let (walked, is_waiter) = match search.walked.get(&key) {
+            None => (lock.holds.len(), false),
+            Some(left_out) if left_out.is_some_and(|left_out| left_out != waiter) => (1, true),
+            Some(_) => return,
+        };
+        let left_out = search.walked.insert(key, (!is_waiter).then_some(waiter)).flatten();
+        let waiting = self.certain.len() + self.refused.len();
+        self.steps = self.steps.saturating_sub(walked.min(waiting) as u64);
+        let fields: Vec<Name> = match left_out {
+            Some(left_out) => view.locks.owners.fields_of(left_out).collect(),
+            None if walked > waiting => {
+                let owners = self.certain.keys().chain(self.refused.keys());
+                owners.flat_map(|owner| view.locks.owners.fields_of(*owner)).collect()
+            }
+            None => lock.holds.iter().map(|(field, _)| field).collect(),
+        };
+        for field in fields {
+            let Some(hold) = lock.holds.get(field) else { continue };
+            let holder = self.known(view, field);
+            if holder == waiter {
+                continue;
+            }
+            let mut steps = 0;
+            for (key, waits) in self.of(view.ring, holder, None) {
+                steps += 1;
+                if search.seen.insert((holder, key)) {
+                    let step = Step { owner: holder, key, waits, holds: hold.seq };
+                    search.reached.push(Reached { step, from: Some(at) });
+                }
+            }
+            self.steps = self.steps.saturating_sub(steps);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
+use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use std::collections::BTreeMap;
@@ -13,12 +14,12 @@ pub(super) struct Watchdogs {
 }
 
 impl Invariant for Watchdogs {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         if entry.event != Event::RenewalRefused {
             return;
         }
         let Some(lock) = view.lock(entry.key) else { return };
-        let Some((released, Event::Released)) = lock.end_of(view.ring, entry.owner) else { return };
+        let Some((released, Event::Released)) = lock.end_of(&view.locks.owners, entry.owner) else { return };
         let (since, seqs) = self.renewals.entry((entry.key, entry.owner)).or_default();
         if *since != released {
             (*since, *seqs) = (released, Vec::new());
@@ -27,14 +28,17 @@ impl Invariant for Watchdogs {
         // One may have been on its way.
         if seqs.len() == 2 {
             let [name, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-            findings.push(Finding {
-                level: Level::Suspect,
-                invariant: "watchdog-leak",
-                key: entry.key,
-                seqs: std::iter::once(released).chain(seqs.iter().copied()).collect(),
-                owners: vec![entry.owner],
-                text: format!("{owner} still renews {name}, which it has given back"),
-            });
+            findings.push(
+                view.ring,
+                Finding {
+                    level: Level::Suspect,
+                    invariant: "watchdog-leak",
+                    key: entry.key,
+                    seqs: std::iter::once(released).chain(seqs.iter().copied()).collect(),
+                    owners: vec![entry.owner],
+                    text: format!("{owner} still renews {name}, which it has given back"),
+                },
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::options::{Comparison, Known, Options, number};
 use super::{row, until};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::locks::count_listeners;
 use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row};
@@ -17,7 +17,7 @@ const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command sp
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
-        .about("control", "7.2.0", "O(N), N the clients")
+        .about("control", "7.2.0", "O(1), with KEY O(N), N the clients that wait for it")
         .summary("Waits until so many clients wait.")
         .help(&[
             "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
@@ -88,6 +88,11 @@ enum Counted {
 }
 
 impl Counted {
+    /// What tells it apart from others.
+    fn name(&self) -> Vec<u8> {
+        format!("{self:?}").into_bytes()
+    }
+
     fn count(&self, engine: &Engine) -> u64 {
         let clients = match self {
             Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
@@ -113,8 +118,18 @@ impl Counted {
 }
 
 impl EngineAttempt for Number {
+    fn watches(&self) -> StateOf {
+        match &self.of {
+            Counted::Blocked(_) => StateOf::Waits,
+            Counted::Waiters(..) | Counted::Subscribers(_) => StateOf::Listeners,
+            Counted::Clients(_) => StateOf::Clients,
+            Counted::Calls(_) | Counted::KeyCalls(..) => StateOf::Anything,
+        }
+    }
+
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let is_reached = self.comparison.holds(self.of.count(engine), self.number);
+        let count = engine.state_counts.get(|| self.of.name(), || self.of.count(engine));
+        let is_reached = self.comparison.holds(count, self.number);
         if is_reached {
             reply.integer(1);
         }

@@ -2,7 +2,7 @@
 
 use super::options::number;
 use super::{FLAGS, in_real_time};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
 use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors};
 use lockwheel_resp::Reply;
@@ -42,6 +42,10 @@ struct Wanted {
 }
 
 impl EngineAttempt for Wanted {
+    fn watches(&self) -> StateOf {
+        StateOf::History
+    }
+
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let Some(history) = HistoryReader::of(&engine.keyspace) else { return false };
         let (mut found, mut last) = (self.found.get(), self.seen.get());

@@ -2,6 +2,7 @@
 
 use super::lines::{Lines, human, parameter};
 use crate::core::Engine;
+use crate::locks;
 use crate::server_commands::memory_figures::MemoryFigures;
 
 /// What the server takes, what it took, and what the process around it takes.
@@ -28,6 +29,7 @@ pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("mem_clients_slaves", figures.replicas);
     lines.field("mem_clients_normal", figures.normal_clients());
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
+    lines.field("mem_locks_past", locks::past_bytes(&engine.keyspace));
     let allocator = &engine.environment.identity.process.allocator;
     lines.field("mem_allocator", allocator.as_ref().map_or("libc", |allocator| &allocator.name));
     lines.zeros(&["active_defrag_running"]);

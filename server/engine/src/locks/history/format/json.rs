@@ -6,29 +6,36 @@ use crate::locks::history::entry::Entry;
 use crate::locks::history::ring::Ring;
 use std::fmt::Write;
 
-/// These entries, and which the ring has.
-pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
+/// Writes which entries the ring has.
+pub(in crate::locks) fn head(ring: &Ring, text: &mut Vec<u8>) {
     let first = if ring.next() > ring.first() { ring.first() } else { 0 };
     let (last, truncated) = (ring.next() - 1, ring.is_truncated());
-    let mut text = format!("{{\"first\":{first},\"last\":{last},\"truncated\":{truncated},\"entries\":[");
-    for (at, (seq, entry)) in entries.iter().enumerate() {
-        text.push_str(if at == 0 { "\n{" } else { ",\n{" });
-        let mut separator = "";
-        for (name, field) in fields(ring, *seq, entry) {
-            if field == Field::Null {
-                continue;
-            }
-            text.push_str(separator);
-            separator = ",";
-            let _infallible = write!(text, "\"{name}\":");
-            match field {
-                Field::Text(value) => quote(&mut text, &value),
-                Field::Number(number) => text.push_str(&number.to_string()),
-                Field::Null => {}
-            }
+    let head = format!("{{\"first\":{first},\"last\":{last},\"truncated\":{truncated},\"entries\":[");
+    text.extend_from_slice(head.as_bytes());
+}
+
+/// Writes an entry.
+pub(in crate::locks) fn entry(ring: &Ring, (seq, entry): (u64, &Entry), is_first: bool, into: &mut Vec<u8>) {
+    let mut text = String::from(if is_first { "\n{" } else { ",\n{" });
+    let mut separator = "";
+    for (name, field) in fields(ring, seq, entry) {
+        if field == Field::Null {
+            continue;
         }
-        text.push('}');
+        text.push_str(separator);
+        separator = ",";
+        let _infallible = write!(text, "\"{name}\":");
+        match field {
+            Field::Text(value) => quote(&mut text, &value),
+            Field::Number(number) => text.push_str(&number.to_string()),
+            Field::Null => {}
+        }
     }
-    text.push_str("]}\n");
-    text
+    text.push('}');
+    into.extend_from_slice(text.as_bytes());
+}
+
+/// Writes the end.
+pub(in crate::locks) fn tail(text: &mut Vec<u8>) {
+    text.extend_from_slice(b"]}\n");
 }

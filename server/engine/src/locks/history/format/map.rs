@@ -3,10 +3,11 @@
 use super::fields::{Field, fields};
 use crate::locks::history::entry::Entry;
 use crate::locks::history::ring::Ring;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Protocol, Reply, Writer};
 
-/// Writes these entries, and which the ring has.
-pub(in crate::locks) fn write(ring: &Ring, entries: &[(u64, &Entry)], reply: &mut dyn Reply) {
+/// Writes which entries the ring has, and that so many of them follow.
+pub(in crate::locks) fn head(ring: &Ring, entries: usize, (text, protocol): (&mut Vec<u8>, Protocol)) {
+    let mut reply = Writer::new(text, protocol);
     reply.map(4);
     reply.bulk(b"first");
     reply.integer(if ring.next() > ring.first() { ring.first() as i64 } else { 0 });
@@ -15,17 +16,24 @@ pub(in crate::locks) fn write(ring: &Ring, entries: &[(u64, &Entry)], reply: &mu
     reply.bulk(b"truncated");
     reply.integer(i64::from(ring.is_truncated()));
     reply.bulk(b"entries");
-    reply.array(entries.len());
-    for (seq, entry) in entries {
-        let fields = fields(ring, *seq, entry);
-        reply.map(fields.len());
-        for (name, field) in fields {
-            reply.bulk(name.as_bytes());
-            match field {
-                Field::Null => reply.null(),
-                Field::Number(number) => reply.integer(number),
-                Field::Text(text) => reply.bulk(&text),
-            }
+    reply.array(entries);
+}
+
+/// Writes an entry.
+pub(in crate::locks) fn entry(
+    ring: &Ring,
+    (seq, entry): (u64, &Entry),
+    (text, protocol): (&mut Vec<u8>, Protocol),
+) {
+    let mut reply = Writer::new(text, protocol);
+    let fields = fields(ring, seq, entry);
+    reply.map(fields.len());
+    for (name, field) in fields {
+        reply.bulk(name.as_bytes());
+        match field {
+            Field::Null => reply.null(),
+            Field::Number(number) => reply.integer(number),
+            Field::Text(text) => reply.bulk(&text),
         }
     }
 }

@@ -4,8 +4,9 @@
 //! time. A reply that a fault has held or lost never came, as far as its client knows.
 
 use super::super::entry::{Cause, Entry, Event};
+use super::super::names::Name;
 use super::super::ring::Ring;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// How an operation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,18 +85,28 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
     steps.all
 }
 
+/// What an operation is known by: its client, its lock, and its ticket.
+type Operation = (u64, Name, Option<i64>);
+
 /// Steps on their way through a history.
 #[derive(Default)]
 struct Steps<'a> {
     all: Vec<Step<'a>>,
-    /// The invocations of clients whose operations have not ended yet.
-    open: BTreeMap<u64, Vec<Step<'a>>>,
+    /// The invocations of clients whose operations have not ended yet, each with its number.
+    open: BTreeMap<Operation, VecDeque<(u64, Step<'a>)>>,
+    opened: u64,
+    /// The clients that wait for an answer by themselves, and by how many such invocations.
+    asking: BTreeMap<u64, usize>,
     /// The steps that are answers, by their entries: faults may still take them back.
     answers: BTreeMap<u64, usize>,
     /// How many operations have processes of their own.
     apart: u64,
     /// When the entry happened that is taken in.
     now_ms: i64,
+}
+
+fn operation(entry: &Entry) -> Operation {
+    (entry.client, entry.key, entry.ticket())
 }
 
 impl<'a> Steps<'a> {
@@ -106,7 +117,9 @@ impl<'a> Steps<'a> {
             Event::Queued if entry.client != 0 && entry.native() == Some(true) => {
                 if is_acquisition(ring, entry) {
                     let invoked = self.invoke("acquire", entry);
-                    self.open.entry(entry.client).or_default().push(invoked);
+                    self.opened += 1;
+                    *self.asking.entry(entry.client).or_default() += usize::from(invoked.apart.is_none());
+                    self.open.entry(operation(entry)).or_default().push_back((self.opened, invoked));
                 }
                 return;
             }
@@ -139,8 +152,8 @@ impl<'a> Steps<'a> {
     /// A client asks for something. While it waits for an answer, what else it asks for is another process's; so is
     /// what it may wait for while it goes on.
     fn invoke(&mut self, function: &'static str, entry: &'a Entry) -> Step<'a> {
-        let mut open = self.open.get(&entry.client).into_iter().flatten();
-        let is_apart = entry.ticket().is_some() || open.any(|invoked| invoked.apart.is_none());
+        let asks = self.asking.get(&entry.client).is_some_and(|asking| *asking > 0);
+        let is_apart = entry.ticket().is_some() || asks;
         self.apart += u64::from(is_apart);
         let apart = is_apart.then_some(self.apart);
         let at_ms = self.now_ms;
@@ -151,16 +164,29 @@ impl<'a> Steps<'a> {
 
     /// The invocation of which an entry tells the end, if it has been waiting.
     fn take_open(&mut self, entry: &Entry) -> Option<Step<'a>> {
-        let open = self.open.get_mut(&entry.client)?;
-        let is_it = |one: &Step<'_>| one.entry.key == entry.key && one.entry.ticket() == entry.ticket();
-        Some(open.remove(open.iter().position(is_it)?))
+        let open = self.open.get_mut(&operation(entry))?;
+        let (_, invoked) = open.pop_front()?;
+        if open.is_empty() {
+            self.open.remove(&operation(entry));
+        }
+        if let Some(asking) = self.asking.get_mut(&entry.client).filter(|_| invoked.apart.is_none()) {
+            *asking -= 1;
+        }
+        Some(invoked)
     }
 
     /// A client is gone: whether there was anything that it waited for, of which nobody knows now.
     fn is_left_open(&mut self, entry: &'a Entry) -> bool {
-        let left = self.open.remove(&entry.client).unwrap_or_default();
+        let first = (entry.client, Name::NONE, None);
+        let mut left: Vec<(u64, Step<'a>)> = Vec::new();
+        while let Some((&of, _)) = self.open.range(first..).next().filter(|(of, _)| of.0 == entry.client) {
+            left.extend(self.open.remove(&of).unwrap_or_default());
+        }
+        self.asking.remove(&entry.client);
+        left.sort_unstable_by_key(|(number, _)| *number);
         let at_ms = self.now_ms;
-        let unknown = left.iter().map(|invoked| Step { phase: Phase::Info, at: entry, at_ms, ..*invoked });
+        let unknown =
+            left.iter().map(|(_, invoked)| Step { phase: Phase::Info, at: entry, at_ms, ..*invoked });
         self.all.extend(unknown);
         !left.is_empty()
     }

@@ -1,0 +1,73 @@
+//! Readings of the history that take long: they are done in pieces, on a copy, so that others are served in between.
+
+use super::history::Ring;
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError};
+use lockwheel_resp::Reply;
+use std::fmt::Debug;
+
+/// The most entries that a request reads at once.
+const MAX_AT_ONCE: usize = 4096;
+/// Entries that a piece of a longer reading has.
+const PIECE: usize = 1024;
+
+/// The handler of a command that reads the history: it answers, or leaves the rest to be done in pieces.
+pub(crate) type HistoryHandler =
+    fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Result<Option<Box<dyn HistoryWork>>, CommandError>;
+
+/// A reading of the history that is done in pieces.
+pub(crate) trait HistoryWork: Debug + Send {
+    /// Does a piece; whether that was the last.
+    fn go_on(&mut self) -> bool;
+
+    /// Writes the reply, after the last piece.
+    fn write(&mut self, reply: &mut dyn Reply);
+
+    /// Bytes of the copy that is read. O(1).
+    fn memory(&self) -> usize;
+}
+
+/// What a request reads in a history.
+pub(super) trait Reading: Debug + Send + 'static {
+    /// Looks at so many entries more; whether it is done.
+    fn go_on(&mut self, ring: &Ring, count: usize) -> bool;
+
+    /// Writes the reply, when it is done.
+    fn write(&mut self, ring: &Ring, reply: &mut dyn Reply);
+}
+
+/// A reading with its copy of the history.
+#[derive(Debug)]
+struct Copied<R> {
+    ring: Ring,
+    reading: R,
+}
+
+impl<R: Reading> HistoryWork for Copied<R> {
+    fn go_on(&mut self) -> bool {
+        self.reading.go_on(&self.ring, PIECE)
+    }
+
+    fn write(&mut self, reply: &mut dyn Reply) {
+        self.reading.write(&self.ring, reply);
+    }
+
+    fn memory(&self) -> usize {
+        self.ring.memory()
+    }
+}
+
+/// Reads a history of which so many entries are to be looked at: at once if they are few, else a copy in pieces.
+pub(super) fn read(
+    ring: &Ring,
+    entries: usize,
+    mut reading: impl Reading,
+    reply: &mut dyn Reply,
+) -> Option<Box<dyn HistoryWork>> {
+    if entries > MAX_AT_ONCE {
+        return Some(Box::new(Copied { ring: ring.copy(), reading }));
+    }
+    while !reading.go_on(ring, usize::MAX) {}
+    reading.write(ring, reply);
+    None
+}

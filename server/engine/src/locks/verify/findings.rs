@@ -1,0 +1,103 @@
+//! The findings that a reply has room for, and a count of the others.
+
+use super::super::history::{Name, Ring};
+use super::finding::{Finding, Level};
+use crate::keyspace::glob;
+
+/// The most findings of a level that are shown.
+const MAX_FINDINGS: usize = 500;
+/// The most bytes of texts and names in the findings of a level.
+const MAX_BYTES: usize = 2 << 20;
+/// The most entries and owners that a finding shows.
+pub(super) const MAX_SHOWN: usize = 64;
+/// The most findings of one kind at one entry.
+pub(super) const MAX_OF_ENTRY: usize = 8;
+
+/// The findings that are asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// A pattern of keys.
+    pub(super) key: Option<Box<[u8]>>,
+    /// The least level.
+    pub(super) level: Level,
+}
+
+impl Wanted {
+    fn has(&self, ring: &Ring, level: Level, key: Name) -> bool {
+        let matches = |pattern: &[u8]| glob::matches(pattern, ring.text(key), false);
+        level >= self.level && self.key.as_deref().is_none_or(matches)
+    }
+}
+
+/// The findings of a level.
+#[derive(Debug, Default)]
+struct OfLevel {
+    /// By their numbers among all.
+    shown: Vec<(u64, Finding)>,
+    bytes: usize,
+    left_out: u64,
+}
+
+/// The findings of a history.
+#[derive(Debug)]
+pub(super) struct Findings {
+    wanted: Wanted,
+    by_level: [OfLevel; Level::ALL.len()],
+    /// The number of findings that were shown so far.
+    shown: u64,
+}
+
+impl Findings {
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Findings { wanted, by_level: Default::default(), shown: 0 }
+    }
+
+    /// What is asked for.
+    pub(super) fn wanted(&self) -> Wanted {
+        self.wanted.clone()
+    }
+
+    /// Adds a finding, or counts it if there is no room. O(its entries).
+    pub(super) fn push(&mut self, ring: &Ring, mut finding: Finding) {
+        if !self.wanted.has(ring, finding.level, finding.key) {
+            return;
+        }
+        let of_level = &mut self.by_level[finding.level as usize];
+        finding.seqs.truncate(MAX_SHOWN);
+        finding.owners.truncate(MAX_SHOWN);
+        let bytes = finding.shown_bytes(ring);
+        if of_level.shown.len() < MAX_FINDINGS && of_level.bytes + bytes <= MAX_BYTES {
+            of_level.bytes += bytes;
+            of_level.shown.push((self.shown, finding));
+            self.shown += 1;
+        } else {
+            of_level.left_out += 1;
+        }
+    }
+
+    /// Counts findings that nobody is shown. O(1).
+    pub(super) fn leave_out(&mut self, ring: &Ring, level: Level, key: Name, count: usize) {
+        if count > 0 && self.wanted.has(ring, level, key) {
+            self.by_level[level as usize].left_out += count as u64;
+        }
+    }
+
+    /// The worst level that was found. O(1).
+    pub(super) fn worst(&self) -> Option<Level> {
+        let is_found = |of: &OfLevel| !of.shown.is_empty() || of.left_out > 0;
+        Level::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
+    }
+
+    /// The number of findings that were left out. O(1).
+    pub(super) fn left_out(&self) -> u64 {
+        self.by_level.iter().map(|of_level| of_level.left_out).sum()
+    }
+
+    /// The findings that are shown, in the order of their last entries. O(n log n).
+    pub(super) fn take(&mut self) -> Vec<Finding> {
+        let by_level = self.by_level.iter_mut();
+        let mut all: Vec<(u64, Finding)> = by_level.flat_map(|of| std::mem::take(&mut of.shown)).collect();
+        all.sort_by_key(|(number, finding)| (finding.seqs.last().copied(), *number));
+        all.into_iter().map(|(_, finding)| finding).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! The waits for a lock, in the orders in which they are searched.
+
+use super::super::history::Name;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// The entry of its beginning.
+    pub(super) seq: u64,
+    pub(super) owner: Name,
+    pub(super) client: u64,
+    /// Whether it stands in a fair lock's queue.
+    pub(super) is_fair: bool,
+    pub(super) is_native: bool,
+    /// Whether it may wait for other locks, too: it is served when all are free.
+    pub(super) wants_several: bool,
+    pub(super) since_ms: i64,
+}
+
+/// A wait by what ends it: whether it is fair, whether it is native, its owner, its client, whether it wants several,
+/// and its entry. A place in a fair queue is an owner's, whichever its client is.
+type ByOwner = (bool, bool, Name, u64, bool, u64);
+
+/// The waits for a lock in the order of their entries.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    by_seq: BTreeMap<u64, Waiting>,
+    by_owner: BTreeSet<ByOwner>,
+    fair: BTreeSet<u64>,
+    native: BTreeSet<u64>,
+    /// Those that are neither: subscriptions of a lock's channel.
+    listening: BTreeSet<u64>,
+    /// The number of waits for several locks.
+    several: usize,
+}
+
+fn by_owner(one: &Waiting) -> ByOwner {
+    let client = if one.is_fair { 0 } else { one.client };
+    (one.is_fair, one.is_native, one.owner, client, one.wants_several, one.seq)
+}
+
+impl Line {
+    /// The number of waits. O(1).
+    pub(super) fn len(&self) -> usize {
+        self.by_seq.len()
+    }
+
+    /// Whether one of them wants several locks. O(1).
+    pub(super) fn has_several(&self) -> bool {
+        self.several > 0
+    }
+
+    /// Whether somebody waits natively outside of a fair queue. O(log n).
+    pub(super) fn has_plain_native(&self) -> bool {
+        let first = self.by_owner.range((false, true, Name::NONE, 0, false, 0)..).next();
+        first.is_some_and(|one| (one.0, one.1) == (false, true))
+    }
+
+    /// The head of a fair lock's queue. O(log n).
+    pub(super) fn first_fair(&self) -> Option<&Waiting> {
+        self.by_seq.get(self.fair.first()?)
+    }
+
+    /// The first native wait. O(log n).
+    pub(super) fn first_native(&self) -> Option<&Waiting> {
+        self.by_seq.get(self.native.first()?)
+    }
+
+    /// The places in a fair lock's queue.
+    pub(super) fn fair(&self) -> impl Iterator<Item = &Waiting> {
+        self.fair.iter().filter_map(|seq| self.by_seq.get(seq))
+    }
+
+    /// The subscriptions of a lock's channel.
+    pub(super) fn listening(&self) -> impl Iterator<Item = &Waiting> {
+        self.listening.iter().filter_map(|seq| self.by_seq.get(seq))
+    }
+
+    /// A wait begins. O(log n).
+    pub(super) fn push(&mut self, one: Waiting) {
+        self.by_owner.insert(by_owner(&one));
+        if one.is_fair {
+            self.fair.insert(one.seq);
+        }
+        if one.is_native {
+            self.native.insert(one.seq);
+        }
+        if !one.is_fair && !one.is_native {
+            self.listening.insert(one.seq);
+        }
+        self.several += usize::from(one.wants_several);
+        self.by_seq.insert(one.seq, one);
+    }
+
+    fn remove(&mut self, seq: u64) -> Option<Waiting> {
+        let one = self.by_seq.remove(&seq)?;
+        self.by_owner.remove(&by_owner(&one));
+        for set in [&mut self.fair, &mut self.native, &mut self.listening] {
+            set.remove(&seq);
+        }
+        self.several -= usize::from(one.wants_several);
+        Some(one)
+    }
+
+    /// The first wait of an owner of this kind, by a client if it is not fair. O(log n).
+    fn first(
+        &self,
+        (is_fair, is_native): (bool, bool),
+        (owner, client): (Name, u64),
+        wants_several: bool,
+    ) -> Option<u64> {
+        let client = if is_fair { 0 } else { client };
+        let of = (is_fair, is_native, owner, client, wants_several);
+        let first = self.by_owner.range((of.0, of.1, of.2, of.3, of.4, 0)..).next();
+        first.filter(|one| (one.0, one.1, one.2, one.3, one.4) == of).map(|one| one.5)
+    }
+
+    /// Removes the first wait of an owner, by a client if it is not fair; one for this lock alone goes first. O(log n).
+    pub(super) fn remove_first(&mut self, is_fair: bool, owner: Name, client: u64) -> Option<Waiting> {
+        let place = |wants_several| {
+            let of = |is_native| self.first((is_fair, is_native), (owner, client), wants_several);
+            [of(false), of(true)].into_iter().flatten().min()
+        };
+        let first = place(false).or_else(|| place(true))?;
+        self.remove(first)
+    }
+
+    /// Removes all waits of an owner by a client that are not fair, of those that are native or not. O(log n) for each.
+    pub(super) fn remove_all(&mut self, is_native: bool, owner: Name, client: u64, wants_several: bool) {
+        while let Some(first) = self.first((false, is_native), (owner, client), wants_several) {
+            self.remove(first);
+        }
+    }
+}

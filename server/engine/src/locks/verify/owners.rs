@@ -1,0 +1,62 @@
+//! The owners of a history: a writer's field and a reader's field of one owner belong together.
+
+use super::super::history::{Name, Ring};
+use super::super::redisson::owner_of;
+use std::collections::BTreeMap;
+
+/// The fields of an owner: the first that was seen, and the other one if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fields([Name; 2]);
+
+/// The owners by their fields.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct Owners {
+    /// The number of the owner of a field.
+    of_field: BTreeMap<Name, usize>,
+    /// By the name of the owner itself.
+    by_name: BTreeMap<Box<[u8]>, usize>,
+    fields: Vec<Fields>,
+}
+
+impl Owners {
+    /// Takes the field of an entry in. O(log n).
+    pub(in crate::locks) fn note(&mut self, ring: &Ring, field: Name) {
+        if field == Name::NONE || self.of_field.contains_key(&field) {
+            return;
+        }
+        let name = owner_of(ring.text(field));
+        let number = match self.by_name.get(name) {
+            Some(&number) => {
+                self.fields[number].0[1] = field;
+                number
+            }
+            None => {
+                self.fields.push(Fields([field, Name::NONE]));
+                self.by_name.insert(name.into(), self.fields.len() - 1);
+                self.fields.len() - 1
+            }
+        };
+        self.of_field.insert(field, number);
+    }
+
+    /// Whether two fields are of one owner. O(log n).
+    pub(super) fn is_same(&self, one: Name, other: Name) -> bool {
+        one == other || self.first_field(one) == self.first_field(other)
+    }
+
+    /// The field by which the owner of a field was seen first. O(log n).
+    pub(in crate::locks) fn first_field(&self, field: Name) -> Name {
+        self.of_field.get(&field).map_or(field, |&number| self.fields[number].0[0])
+    }
+
+    /// All fields of the owner of a field, at most two. O(log n).
+    pub(super) fn fields_of(&self, field: Name) -> impl Iterator<Item = Name> + use<> {
+        let fields = self.of_field.get(&field).map_or([field, Name::NONE], |&number| self.fields[number].0);
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let field = fields.get(at).copied().filter(|&field| at == 0 || field != Name::NONE);
+            at += 1;
+            field
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! The open sections of a key that clients have declared.
+
+use super::super::history::Name;
+use std::collections::BTreeMap;
+
+/// The open sections by their owners: the entries that have entered them.
+#[derive(Debug, Default)]
+pub(super) struct OpenSections {
+    by_owner: BTreeMap<Name, Vec<u64>>,
+    open: usize,
+}
+
+impl OpenSections {
+    /// An owner enters the section. O(log n).
+    pub(super) fn enter(&mut self, owner: Name, seq: u64) {
+        self.by_owner.entry(owner).or_default().push(seq);
+        self.open += 1;
+    }
+
+    /// An owner leaves the section that it has entered last, if it is in one. O(log n).
+    pub(super) fn leave(&mut self, owner: Name) {
+        let Some(open) = self.by_owner.get_mut(&owner) else { return };
+        self.open -= usize::from(open.pop().is_some());
+        if open.is_empty() {
+            self.by_owner.remove(&owner);
+        }
+    }
+
+    /// The open sections of others than an owner, each with its entry. O(log n) for the first.
+    pub(super) fn of_others(&self, owner: Name) -> impl Iterator<Item = (Name, u64)> {
+        let others = self.by_owner.iter().filter(move |(other, _)| **other != owner);
+        others.flat_map(|(other, open)| open.iter().map(|seq| (*other, *seq)))
+    }
+
+    /// The number of these. O(log n).
+    pub(super) fn count_of_others(&self, owner: Name) -> usize {
+        self.open - self.by_owner.get(&owner).map_or(0, Vec::len)
+    }
+}

@@ -1,0 +1,169 @@
+//! Histories in which many hold and wait at once: what is read of them stays linear, and others are served meanwhile.
+
+use crate::fixture::Server;
+use crate::verify::found;
+
+/// The number behind a name in a reply.
+fn number(reply: &str, name: &str) -> u64 {
+    let lines: Vec<&str> = reply.split("\r\n").collect();
+    let at = lines.iter().position(|line| *line == name).unwrap_or_else(|| panic!("{name}"));
+    lines[at + 1].trim_start_matches(':').parse().expect("a number")
+}
+
+/// How many findings are shown, how many are left out, and how long the reply is.
+fn verified(server: &mut Server) -> (u64, u64, usize) {
+    let client = server.client();
+    server.simulation.send(client, "LOCK.VERIFY");
+    for _ in 0..10_000 {
+        let reply = server.simulation.read(client);
+        if !reply.is_empty() {
+            let shown = reply.matches("\r\nevidence\r\n").count() as u64;
+            return (shown, number(&reply, "left-out"), reply.len());
+        }
+        server.pass(2);
+    }
+    panic!("no answer");
+}
+
+fn pairs(count: u64) -> u64 {
+    count * (count - 1) / 2
+}
+
+#[test]
+fn sections_that_overlap_are_counted_and_some_are_shown() {
+    for count in [3, 2000, 4000] {
+        let mut server = Server::new();
+        for owner in 0..count {
+            server.ask(&format!("LOCK.ENTER section owner-{owner}"));
+        }
+        let (shown, left_out, bytes) = verified(&mut server);
+        assert_eq!(shown + left_out, pairs(count), "{count}");
+        assert!(shown <= 500 && bytes < 1_000_000, "{count}: {shown} {bytes}");
+    }
+}
+
+#[test]
+fn owners_of_one_hash_are_counted_and_some_are_shown() {
+    for count in [3, 2000, 4000] {
+        let mut server = Server::new();
+        for owner in 0..count {
+            server.ask(&format!("HSET lock 8743c9c0-0795-4907-87fd-6c719a6b4586:{owner} 1"));
+        }
+        let (shown, left_out, bytes) = verified(&mut server);
+        // Each is held for ever, too.
+        assert_eq!(shown + left_out, pairs(count) + count, "{count}");
+        assert!(shown <= 500 && bytes < 1_000_000, "{count}: {shown} {bytes}");
+    }
+}
+
+#[test]
+fn readers_who_leave_in_any_order_are_right() {
+    let mut server = Server::new();
+    for owner in 0..2000 {
+        server.ask(&format!("LOCK.ACQUIRE lock reader-{owner} SHARED PX 100000"));
+    }
+    for owner in (0..2000).rev() {
+        server.ask(&format!("LOCK.RELEASE lock reader-{owner}"));
+    }
+    assert_eq!(verified(&mut server).0, 0);
+}
+
+#[test]
+fn a_violation_is_shown_beside_any_number_of_habits() {
+    let mut server = Server::new();
+    for lock in 0..1200 {
+        server.ask(&format!("SET lock-{lock} owner NX"));
+        server.ask(&format!("PEXPIRE lock-{lock} 100000"));
+    }
+    server.ask("LOCK.ENTER section a");
+    server.ask("LOCK.ENTER section b");
+    let shown = found(&mut server);
+    assert!(shown.contains(&"violation mutual-exclusion".to_owned()));
+    assert!(shown.len() < 1200);
+}
+
+/// A history that is too long to be read at once.
+fn long() -> Server {
+    let mut server = Server::new();
+    for _ in 0..3000 {
+        server.ask("LOCK.ACQUIRE lock owner PX 100000");
+        server.ask("LOCK.RELEASE lock owner");
+    }
+    server
+}
+
+#[test]
+fn others_are_served_while_a_long_history_is_read() {
+    for request in ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT JSON", "LOCK.STATS"] {
+        let mut server = long();
+        let [reader, other] = [server.client(), server.client()];
+        server.simulation.send(reader, request);
+        assert_eq!(server.simulation.read(reader), "", "{request}");
+        assert_eq!(server.send(other, "PING"), "+PONG\r\n", "{request}");
+        // What happens meanwhile is not part of it.
+        server.send(other, "LOCK.ENTER section a");
+        server.send(other, "LOCK.ENTER section b");
+        server.pass(1000);
+        let reply = server.simulation.read(reader);
+        assert!(!reply.is_empty() && !reply.contains("section"), "{request}");
+        assert_eq!(server.send(other, "PING"), "+PONG\r\n", "{request}");
+    }
+}
+
+#[test]
+fn a_long_history_reads_as_its_pieces_do() {
+    let mut server = long();
+    let reader = server.client();
+    let last = server.history("SINCE 1000 COUNT 0")["last"].as_u64().expect("a number");
+    server.simulation.send(reader, "LOCK.HISTORY FORMAT JSON");
+    server.pass(1000);
+    let whole = server.simulation.read(reader);
+    let (_, json) = whole.split_once("\r\n").expect("a bulk string");
+    let whole: serde_json::Value = serde_json::from_str(json.trim_end()).expect("JSON");
+    let whole = whole["entries"].as_array().expect("entries");
+    let mut pieces = Vec::new();
+    for since in (0..last).step_by(500) {
+        let piece = server.history(&format!("SINCE {since} COUNT 500"));
+        pieces.extend(piece["entries"].as_array().expect("entries").clone());
+    }
+    assert_eq!(whole.len() as u64, last);
+    assert!(*whole == pieces[..whole.len()]);
+}
+
+#[test]
+fn readers_of_a_long_history_are_served_in_turn_and_may_go_away() {
+    let mut server = long();
+    let readers = [(); 4].map(|()| server.client());
+    for reader in readers {
+        server.simulation.send(reader, "LOCK.VERIFY");
+    }
+    server.simulation.close(readers[0]);
+    server.simulation.close(readers[2]);
+    server.pass(1000);
+    for reader in [readers[1], readers[3]] {
+        assert!(server.simulation.read(reader).contains("verdict"));
+    }
+    assert_eq!(found(&mut long_enough(server)), ["ok"]);
+}
+
+/// The same with a history that is short again.
+fn long_enough(mut server: Server) -> Server {
+    server.ask("CONFIG SET lock-history no");
+    server.ask("CONFIG SET lock-history yes");
+    server
+}
+
+#[test]
+fn a_long_name_is_cut_and_stays_one_name() {
+    let mut server = Server::new();
+    let owner = "o".repeat(100_000);
+    for _ in 0..100 {
+        server.ask(&format!("LOCK.ACQUIRE lock {owner} PX 1000"));
+        server.ask(&format!("LOCK.RELEASE lock {owner}"));
+    }
+    assert!(server.ask("LOCK.HISTORY").len() < 1_000_000);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.ask(&format!("LOCK.ENTER section {owner}a"));
+    server.ask(&format!("LOCK.ENTER section {owner}b"));
+    assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
+}

@@ -1,0 +1,162 @@
+//! Many owners of one lock, many that wait, and many locks that have ended: the work and the memory of one request stay
+//! bounded.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+use std::time::Duration;
+
+/// A server on frozen clocks, and a client that steers.
+fn server() -> (Simulation, u64) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let main = server.connect();
+    server.ask(main, "CLOCK.FREEZE");
+    server.ask(main, "HELLO 3");
+    (server, main)
+}
+
+/// The number behind a name in a reply.
+fn number(reply: &str, name: &str) -> i64 {
+    let lines: Vec<&str> = reply.split("\r\n").collect();
+    let at = lines.iter().position(|line| *line == name).unwrap_or_else(|| panic!("{name}"));
+    lines[at + 1].trim_start_matches(':').parse().expect("a number")
+}
+
+#[test]
+fn the_graph_of_many_readers_and_writers_is_capped_and_says_so() {
+    for (readers, writers) in [(3, 2), (300, 200)] {
+        let (mut server, main) = server();
+        for reader in 0..readers {
+            server.ask(main, &format!("LOCK.ACQUIRE lock r{reader} SHARED PX 100000"));
+        }
+        for writer in 0..writers {
+            server.ask(main, &format!("LOCK.ACQUIRE lock w{writer} EXCLUSIVE PX 1000 BLOCK 0 ASYNC"));
+        }
+        let graph = server.ask(main, "LOCK.GRAPH");
+        let (shown, left_out) = (graph.matches("\r\nwaiter\r\n").count(), number(&graph, "left-out"));
+        assert_eq!(shown as i64 + left_out, readers * writers);
+        assert!(shown <= 10_000);
+        let dot = server.ask(main, "LOCK.GRAPH DOT");
+        assert_eq!(dot.contains("// left out"), left_out > 0);
+    }
+}
+
+#[test]
+fn a_cycle_is_found_beside_more_edges_than_are_shown() {
+    let (mut server, main) = server();
+    for reader in 0..300 {
+        server.ask(main, &format!("LOCK.ACQUIRE a-lock r{reader} SHARED PX 100000"));
+    }
+    for writer in 0..200 {
+        server.ask(main, &format!("LOCK.ACQUIRE a-lock w{writer} EXCLUSIVE PX 1000 BLOCK 0 ASYNC"));
+    }
+    server.ask(main, "LOCK.ACQUIRE x one PX 100000");
+    server.ask(main, "LOCK.ACQUIRE y two PX 100000");
+    server.ask(main, "LOCK.ACQUIRE y one PX 1000 BLOCK 0 ASYNC");
+    let refused = server.ask(main, "LOCK.ACQUIRE x two PX 1000 BLOCK 0 ASYNC");
+    assert!(refused.starts_with("-DEADLOCK"), "{refused}");
+    assert!(number(&server.ask(main, "LOCK.GRAPH"), "left-out") > 0);
+}
+
+#[test]
+fn a_connection_is_told_once_that_a_lock_is_contended() {
+    let (mut server, _) = server();
+    let [holder, other, waiter] = [(); 3].map(|()| server.connect());
+    server.ask(holder, "HELLO 3");
+    server.ask(other, "HELLO 3");
+    for owner in 0..500 {
+        server.ask(holder, &format!("LOCK.ACQUIRE lock r{owner} SHARED PX 100000"));
+    }
+    server.ask(other, "LOCK.ACQUIRE lock other SHARED PX 100000");
+    server.send(waiter, "LOCK.ACQUIRE lock w EXCLUSIVE BLOCK 0");
+    for client in [holder, other] {
+        assert_eq!(server.read(client).matches("lock-contended").count(), 1);
+    }
+}
+
+#[test]
+fn what_is_remembered_of_ended_locks_is_bounded_in_bytes() {
+    let (mut server, main) = server();
+    let name = "n".repeat(10_000);
+    for lock in 0..1000 {
+        server.ask(main, &format!("LOCK.ACQUIRE {lock}{name} {lock}{name} PX 1"));
+    }
+    server.ask(main, "CLOCK.ADVANCE 10");
+    let stats = server.ask(main, "MEMORY STATS");
+    let past = number(&stats, "locks.past");
+    assert!((1_000_000..4_000_000).contains(&past), "{past}");
+    assert!(server.ask(main, "INFO memory").contains(&format!("mem_locks_past:{past}\r\n")));
+    // The last is remembered.
+    let lost = server.ask(main, &format!("LOCK.RELEASE 999{name} 999{name}"));
+    assert!(lost.starts_with("-LOCKLOST"), "{}", &lost[..40]);
+    // Keys come first.
+    let used = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
+    server.ask(main, &format!("CONFIG SET maxmemory {}", used - past / 2));
+    assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
+    assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.past"), 0);
+}
+
+#[test]
+fn waits_for_numbers_of_clients_are_woken_by_clients_alone() {
+    let (mut server, main) = server();
+    let waits =
+        ["AWAIT.BLOCKED 1000", "AWAIT.CLIENTS 1000", "AWAIT.WAITERS lock 1000", "AWAIT.SUBSCRIBERS c 1000"];
+    for _ in 0..20 {
+        for wait in waits {
+            let client = server.connect();
+            server.send(client, wait);
+        }
+    }
+    server.ask(main, "PING");
+    let before = server.engine().retried_requests();
+    for _ in 0..100 {
+        server.ask(main, "SET key value");
+    }
+    assert_eq!(server.engine().retried_requests(), before);
+    // A client more concerns the 20 that wait for clients.
+    server.connect();
+    server.ask(main, "PING");
+    assert_eq!(server.engine().retried_requests(), before + 20);
+}
+
+#[test]
+fn a_wait_for_clients_of_a_name_hears_of_names() {
+    for (naming, unnaming) in [("CLIENT SETNAME me", "CLIENT SETNAME you"), ("HELLO 3 SETNAME me", "RESET")] {
+        let (mut server, _) = server();
+        let [waiter, other] = [server.connect(), server.connect()];
+        server.send(waiter, "AWAIT.CLIENTS 1 NAME me");
+        server.ask(other, naming);
+        assert_eq!(server.read(waiter), ":1\r\n", "{naming}");
+        server.send(waiter, "AWAIT.CLIENTS 0 EXACT NAME me");
+        server.ask(other, unnaming);
+        assert_eq!(server.read(waiter), ":1\r\n", "{unnaming}");
+    }
+}
+
+#[test]
+fn a_long_turn_of_the_clock_renews_no_more_leases_than_instants() {
+    let (mut server, main) = server();
+    for lock in 0..500 {
+        server.ask(main, &format!("LOCK.ACQUIRE lock-{lock} owner SESSION PX 1000"));
+    }
+    // Renewed three times in each second, these would be more than a million renewals.
+    let fired = number(&server.ask(main, "CLOCK.ADVANCE 1000000"), "fired");
+    assert!((100..=200).contains(&fired), "{fired}");
+    for lock in 0..500 {
+        assert_eq!(server.ask(main, &format!("PTTL lock-{lock}")), ":1000\r\n");
+    }
+}
+
+#[test]
+fn a_turn_with_very_many_deadlines_lets_others_be_answered() {
+    const KEYS: i64 = 140_000;
+    let (mut server, main) = server();
+    let script = "for key = 1, ARGV[1] do redis.call('set', 'key' .. key, 'v', 'px', key) end";
+    server.ask(main, &format!("EVAL \"{script}\" 0 {KEYS}"));
+    let [turner, other] = [server.connect(), server.connect()];
+    server.send(turner, &format!("CLOCK.ADVANCE {KEYS}"));
+    assert_eq!(server.read(turner), "");
+    assert_eq!(server.ask(other, "PING"), "+PONG\r\n");
+    server.pass(Duration::from_secs(1));
+    assert_eq!(number(&server.read(turner), "fired"), KEYS);
+    assert_eq!(server.ask(other, "DBSIZE"), ":0\r\n");
+}
