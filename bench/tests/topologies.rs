@@ -6,10 +6,10 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// What a server by itself may have in memory when nobody has asked anything, in MiB.
+/// Most memory of a server by itself before any request, in MiB.
 const ALONE_MAX: f64 = 11.0;
 
-/// The same of a cluster of three.
+/// Most memory of a cluster of three nodes, in MiB.
 const THREE_NODES_MAX: f64 = 14.0;
 
 /// How often each shape is started.

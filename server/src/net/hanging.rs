@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// How long one attempt to get a lock takes.
+/// Longest time of one attempt to get a lock.
 pub(super) const ATTEMPT: Duration = Duration::from_millis(2);
-/// How long a script may take before the others go on without its server, in milliseconds.
+/// Longest time of a script before the others go on without its server, in milliseconds.
 const SLOW_SCRIPT_MS: u64 = 20;
-/// How long any other batch may take before that. What a server was sent arrives before its sender is answered, unless
+/// Longest time of any other batch before that. What a server was sent arrives before its sender is answered, unless
 /// it hangs: the limit is far above the time for which a busy machine stops a thread.
 const SLOW_BATCH: Duration = Duration::from_millis(500);
 
@@ -40,7 +40,7 @@ pub(super) struct Place {
     missed_clock: Mutex<Option<Clock>>,
 }
 
-/// How long a server's batch has been waited for.
+/// The time for which a server's batch has been waited for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited(Option<(u64, Instant)>);
 

@@ -118,7 +118,7 @@ fn topology() -> Command {
         .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1"))
 }
 
-/// What the servers of a topology are to one another.
+/// Names of the shapes of a topology.
 pub(crate) const SHAPES: [&str; 3] = ["replicas", "sentinel", "cluster"];
 
 /// The options of a topology: name, value, help.

@@ -1,4 +1,4 @@
-//! What is said of wrong arguments: in Redis' words by Redis' names, else which argument is wrong, and the nearest
+//! Errors of wrong arguments: in Redis' words by Redis' names, else which argument is wrong, and the nearest
 //! one that there is.
 
 use super::nearest::{nearest, suggestion};

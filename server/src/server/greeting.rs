@@ -1,4 +1,4 @@
-//! What the log of a program says of its server before it reads its data: what it is, and where it listens.
+//! The first lines of the log, before a server reads its data: its version, its mode, and where it listens.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::statistics::Process;

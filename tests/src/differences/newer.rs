@@ -1,11 +1,11 @@
-//! What is as in Redis 7.2 and not as in 7.0, and what no exchange of one client shows: each with its reason, and with
+//! Behaviour of Redis 7.2 that 7.0 lacks and no exchange of one client shows: each with its reason, and with
 //! the test that holds it. Such a test asks the server of 7.2's line alone, by [`as_in_7_2`].
 
 use super::beside::Beside;
 use crate::pair::Claim;
 use crate::redis_server::Kind;
 
-/// Those that are known.
+/// The known differences of this kind.
 pub const AS_IN_7_2: &[Beside] = &[
     Beside {
         name: "keys are looked at in the order of the command",

@@ -1,4 +1,4 @@
-//! What users of toxiproxy look for: latency with jitter, limited bandwidth, pieces, resets, raw bytes, and connections
+//! The toxics of toxiproxy: latency with jitter, limited bandwidth, pieces, resets, raw bytes, and connections
 //! that are refused while the data stay.
 
 use super::Scene;
@@ -6,7 +6,7 @@ use lockwheel::{Server, Time};
 use lockwheel_tests::client::{Client, connected, encode};
 use std::io::{ErrorKind, Read, Write};
 
-/// How many milliseconds the answer to a request takes.
+/// Returns the time of the answer to a request, in milliseconds.
 fn latency(scene: &mut Scene, client: u64, line: &str) -> u64 {
     scene.server.send(client, line);
     for waited in 0.. {

@@ -10,7 +10,7 @@ fn number(reply: &str, name: &str) -> u64 {
     lines[at + 1].trim_start_matches(':').parse().expect("a number")
 }
 
-/// How many findings are shown, how many are left out, and how long the reply is.
+/// Returns the numbers of findings shown and left out, and the length of the reply.
 fn verified(server: &mut Server) -> (u64, u64, usize) {
     let client = server.client();
     server.simulation.send(client, "LOCK.VERIFY");
@@ -146,7 +146,7 @@ fn readers_of_a_long_history_are_served_in_turn_and_may_go_away() {
     assert_eq!(found(&mut long_enough(server)), ["ok"]);
 }
 
-/// The same with a history that is short again.
+/// Empties the history, so that it is short again.
 fn long_enough(mut server: Server) -> Server {
     server.ask("CONFIG SET lock-history no");
     server.ask("CONFIG SET lock-history yes");

@@ -7,7 +7,7 @@ const ETERNAL: &str = "violation no-eternal-lock";
 const MAYBE: &str = "suspect no-eternal-lock";
 const HABIT: &str = "lint bare-habits";
 
-/// What is found after these requests of one client.
+/// Returns the findings after these requests of one client.
 fn after(lines: &[&str]) -> Vec<String> {
     let mut server = Server::new();
     lines.iter().for_each(|line| drop(server.ask(line)));

@@ -66,7 +66,7 @@ fn a_thread_waits_once_it_has_asked_again() {
     assert_eq!(waiters(&mut server, "b"), [0; 4]);
 }
 
-/// What AWAIT.WAITERS has answered, LOCK.VERIFY and LOCK.GRAPH know.
+/// LOCK.VERIFY and LOCK.GRAPH know each waiter that AWAIT.WAITERS has counted.
 #[test]
 fn a_deadlock_is_found_as_soon_as_both_wait() {
     let mut server = Server::new();

@@ -240,7 +240,7 @@ fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_ma
     ticket(&server.ask(client, "LOCK.ACQUIRE x c ASYNC"));
 }
 
-/// Whom a request passes by its priority waits for its owner from then on, which may wait for that one already.
+/// An owner that a request passes by its priority waits for the owner of that request from then on.
 #[test]
 fn a_request_that_passes_a_waiter_closes_a_cycle_with_the_waits_that_its_owner_has() {
     for (several, answer) in [

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// Where the pages have the checkout: beside the project.
 const CHECKOUT: &str = "lockwheel/";
 
-/// What ends a file within the script.
+/// The word that ends a file within the script.
 const END: &str = "END_OF_THE_FILE";
 
 /// An empty folder outside of the workspace, where no tool finds a manifest above; removed when dropped.
@@ -112,7 +112,7 @@ fn run_script_in(folder: &Folder, page: &str, script: &str, variables: &[(&str, 
     run(bash.envs(variables.iter().map(|(name, value)| (name, value))))
 }
 
-/// How many tests the page's files have, each with this mark.
+/// Returns the number of tests in the page's files, each with this mark.
 fn count(page: &str, mark: &str) -> usize {
     section(page).iter().map(|block| block.text.matches(mark).count()).sum()
 }
@@ -185,7 +185,7 @@ fn ci_packs_the_program_that_it_has() {
     assert!(said.trim_end().ends_with("lockwheel/__init__.py"), "{said}");
 }
 
-/// What `packaging/build` says to arguments that it refuses.
+/// Returns the words of `packaging/build` for arguments that it refuses.
 fn refusal(arguments: &[&str], path: &str) -> String {
     let build = checkout().join("packaging/build");
     let bash = find_tool("bash", "apt-get install bash").expect("it runs the other tests");

@@ -15,7 +15,7 @@ fn all_commands_of_redis_are_there() {
     assert_eq!(redis_commands::missing(), [""; 0]);
 }
 
-/// What README says is missing names no command that is there.
+/// README's list of missing commands names no command that is there.
 #[test]
 fn what_is_said_to_be_missing_is_missing() {
     let text = Page::readme().text;

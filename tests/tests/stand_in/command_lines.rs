@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::{self, yield_now};
 
-/// How many command lines are tried at once: a start is mostly a wait.
+/// Number of command lines tried at once: a start is mostly a wait.
 const THREADS: usize = 4;
 
 /// Parameters that take several words, each with a value that is right.
@@ -142,7 +142,7 @@ fn outcome(server: &Path, arguments: &[String]) -> Result<Vec<String>, Vec<Strin
     })
 }
 
-/// What CONFIG GET shows of the parameters that the command lines name.
+/// Returns the parameters that the command lines name, as CONFIG GET shows them.
 fn parameters(stream: UnixStream) -> Vec<String> {
     let mut writer = stream.try_clone().expect("a socket can be shared");
     let mut reader = BufReader::new(stream);

@@ -1,5 +1,5 @@
-//! What `--compat 8.8` adds: commands and options of Redis 8.4 and 8.8, as their public documentation has them. No
-//! server of these versions is at hand, so that the expectations are the documentation's and nothing is compared.
+//! The additions of `--compat 8.8`: commands and options of Redis 8.4 and 8.8, as their public documentation has them.
+//! No server of these versions is at hand, so that nothing is compared.
 
 use crate::disagreement;
 use lockwheel::Time;

@@ -39,7 +39,7 @@ const MORE_DENIED: &[&str] = &["SET \"\" v", "SET \"key with space\" v"];
 /// All keys that the user may not touch.
 const DENIED: &str = "s2 b2 h2 l2 t2 z2 g2 x2 p2 k2 \"\" \"key with space\" \"bin\\r\\n\\x00\"";
 
-/// What a user may touch. DEBUG needs no rights to keys, in Redis either.
+/// The rights of the user. DEBUG needs no rights to keys, in Redis either.
 const RULES: &str = "ACL SETUSER u on nopass ~*1 &* +@all -debug";
 
 const LIBRARY: &str = "FUNCTION LOAD REPLACE \"#!lua name=rights\\nredis.register_function('call', \

@@ -36,13 +36,13 @@ impl ClusterPlan {
         ClusterPlan { masters: masters.max(1), nodes, ip: "127.0.0.1".to_owned() }
     }
 
-    /// The same with the nodes at this address of the machine.
+    /// Returns the plan with the nodes at this address of the machine.
     #[must_use]
     pub fn at(self, ip: IpAddr) -> Self {
         ClusterPlan { ip: ip.to_string(), ..self }
     }
 
-    /// The same with what each node announces.
+    /// Returns the plan with the addresses that each node announces.
     #[must_use]
     pub fn announcing(mut self, addresses: impl IntoIterator<Item = PlannedAddress>) -> Self {
         self.nodes.iter_mut().zip(addresses).for_each(|((_, planned), address)| *planned = address);

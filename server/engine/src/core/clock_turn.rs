@@ -180,7 +180,7 @@ pub struct ClockTurn {
     pub(super) left: Left,
     pub(super) waiters: RedissonWaiters,
     fired: u64,
-    /// How many have fired since it last let others be answered, if it does so.
+    /// Number of deadlines fired since the turn last let others be answered, if it does so.
     fired_at_once: Option<u64>,
     /// How many of these recur for ever, since it last leapt over those to come.
     recurrences: u64,
@@ -259,7 +259,7 @@ impl ClockTurn {
         ends
     }
 
-    /// So many leases of connections have been renewed at a deadline.
+    /// Counts leases of connections that were renewed at a deadline.
     pub(super) fn renewed(&mut self, leases: u64) {
         let more = leases.saturating_sub(1);
         self.recurrences += more;

@@ -64,7 +64,7 @@ pub(crate) trait EngineAttempt: Debug + Send {
     /// Answers if the state waited for has been reached; whether it has.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 
-    /// What the state is about. It stays so while the request waits.
+    /// Returns the kind of state that decides. It stays so while the request waits.
     fn watches(&self) -> StateOf {
         StateOf::Anything
     }
@@ -125,7 +125,7 @@ pub(crate) enum Handler {
     ReadingAnyKey(ReadingAnyKeyHandler),
     /// It sees keys, and who listens to which channel.
     Listening(ListeningHandler),
-    /// It sees keys, and may read the history in pieces.
+    /// A handler that sees keys, and may read the history in pieces.
     OfHistory(HistoryHandler),
     /// It sees keys, and the host.
     Hosted(HostedHandler),

@@ -25,7 +25,7 @@ pub(crate) struct EngineTime {
     pub(crate) shared: SharedClock,
     /// The turns of the clock that the running script or transaction has asked for.
     pub(crate) planned: PlannedTurns,
-    /// How many leases of connections have been renewed.
+    /// Number of leases of connections that have been renewed.
     pub(crate) renewed_leases: u64,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
     instant_ns: u64,

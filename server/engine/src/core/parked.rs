@@ -37,13 +37,13 @@ pub(crate) struct Blocked<R> {
 #[derive(Debug)]
 pub(crate) struct Parked<R> {
     requests: BTreeMap<u64, Blocked<R>>,
-    /// How many of them count as blocked clients.
+    /// Number of those that count as blocked clients.
     counted: usize,
     /// How often that has changed.
     changes: u64,
 }
 
-/// What a request waits for.
+/// The state that a request waits for.
 pub(crate) trait Counts {
     /// Whether its client counts as blocked. It stays so while it waits.
     fn counts(&self) -> bool;
@@ -71,7 +71,7 @@ impl<R: Counts> Parked<R> {
         }
     }
 
-    /// How many clients count as blocked. O(1).
+    /// Returns the number of clients that count as blocked. O(1).
     pub(super) fn counted(&self) -> usize {
         self.counted
     }

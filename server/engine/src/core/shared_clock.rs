@@ -60,7 +60,7 @@ impl MemberAddress {
         MemberAddress { port, hosts: Vec::new(), announced_ports: Vec::new() }
     }
 
-    /// The same with what these parameters announce, which may be the outer side of mapped ports.
+    /// Returns it with the address that these parameters announce, which may be the outer side of mapped ports.
     pub(crate) fn with_announced(self, config: &Config) -> Self {
         let (node, replica) = (&config.cluster, &config.replication);
         let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip];

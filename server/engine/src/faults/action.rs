@@ -70,7 +70,7 @@ pub(crate) enum ReplyAction {
     Truncate(usize),
 }
 
-/// How much later something happens, in milliseconds.
+/// A delay, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Latency {
     pub(crate) ms: u64,

@@ -83,7 +83,7 @@ pub struct Waiters {
     pub tickets: Tickets,
     /// Those who are not served though their key is ready.
     pub held_back: HeldBack,
-    /// Who waits for what no key stands for, by the kind of that.
+    /// Waits for states that no key stands for, by the kind of state.
     unkeyed: BTreeMap<usize, Unkeyed>,
     /// How often somebody has begun to wait for a key, or stopped.
     changes: u64,

@@ -27,7 +27,7 @@ pub(crate) trait HistoryWork: Debug + Send {
     fn memory(&self) -> usize;
 }
 
-/// What a request reads in a history.
+/// A reader of a history.
 pub(super) trait Reading: Debug + Send + 'static {
     /// Looks at so many entries more; whether it is done.
     fn go_on(&mut self, ring: &Ring, count: usize) -> bool;

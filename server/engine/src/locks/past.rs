@@ -1,4 +1,4 @@
-//! What is remembered of holds that have ended, as the engine sees it.
+//! The memory of holds that have ended, as the engine sees it.
 
 use super::ledger::LockLedger;
 use crate::keyspace::Keyspace;

@@ -11,7 +11,7 @@ pub(crate) const MAX_SNAPSHOTS: usize = 3;
 pub(crate) struct SnapshotPlace {
     /// The name of the history.
     pub(crate) id: ReplicationId,
-    /// How many bytes the stream had.
+    /// Length of the stream, in bytes.
     pub(crate) offset: i64,
     /// A replica as old as Redis 7.0 can read it.
     pub(crate) for_7_0: bool,

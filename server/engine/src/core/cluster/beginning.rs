@@ -146,7 +146,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What the configuration says of this node's address.
+    /// Returns this node's address as its configuration announces it.
     pub fn announced_address(&self) -> PlannedAddress {
         let config = &self.config;
         let parameters = &config.cluster;

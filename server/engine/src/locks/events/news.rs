@@ -31,7 +31,7 @@ pub(in crate::locks) struct News {
     is_listening: bool,
     /// The RESP3 connections for which locks are held, by grant and connection.
     connections: BTreeMap<(u64, u64), HolderConnection>,
-    /// The same by lock: the connections and their grants.
+    /// Connections and their grants, by lock.
     by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>>,
     name_bytes: usize,
     /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.

@@ -44,9 +44,9 @@ const MAX_SEARCHES: usize = 256;
 /// The edges between owners.
 #[derive(Debug, Default)]
 struct Edges {
-    /// Those that are shown, in the order of the names of waiters, locks and holders.
+    /// Edges that are shown, in the order of the names of waiters, locks and holders.
     shown: BTreeSet<Edge>,
-    /// Those whose holders wait themselves: only these are in cycles.
+    /// Edges to holders that wait themselves: only these are in cycles.
     inner: BTreeSet<Edge>,
     /// At least so many are not shown.
     left_out: usize,
@@ -71,7 +71,7 @@ impl Edges {
         }
     }
 
-    /// The same of those holders that wait themselves, of which others are not shown.
+    /// Adds edges to holders that wait themselves, also beyond those that are shown.
     fn add_inner(
         &mut self,
         (waiter, key, kind): (&[u8], &[u8], &'static str),

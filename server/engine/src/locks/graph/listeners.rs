@@ -32,7 +32,7 @@ struct Refusals {
     count: u32,
 }
 
-/// What the entries say up to one of them.
+/// The state of refusals and subscriptions after a part of the entries.
 #[derive(Debug, Default)]
 struct Reader {
     /// By bare names: a writer's field has a suffix.
@@ -165,7 +165,7 @@ impl Listeners {
         Listeners { by_client, refused: refused.collect(), is_known: true }
     }
 
-    /// Those of a transaction's keyspace; of all locks or of one in its database.
+    /// Returns the listeners of a transaction's keyspace: of all locks, or of one in its database.
     pub(in crate::locks) fn of_tx(tx: &Tx<'_>, wanted: Option<&[u8]>) -> Self {
         Listeners::of_ledger(tx.subscriber(), wanted.map(|key| (tx.db(), key)))
     }

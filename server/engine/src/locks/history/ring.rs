@@ -68,7 +68,7 @@ impl Ring {
         Ring { most, most_names, first, places: Some(Box::new(places)), ..Ring::new(0, seed) }
     }
 
-    /// The same entries under the same numbers, to be read. O(n).
+    /// Returns a copy to read, with the entries under their numbers. O(n).
     pub(in crate::locks) fn copy(&self) -> Self {
         Ring {
             most: self.most,
@@ -83,7 +83,7 @@ impl Ring {
         }
     }
 
-    /// How many entries there are. O(1).
+    /// Returns the number of entries. O(1).
     pub(in crate::locks) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -52,7 +52,7 @@ impl Findings {
         Findings { wanted, by_level: Default::default(), shown: 0 }
     }
 
-    /// What is asked for.
+    /// Returns the levels and keys that are asked for.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted.clone()
     }

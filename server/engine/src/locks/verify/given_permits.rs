@@ -20,7 +20,7 @@ struct Given {
     permits: i64,
 }
 
-/// What a server has given of a semaphore.
+/// The permits that a server has given of a semaphore.
 #[derive(Debug, Default)]
 struct OfServer {
     /// By the end of their leases, in wall milliseconds, and their entries.
@@ -42,7 +42,7 @@ impl OfServer {
     }
 }
 
-/// What is out of a semaphore.
+/// The permits of a semaphore that are out.
 #[derive(Debug, Default)]
 struct Semaphore {
     by_server: BTreeMap<usize, OfServer>,

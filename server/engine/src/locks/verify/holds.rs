@@ -14,12 +14,12 @@ pub(super) struct Hold {
     pub(super) granted_at: usize,
     /// The client that took it.
     pub(super) client: u64,
-    /// What that calls itself.
+    /// Name of that client.
     pub(super) client_name: Name,
     /// The lease, and when that runs out by the wall clock.
     pub(super) ttl_ms: Option<i64>,
     pub(super) deadline_ms: Option<i64>,
-    /// It lasts as long as a connection, which renews the lease.
+    /// Whether the hold lasts as long as a connection, which renews the lease.
     pub(super) session: bool,
     /// The server that has set the lease last.
     pub(super) place: usize,

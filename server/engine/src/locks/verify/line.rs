@@ -29,7 +29,7 @@ pub(super) struct Line {
     by_owner: BTreeSet<ByOwner>,
     fair: BTreeSet<u64>,
     native: BTreeSet<u64>,
-    /// Those that are neither: subscriptions of a lock's channel.
+    /// Clients that are neither: they listen to a lock's channel.
     listening: BTreeSet<u64>,
     /// The number of waits for several locks.
     several: usize,

@@ -33,7 +33,7 @@ struct Unanswered {
 #[derive(Debug, Default)]
 pub(super) struct UnansweredAcquires {
     open: BTreeMap<(Name, Name), Unanswered>,
-    /// Those of connections that are frozen or parted. Some are over.
+    /// Requests of connections that are frozen or parted. Some have ended.
     unsent: Vec<(Name, Name)>,
 }
 

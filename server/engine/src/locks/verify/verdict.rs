@@ -121,7 +121,7 @@ impl Verification {
         self.ended == self.invariants.len()
     }
 
-    /// What has been found; nothing is from now on.
+    /// Takes the findings. Nothing is found afterwards.
     pub(super) fn take_findings(&mut self) -> Findings {
         let wanted = self.findings.wanted();
         std::mem::replace(&mut self.findings, Findings::new(wanted))

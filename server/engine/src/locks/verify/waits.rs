@@ -90,7 +90,7 @@ struct Reached {
     from: Option<usize>,
 }
 
-/// What a search has come upon.
+/// State of a search.
 #[derive(Default)]
 struct Search {
     reached: Vec<Reached>,

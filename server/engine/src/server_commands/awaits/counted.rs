@@ -88,7 +88,7 @@ enum Counted {
 }
 
 impl Counted {
-    /// What tells it apart from others.
+    /// Returns a name that tells the count apart from others.
     fn name(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
     }

@@ -89,7 +89,7 @@ impl Expected {
         Expected { keys: count.filter(|_| is_counted), end: words.len(), ..Expected::default() }
     }
 
-    /// What was expected at the last place that was looked at, which is not before this one: the place, and each word.
+    /// Returns the words expected at the last place looked at, which is not before this one: the place, and each word.
     /// At the end only what may not be left out, if there is any.
     fn into_words(self, reached: usize) -> Vec<(usize, String)> {
         let (at, words) = self.last.into_inner();

@@ -65,7 +65,7 @@ impl Expected {
 type Places = BTreeSet<usize>;
 
 impl<'a> Request<'a> {
-    /// These words, of the newest version; what is missing is noted.
+    /// Starts a match with these words, of the newest version. Missing words are noted.
     pub(super) fn explaining(words: &'a [&'a [u8]], expected: Expected) -> Self {
         Request { version: Version::Newest, words, expected: Some(expected) }
     }
@@ -112,7 +112,7 @@ impl<'a> Request<'a> {
         begins.filter(|_| is_in(word, self.version)).map(|at| at + 1).collect()
     }
 
-    /// How many keys there are, where that is known and this is one.
+    /// Returns the number of keys, where that is known and this part is one.
     fn keys(&self, part: &Syntax<'_>) -> Option<usize> {
         let keys = self.expected.as_ref()?.keys?;
         matches!(part, Syntax::Argument(word) if word.text == "key").then_some(keys)

@@ -85,7 +85,7 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
     steps.all
 }
 
-/// What an operation is known by: its client, its lock, and its ticket.
+/// Identity of an operation: its client, its lock, and its ticket.
 type Operation = (u64, Name, Option<i64>);
 
 /// Steps on their way through a history.
