@@ -124,9 +124,10 @@ impl Place {
         self.is_left_out.load(Ordering::SeqCst)
     }
 
-    /// Follows the clock of all, if it has missed that at this instant; whether it had.
+    /// Follows the clock of all, if it has missed that at this instant; whether it had. An exchange that holds the
+    /// engine again, before its own batch could follow, does so too.
     pub(super) fn catch_up(&self, engine: &mut Engine, now: Now) -> bool {
-        let clock = if self.is_left_out() { self.missed_clock.lock().take() } else { None };
+        let clock = self.missed_clock.lock().take();
         clock.iter().for_each(|clock| engine.catch_up(clock, now));
         clock.is_some()
     }

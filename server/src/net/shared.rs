@@ -391,7 +391,7 @@ impl Shared {
         if let Some(membership) = self.membership.get()
             && membership.catch_up(engine, self.clock.now())
         {
-            self.fire(engine);
+            self.read_time(engine);
             self.drain(engine, notices);
         }
         if self.engine.is_asked() {

@@ -64,7 +64,7 @@ pub(crate) struct Replica {
     pub(crate) heard: LastHeard,
     /// How much it had not been sent when that was last looked at.
     pub(crate) unsent: usize,
-    /// Bytes of its snapshot, until it says that it has read that.
+    /// Bytes of its snapshot and of the stream sent with it, until it says that it has read the snapshot.
     pub(crate) snapshot: usize,
 }
 

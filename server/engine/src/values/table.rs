@@ -148,9 +148,10 @@ impl<E: Keyed> Table<E> {
         {
             return Err(indexed.position as usize);
         }
+        // First what may run out of memory: the index never names an entry that is not there.
+        let entry = make();
         let position = self.entries.len();
         self.link(hash, position);
-        let entry = make();
         self.held += entry.heap_bytes();
         self.entries.push(entry);
         Ok(position)

@@ -195,7 +195,10 @@ impl Engine {
             answers: wanted.from.is_some(),
             heard: LastHeard::first(self.session(slot).peer.in_process, self.link_clocks()),
             unsent: 0,
-            snapshot: answer.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes().len()),
+            snapshot: answer
+                .snapshot
+                .as_ref()
+                .map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
         };
         self.replication.replicas.insert(id, replica);
         self.replication.alone_since_ms = None;

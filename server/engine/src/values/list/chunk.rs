@@ -120,13 +120,14 @@ impl Chunk {
     /// Replaces the element at `place`.
     pub(super) fn replace(&mut self, place: usize, element: &[u8]) {
         let Some((old, next)) = self.at(place) else { return };
-        self.listpack -= listpack_entry(old);
-        self.count -= 1;
+        let old = listpack_entry(old);
         let (end, new_next) = (self.end(), place + size(element.len()));
         if new_next > next {
             allocation::reserve(&mut self.block, new_next - next);
             self.block.resize(end + (new_next - next), 0);
         }
+        self.listpack -= old;
+        self.count -= 1;
         self.block.copy_within(next..end, new_next);
         self.block.truncate(end + new_next - next);
         self.added(place, element);

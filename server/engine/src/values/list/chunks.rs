@@ -131,10 +131,11 @@ impl Chunks {
             End::Left => 0,
             End::Right => self.chunks.len().saturating_sub(1),
         };
-        self.len += 1;
         match self.chunks.get(outer) {
             Some(chunk) if limit.has_room(chunk, element) => {
-                return self.change(outer, |chunk| chunk.push(end, element));
+                self.change(outer, |chunk| chunk.push(end, element));
+                self.len += 1;
+                return;
             }
             Some(_) => self.change(outer, Chunk::seal),
             None => {}
@@ -143,6 +144,7 @@ impl Chunks {
         chunk.push(end, element);
         let at = if end == End::Left { 0 } else { self.chunks.len() };
         self.put(at, chunk);
+        self.len += 1;
     }
 
     /// The chunks in order.

@@ -70,14 +70,18 @@ impl Nodes {
         make: impl FnOnce() -> (StreamId, Node),
         append: impl FnOnce(StreamId, &mut Node),
     ) {
-        let before = self.last().map(Node::heap_bytes);
-        let (first, node) = self.open.get_or_insert_with(make);
-        append(*first, node);
-        self.bytes = self.bytes - before.unwrap_or(0) + node.heap_bytes();
-        if before.is_none() {
-            let first = *first;
-            self.radix += nodes_of(self, first);
+        if let Some((first, node)) = &mut self.open {
+            let before = node.heap_bytes();
+            append(*first, node);
+            self.bytes = self.bytes - before + node.heap_bytes();
+            return;
         }
+        // A node is here from its first entry on, also where that finds no memory.
+        let (first, mut node) = make();
+        append(first, &mut node);
+        self.bytes += node.heap_bytes();
+        self.open = Some((first, node));
+        self.radix += nodes_of(self, first);
     }
 
     /// The last one is full: what is appended makes a new one.
