@@ -133,8 +133,6 @@ impl Topology {
             engine.as_ref().and(shared.as_ref()).map(|shared| shared.clock.now())
         })?;
         self.is_due.store(false, Ordering::SeqCst);
-        // Those that are held are healed now. A request to heal that comes from here on is of the next exchange.
-        let heals = self.is_healing.swap(false, Ordering::SeqCst);
         self.places.iter().zip(&held).for_each(|(place, engine)| place.exchange_begins(engine.is_some()));
         let mut drivers = Drivers::of(&servers);
         // What has happened before a panic is told all the same.
@@ -163,7 +161,7 @@ impl Topology {
                 shared.sleep_on_a_thread(sleep);
             }
         }
-        self.look_at_those_left_out(&servers, heals);
+        self.look_at_those_left_out(&servers);
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
@@ -190,8 +188,8 @@ impl Topology {
     }
 
     /// Another exchange follows for servers that were left out and are back already; those that still hang look for it
-    /// when their batch has ended. If all partitions are to end, theirs end now.
-    fn look_at_those_left_out(&self, servers: &Servers, heals: bool) {
+    /// when their batch has ended.
+    fn look_at_those_left_out(&self, servers: &Servers) {
         let mut some_hang = false;
         for (place, shared) in self.places.iter().zip(servers) {
             if let (true, Some(shared)) = (place.is_left_out(), shared) {
@@ -202,8 +200,10 @@ impl Topology {
             }
         }
         if some_hang {
-            self.is_healing.fetch_or(heals, Ordering::SeqCst);
             self.reach_those_that_hang();
+        } else {
+            // Clients that wait for it are answered now.
+            self.is_healing.store(false, Ordering::SeqCst);
         }
     }
 

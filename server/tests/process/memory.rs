@@ -169,5 +169,7 @@ fn a_request_that_there_is_no_memory_for_is_given_up() {
     assert_eq!(outcomes[0], "+OK");
     assert!(outcomes.contains(&CLOSED.to_owned()), "{outcomes:?}");
     assert_eq!(process.client().ask("FLUSHALL"), "+OK");
-    assert_eq!(outcome(&process, &[b"HSET", b"h", b"f", &large]), ":1");
+    // The values are freed beside what is asked next.
+    let mut outcomes = (0..1000).map(|_| outcome(&process, &[b"HSET", b"h", b"f", &large]));
+    assert!(outcomes.any(|outcome| outcome == ":1"));
 }

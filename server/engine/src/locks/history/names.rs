@@ -110,10 +110,23 @@ impl Names {
         }
     }
 
-    /// The same, where it may well be the name of this number.
+    /// Returns the name of a text as [`shown`] has it, which may well be the name of this number.
     #[inline]
     pub(super) fn intern_like(&mut self, likely: Name, db: usize, text: &[u8]) -> Name {
-        if self.is(likely, db, text) { self.use_again(likely) } else { self.intern(db, text) }
+        let known = likely.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize));
+        match known {
+            Some(known) if is(known, db as u32, text) => {
+                known.uses += 1;
+                likely
+            }
+            _ => self.intern_shown(db, text),
+        }
+    }
+
+    /// Returns the name of a text as [`shown`] has it.
+    #[inline(never)]
+    fn intern_shown(&mut self, db: usize, text: &[u8]) -> Name {
+        self.intern(db, &shown(text))
     }
 
     /// A name that is in use has a use more. O(1).

@@ -1,7 +1,7 @@
 //! The recorder: adds entries, with what is known of the request that runs.
 
 use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL, Traits};
-use super::names::{Name, shown};
+use super::names::Name;
 use super::ring::Ring;
 use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
@@ -242,7 +242,7 @@ impl History {
         let names = &mut self.ring.names;
         let mut named = |likely: Name, db: usize, text: &[u8]| match text {
             [] => Name::NONE,
-            text => names.intern_like(likely, db, &shown(text)),
+            text => names.intern_like(likely, db, text),
         };
         let entry = Entry {
             grant: what.grant,
