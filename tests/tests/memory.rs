@@ -412,7 +412,13 @@ fn the_figures_have_the_names_that_redis_gives_them() {
         let help = client.line("MEMORY HELP").to_string().replace("Prints this help", "Print this help");
         (empty, figure_names(&client.line("MEMORY STATS")), help)
     });
-    assert_eq!(ours, theirs);
+    let (mut empty, mut filled, help) = ours;
+    // The memory of ended locks is ours alone.
+    for names in [&mut empty, &mut filled] {
+        assert!(names.iter().any(|name| name == "locks.past"), "{names:?}");
+        names.retain(|name| name != "locks.past");
+    }
+    assert_eq!((empty, filled, help), theirs);
 }
 
 #[test]

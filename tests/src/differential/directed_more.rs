@@ -46,7 +46,6 @@ pub(super) const LINES: &[(&str, &[&str])] = &[
             "BLPOP l -1",
             "BLPOP l -inf",
             "BLPOP l nan",
-            "BLPOP l 9223372036854775.807",
             "EXEC",
         ],
     ),
