@@ -133,6 +133,10 @@ def pytest_runtest_makereport(
     if report.failed and not has_report:
         for server in servers(item):
             report.sections.append(("lockwheel", server.report()))
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if has_report and crash is not None:
+        # Where CI runs, pytest's summary shows all of a message, and the report would stand there again.
+        crash.message = crash.message.partition("\n")[0]
     return report
 
 
