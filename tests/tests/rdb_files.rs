@@ -336,8 +336,11 @@ fn a_file_that_is_broken_is_refused_as_a_whole() {
         let place = error.lines().last().unwrap_or_default();
         assert!(place.starts_with("Internal error in RDB reading offset "), "{len}: {error}");
     }
-    let error = ours::builder().load(directory.file("none.rdb")).start().expect_err("there is none");
-    assert_eq!(error.to_string(), "Fatal error loading the DB: No such file or directory. Exiting.");
+    let none = directory.file("none.rdb");
+    let error = ours::builder().load(&none).start().expect_err("there is none");
+    let named =
+        format!("Fatal error loading the DB '{}': No such file or directory. Exiting.", none.display());
+    assert_eq!(error.to_string(), named);
     // What is there stays.
     let before = digest(&mut client);
     fs::write(directory.file("dump.rdb"), &file[..file.len() / 2]).expect("it can be written");
