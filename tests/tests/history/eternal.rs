@@ -188,3 +188,20 @@ fn a_set_without_nx_of_what_is_given_back_by_a_comparison_is_a_habit() {
         assert_eq!(after(lines), ["ok"], "{lines:?}");
     }
 }
+
+/// Taking a lock and giving it a lease are one, however long the names are.
+#[test]
+fn a_lock_of_a_long_name_has_the_lease_that_it_was_given() {
+    for (key, owner) in
+        [("k".repeat(1025), A.to_owned()), ("k".to_owned(), format!("{A}{}", "0".repeat(1100)))]
+    {
+        let mut server = Server::new();
+        let client = server.client();
+        server.take(client, &key, &owner, 1000);
+        assert_eq!(server.told(&["ttl"]), ["acquired 1000"]);
+        server.take(client, &key, &owner, 1000);
+        server.give_back(client, &key, &owner);
+        server.give_back(client, &key, &owner);
+        assert_eq!(found(&mut server), ["ok"]);
+    }
+}

@@ -141,3 +141,39 @@ fn without_a_history_who_listens_waits() {
     one.listen(&mut server, "b");
     assert_eq!(waiters(&mut server, "b")[0], 1);
 }
+
+/// A pool may close the connection of the last refusal: the thread waits by the one that listens.
+#[test]
+fn a_thread_waits_on_when_the_connection_that_asked_closes() {
+    let mut server = Server::new();
+    let [one, other] = [Instance::new(&mut server), Instance::new(&mut server)];
+    one.ask(&mut server, "a", A);
+    other.ask(&mut server, "b", OTHER);
+    one.ask(&mut server, "b", A);
+    one.listen(&mut server, "b");
+    one.ask(&mut server, "b", A);
+    server.simulation.close(one.asks);
+    server.simulation.notice();
+    assert_eq!(waiters(&mut server, "b"), [1; 4]);
+    // Another thread closes a cycle with it.
+    other.ask(&mut server, "a", OTHER);
+    other.listen(&mut server, "a");
+    other.ask(&mut server, "a", OTHER);
+    assert!(found(&mut server).contains(&"suspect deadlock".to_owned()));
+    server.simulation.close(one.listens);
+    server.simulation.notice();
+    assert_eq!(waiters(&mut server, "b")[..3], [0; 3]);
+}
+
+/// The history cuts long names; what is looked for in it is cut too.
+#[test]
+fn a_thread_waits_for_a_lock_of_a_long_name() {
+    let (mut server, key) = (Server::new(), "l".repeat(1025));
+    let [one, other] = [Instance::new(&mut server), Instance::new(&mut server)];
+    other.ask(&mut server, &key, OTHER);
+    one.ask(&mut server, &key, A);
+    one.listen(&mut server, &key);
+    assert_eq!(waiters(&mut server, &key)[..3], [0; 3]);
+    one.ask(&mut server, &key, A);
+    assert_eq!(waiters(&mut server, &key)[..3], [1; 3]);
+}

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is known of a lock.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Asked {
-    /// The owners whose last script was refused, with their clients.
-    refused: BTreeMap<Name, u64>,
-    refused_by_client: BTreeSet<(u64, Name)>,
+    /// The owners whose last script was refused.
+    refused: BTreeSet<Name>,
     /// Who was refused last.
     last: Option<Name>,
     /// Who listens, and who was refused last before that.
@@ -32,12 +31,12 @@ impl Asked {
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
             Event::Refused if entry.native().is_none() => {
-                self.is_answered(entry.owner);
-                self.refused.insert(entry.owner, entry.client);
-                self.refused_by_client.insert((entry.client, entry.owner));
+                self.refused.insert(entry.owner);
                 self.last = Some(entry.owner);
             }
-            Event::Acquired | Event::Reentered => self.is_answered(entry.owner),
+            Event::Acquired | Event::Reentered => {
+                self.refused.remove(&entry.owner);
+            }
             Event::Queued if is_listener => {
                 if let Some(last) = self.last {
                     self.stops_listening(ring, entry.client);
@@ -53,14 +52,9 @@ impl Asked {
         }
     }
 
-    /// The last script of an owner was not refused.
-    fn is_answered(&mut self, owner: Name) {
-        if let Some(client) = self.refused.remove(&owner) {
-            self.refused_by_client.remove(&(client, owner));
-        }
-    }
-
-    fn stops_listening(&mut self, ring: &Ring, client: u64) {
+    /// A client listens no longer. What its owners were refused stays: they wait by what else their instance listens
+    /// with. O(log n).
+    pub(in crate::locks) fn stops_listening(&mut self, ring: &Ring, client: u64) {
         let Some(first) = self.listeners.remove(&client) else { return };
         count_down(&mut self.by_first, &first);
         if let Some(instance) = redisson::instance_of(ring.text(first)) {
@@ -72,20 +66,12 @@ impl Asked {
     pub(in crate::locks) fn is_waiting(&self, ring: &Ring, owner: Name) -> bool {
         let instance = redisson::instance_of(ring.text(owner));
         let listens = instance.is_some_and(|instance| self.by_instance.contains_key(instance));
-        self.refused.contains_key(&owner) && (listens || self.by_first.contains_key(&owner))
+        self.refused.contains(&owner) && (listens || self.by_first.contains_key(&owner))
     }
 
     /// Who was refused last before a client began to listen. O(log n).
     pub(in crate::locks) fn first_of(&self, client: u64) -> Option<Name> {
         self.listeners.get(&client).copied()
-    }
-
-    /// A client is gone. O(log n) for each of its owners.
-    pub(in crate::locks) fn is_gone(&mut self, ring: &Ring, client: u64) {
-        self.stops_listening(ring, client);
-        let of_client = self.refused_by_client.range((client, Name::NONE)..(client + 1, Name::NONE));
-        let owners: Vec<Name> = of_client.map(|(_, owner)| *owner).collect();
-        owners.into_iter().for_each(|owner| self.is_answered(owner));
     }
 }
 

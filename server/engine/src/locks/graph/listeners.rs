@@ -2,7 +2,7 @@
 //! each instance and lock.
 //!
 //! A thread of Redisson's asks for the lock, is refused, subscribes and asks again; then it waits for a message. So it
-//! waits once it was refused twice in a row and its instance listens. Before that it may have been interrupted, which
+//! waits once it was refused twice in a row and its instance listens, whatever becomes of the connections that asked. Before that it may have been interrupted, which
 //! leaves the subscription behind; and a thread that does not want to wait asks once. The history knows the refusals.
 //! While it is off, every subscription stands for one that waits, as it does where no owner is known, and where its
 //! owner is no thread of Redisson's and may wait for the message at once.
@@ -11,7 +11,7 @@
 //! are refused, and of LOCK.VERIFY, whose `waits` follow the same entries.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
-use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::history::{Entry, Event, Mode, Name, Ring, shown};
 use super::super::ledger::LockLedger;
 use super::super::redisson::{instance_of, owner_of};
 use crate::keyspace::{DbKey, Keyspace, Tx};
@@ -27,8 +27,6 @@ struct Refusals {
     key: Name,
     /// As the script names it.
     owner: Name,
-    /// The client of the last one.
-    client: u64,
     count: u32,
 }
 
@@ -37,7 +35,6 @@ struct Refusals {
 struct Reader {
     /// By bare names: a writer's field has a suffix.
     refused: BTreeMap<Box<[u8]>, Refusals>,
-    by_client: BTreeMap<u64, BTreeSet<Box<[u8]>>>,
     /// The owners that were refused a lock, in order.
     asked: BTreeMap<Name, Vec<Name>>,
     /// The subscriptions of clients to channels of locks, with the owner whose instance each is taken for.
@@ -52,13 +49,6 @@ impl Reader {
         let is_listener =
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
-            Event::Disconnect => {
-                for owner in self.by_client.remove(&entry.client).unwrap_or_default() {
-                    if self.refused.get(&owner).is_some_and(|refusals| refusals.client == entry.client) {
-                        self.refused.remove(&owner);
-                    }
-                }
-            }
             Event::Refused if entry.native().is_none() && entry.owner != Name::NONE => {
                 self.refuse(ring, entry, is_wanted);
             }
@@ -110,9 +100,7 @@ impl Reader {
         if asked.last() != Some(&entry.owner) {
             asked.push(entry.owner);
         }
-        self.by_client.entry(entry.client).or_default().insert(owner.into());
-        let (key, client) = (entry.key, entry.client);
-        self.refused.insert(owner.into(), Refusals { key, owner: entry.owner, client, count });
+        self.refused.insert(owner.into(), Refusals { key: entry.key, owner: entry.owner, count });
     }
 }
 
@@ -122,7 +110,7 @@ type Owners = BTreeSet<Box<[u8]>>;
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
-    /// By lock and client, the owners that wait by its subscription. None: it is not of a thread of Redisson's, or has
+    /// By lock and client, all named as in the history, the owners that wait by its subscription. None: it is not of a thread of Redisson's, or has
     /// nothing to do with a refusal.
     by_client: BTreeMap<(DbKey, u64), Option<Owners>>,
     /// The lock that each owner was refused last.
@@ -136,9 +124,10 @@ impl Listeners {
     /// looking at each.
     pub(super) fn of(ring: &Ring, wanted: Option<(usize, &[u8])>) -> Self {
         let (mut reader, mut name) = (Reader::default(), Name::NONE);
+        let wanted = wanted.map(|(db, text)| (db, shown(text)));
         let mut is_wanted = |key: Name| {
-            wanted.is_none_or(|(db, text)| {
-                if name == Name::NONE && ring.text(key) == text && ring.db(key) == Some(db) {
+            wanted.as_ref().is_none_or(|(db, text)| {
+                if name == Name::NONE && ring.text(key) == &**text && ring.db(key) == Some(*db) {
                     name = key;
                 }
                 name == key
@@ -180,13 +169,15 @@ impl Listeners {
         if !self.is_known {
             return true;
         }
+        let key = shown(key);
         match &waiter.owner {
             // A thread that joins the queue of a fair lock is not refused; when it listens it asks again.
             Some(owner) => {
                 let is_refused = |of: &DbKey| of.0 == db && *of.1 == *key;
+                let owner = &*shown(owner);
                 instance_of(owner).is_none() || self.refused.get(owner_of(owner)).is_some_and(is_refused)
             }
-            None => match self.by_client.get(&((db, key.into()), waiter.client)) {
+            None => match self.by_client.get(&((db, (*key).into()), waiter.client)) {
                 Some(Some(owners)) => !owners.is_empty(),
                 _ => true,
             },
@@ -195,7 +186,7 @@ impl Listeners {
 
     /// The owners that wait for a lock by a client's subscription, where they are known.
     pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
-        let owners = self.by_client.get(&((db, key.into()), client)).and_then(Option::as_ref);
+        let owners = self.by_client.get(&((db, (*shown(key)).into()), client)).and_then(Option::as_ref);
         owners.into_iter().flatten().map(|owner| &**owner)
     }
 

@@ -18,7 +18,7 @@ const LEAST_ROOM: usize = 16;
 const MAX_BYTES: usize = 1024;
 
 /// A name as the history has it: a long one is cut, since each entry of a reply shows it. O(its length).
-pub(super) fn shown(text: &[u8]) -> Cow<'_, [u8]> {
+pub(in crate::locks) fn shown(text: &[u8]) -> Cow<'_, [u8]> {
     if text.len() <= MAX_BYTES { Cow::Borrowed(text) } else { Cow::Owned(cut(text)) }
 }
 
@@ -138,9 +138,14 @@ impl Names {
         name
     }
 
-    /// Whether this is the name of a number. O(its length).
+    /// Whether this is the name of a number; a long one is cut first. O(its length).
     #[inline]
     pub(super) fn is(&self, name: Name, db: usize, text: &[u8]) -> bool {
+        self.is_kept_as(name, db, &shown(text))
+    }
+
+    #[inline]
+    fn is_kept_as(&self, name: Name, db: usize, text: &[u8]) -> bool {
         let known = name.0.checked_sub(1).and_then(|at| self.known.get(at as usize));
         known.is_some_and(|known| is(known, db as u32, text))
     }

@@ -56,7 +56,7 @@ pub(super) struct Waits {
     refused: BTreeMap<Name, Refusals>,
     /// By lock and instance, the number of owners that were refused more than once.
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
-    /// Which locks clients have asked for, or listen to.
+    /// Which locks clients listen to.
     by_client: BTreeSet<(u64, Name)>,
     gone: BTreeSet<u64>,
     /// Steps that searches may still take.
@@ -141,7 +141,9 @@ impl Waits {
     fn follow_asked(&mut self, ring: &Ring, entry: &Entry) {
         let begins = matches!(entry.event, Event::Refused | Event::Queued) && entry.native() != Some(true);
         if begins {
-            self.by_client.insert((entry.client, entry.key));
+            if entry.event == Event::Queued {
+                self.by_client.insert((entry.client, entry.key));
+            }
             self.asked.entry(entry.key).or_default().follow(ring, entry);
         } else if let Some(asked) = self.asked.get_mut(&entry.key) {
             asked.follow(ring, entry);
@@ -155,7 +157,7 @@ impl Waits {
         for of in of_client {
             self.by_client.remove(&of);
             if let Some(asked) = self.asked.get_mut(&of.1) {
-                asked.is_gone(ring, client);
+                asked.stops_listening(ring, client);
             }
         }
     }
