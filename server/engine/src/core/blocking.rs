@@ -234,6 +234,8 @@ impl Engine {
         };
         self.observe_served(slot, &blocked, began_ns);
         if let Some(error) = error {
+            let argv = blocked.request.argv();
+            let error = self.explained(blocked.command, &error, Args::new(&argv)).unwrap_or(error);
             self.tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| reply.error(error.as_bytes()));

@@ -396,9 +396,19 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
-        let explained =
-            if *error == errors::SYNTAX { explained(self.commands.get(command).spec, args) } else { None };
+        let explained = self.explained(command, error, args);
         self.fail(command, explained.as_ref().unwrap_or(error), reply);
+    }
+
+    /// The explanation of an error, if it is a syntax error of our own commands.
+    #[cold]
+    pub(super) fn explained(
+        &self,
+        command: CommandId,
+        error: &CommandError,
+        args: Args<'_>,
+    ) -> Option<CommandError> {
+        if *error == errors::SYNTAX { explained(self.commands.get(command).spec, args) } else { None }
     }
 
     /// Answers a command whose handler gave an error.
