@@ -58,6 +58,30 @@ fn each_server_tells_of_all() {
     assert!(all[0].contains("\\\"truncated\\\":false"));
 }
 
+/// Statistics are of the server that is asked, also when the history of all is read before.
+#[test]
+fn statistics_behind_a_reading_are_of_the_server_that_is_asked() {
+    let (topology, mut clients) = recorded();
+    clients[1].line("REPLICAOF NO ONE");
+    clients[1].line("LOCK.ACQUIRE own me PX 1000");
+    clients[0]
+        .line("EVAL \"for i = 1, 20000 do redis.call('set', 'lock:' .. i, 'x', 'NX', 'PX', 9000) end\" 0");
+    let mut other = Client::connect(topology.servers()[1].addr());
+    let alone = text(&mut clients[1], "LOCK.STATS");
+    clients[1].send_line("LOCK.VERIFY");
+    assert_eq!(text(&mut other, "LOCK.STATS"), alone);
+    clients[1].read_reply();
+}
+
+#[test]
+fn a_syntax_error_of_what_asks_all_servers_is_explained() {
+    let (_topology, mut clients) = recorded();
+    for line in ["LOCK.VERIFY FOO BAR", "LOCK.HISTORY FOO BAR"] {
+        let error = text(&mut clients[1], line);
+        assert!(error.starts_with("-ERR syntax error: "), "{error}");
+    }
+}
+
 #[test]
 fn a_turned_clock_is_one_entry() {
     let (topology, mut clients) = recorded();

@@ -14,7 +14,7 @@ use lockwheel_resp::{Reply, number};
 use std::net::SocketAddr;
 
 /// The commands that read the history of locks of all servers.
-const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
+pub(super) const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
     /// Does what another server of the process has done, whose history has it.

@@ -2,6 +2,7 @@
 //! between.
 
 use super::call::Call;
+use super::doing_together::OF_HISTORY;
 use super::engine::{Engine, Retry};
 use super::shared_clock::ClockRequest;
 use super::together::Together;
@@ -130,7 +131,8 @@ impl Engine {
         self.readings.work = None;
         let Some(&next) = self.readings.clients.front() else { return };
         let Some(blocked) = self.parked.get_mut(next) else { return };
-        if self.time.shared.is_shared && matches!(blocked.retry, Retry::Reading) {
+        let is_of_all = OF_HISTORY.contains(&self.commands.get(blocked.command).spec.name);
+        if self.time.shared.is_shared && is_of_all && matches!(blocked.retry, Retry::Reading) {
             // What it reads is of all servers, as it is now.
             blocked.retry = Retry::Together;
             self.ask_clock(ClockRequest::Together(next, Together::History));
