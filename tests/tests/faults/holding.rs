@@ -210,3 +210,16 @@ fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
     scene.steer("RPUSH list x", ":1");
     scene.steer("LLEN list", ":1");
 }
+
+/// A client that has gone is counted no more, though its request is on its way.
+#[test]
+fn a_wait_for_fewer_clients_ends_when_one_with_a_held_request_closes() {
+    let mut scene = Scene::new();
+    let [client, watcher] = [scene.client(), scene.client()];
+    scene.add("gate ON append DO HOLD");
+    scene.check(client, "APPEND k a", "");
+    scene.check(watcher, "AWAIT.CLIENTS 2 EXACT", "");
+    scene.server.close(client);
+    scene.server.notice();
+    assert_eq!(scene.read(watcher), ":1");
+}

@@ -118,6 +118,26 @@ fn clients_are_counted_when_they_come_go_and_are_named() {
 }
 
 #[test]
+fn a_client_that_is_named_in_the_transaction_that_resets_the_counts_is_seen() {
+    let (mut server, asker, other) = two();
+    server.send(other, "CLIENT SETNAME foo");
+    server.send(asker, "AWAIT.CLIENTS 1 NAME bar");
+    for line in ["MULTI", "CONFIG RESETSTAT", "CLIENT SETNAME bar", "EXEC"] {
+        assert_eq!(server.read(asker), "", "{line}");
+        server.send(other, line);
+    }
+    assert_eq!(server.read(asker), DONE);
+    for (line, name) in [("HELLO 2 SETNAME baz", "baz"), ("RESET", "")] {
+        server.send(
+            asker,
+            &format!("AWAIT.CLIENTS 0 EXACT NAME b{}", if name.is_empty() { "az" } else { "ar" }),
+        );
+        server.send(other, line);
+        assert_eq!(server.read(asker), DONE, "{line}");
+    }
+}
+
+#[test]
 fn calls_are_those_since_the_start_or_the_last_reset() {
     let (mut server, asker, other) = two();
     server.send(asker, "AWAIT.CALLS get 2");

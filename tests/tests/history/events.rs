@@ -297,6 +297,27 @@ fn an_event_can_be_waited_for() {
     }
 }
 
+/// Entries are numbered from 1 again.
+#[test]
+fn an_event_of_a_history_that_begins_anew_is_seen() {
+    for [before, after] in [["", ""], ["MULTI", "EXEC"]] {
+        let mut server = Server::new();
+        let one = server.client();
+        for owner in ["a", "b", "c"] {
+            server.send(one, &format!("LOCK.ACQUIRE {owner} {owner} PX 1000"));
+        }
+        server.simulation.send(server.asker, "AWAIT.EVENT refused KEY l");
+        let last = "LOCK.ACQUIRE l other";
+        let lines =
+            ["CONFIG SET lock-history no", "CONFIG SET lock-history yes", "LOCK.ACQUIRE l me PX 1000", last];
+        for line in [before].into_iter().chain(lines).chain([after]).filter(|line| !line.is_empty()) {
+            assert_eq!(server.simulation.read(server.asker), "", "{line}");
+            server.send(one, line);
+        }
+        assert!(server.simulation.read(server.asker).starts_with(':'), "{before}");
+    }
+}
+
 /// Bytes that a history of 65,536 entries takes when locks are taken and given back with these names, the nth time.
 fn taken_by(names: impl Fn(usize) -> (String, String)) -> usize {
     let mut server = Server::new();

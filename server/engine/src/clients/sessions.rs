@@ -13,7 +13,7 @@ pub(crate) struct Sessions {
     by_id: BTreeMap<u64, Slot>,
     last_id: u64,
     generation: u32,
-    /// How often a client has come, or gone.
+    /// How often a client has come or gone, or has got another name.
     changes: u64,
     /// Those with output that their own requests did not cause, or whose state has changed.
     woken: VecDeque<u64>,
@@ -43,9 +43,21 @@ impl Sessions {
         slot
     }
 
-    /// How often a client has come, or gone.
+    /// How often a client has come or gone, or has got another name.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
+    }
+
+    /// A client has another name from now on.
+    pub(crate) fn rename(&mut self, slot: Slot, name: &[u8]) {
+        self.changes += 1;
+        self.get_mut(slot).name = name.into();
+    }
+
+    /// The connection of a client is gone, or is counted again while what it had sent before runs.
+    pub(crate) fn set_gone(&mut self, slot: Slot, is_gone: bool) {
+        self.changes += 1;
+        self.get_mut(slot).closing = is_gone.then_some(Closing::Now);
     }
 
     pub(crate) fn remove(&mut self, slot: Slot) {

@@ -5,9 +5,6 @@ use super::parked::Counts;
 use super::state_kinds::{StateCounts, StateOf};
 use crate::locks::HistoryReader;
 
-/// The commands that give clients names, or take them away.
-const NAMING: [&str; 3] = ["client|setname", "hello", "reset"];
-
 impl Engine {
     /// Retries clients that wait for a state of the server which may have changed.
     pub(crate) fn serve_state_watchers(&mut self) {
@@ -27,19 +24,17 @@ impl Engine {
     /// A number that changes whenever such a state may have changed. O(1).
     fn version_of(&self, of: StateOf) -> Option<u64> {
         let of_waits = || self.parked.changes().wrapping_add(self.keyspace.waiters.changes());
-        let of_history = || HistoryReader::of(&self.keyspace).map_or(0, HistoryReader::last);
+        let of_history = || {
+            let history = HistoryReader::of(&self.keyspace);
+            // No history has as many entries.
+            history.map_or(0, |history| (history.number() << 48).wrapping_add(history.last()))
+        };
         Some(match of {
             StateOf::Anything => return None,
             StateOf::Waits => of_waits(),
             // The history tells whether a thread of Redisson's waits by a subscription.
             StateOf::Listeners => of_waits().wrapping_add(self.pubsub.changes()).wrapping_add(of_history()),
-            StateOf::Clients => {
-                let calls = NAMING.iter().map(|name| {
-                    let command = self.commands.find_full(name.as_bytes())?;
-                    Some(self.observers.stats.of(command.id).calls)
-                });
-                calls.sum::<Option<u64>>()?.wrapping_add(self.sessions.changes())
-            }
+            StateOf::Clients => self.sessions.changes(),
             StateOf::History => of_history(),
         })
     }

@@ -132,19 +132,25 @@ fn exchange(keyspace: &mut Keyspace, history: Option<Box<History>>) -> Option<Bo
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryReader<'a> {
     ring: &'a Ring,
+    number: u64,
 }
 
 impl<'a> HistoryReader<'a> {
     /// The history of a keyspace, if it is on.
     pub(crate) fn of(keyspace: &'a Keyspace) -> Option<Self> {
         let ledger: &LockLedger = keyspace.subscriber()?;
-        Some(HistoryReader { ring: ledger.history()?.ring() })
+        Some(HistoryReader { ring: ledger.history()?.ring(), number: ledger.histories })
     }
 
     /// The numbers of the entries of this kind after `seq` that a filter wants.
     pub(crate) fn events(self, event: Event, filter: &'a Filter, seq: u64) -> impl Iterator<Item = u64> + 'a {
         let wanted = self.ring.after(seq).filter(move |(_, entry)| entry.event == event);
         wanted.filter(move |(_, entry)| filter.wants(self.ring, entry)).map(|(seq, _)| seq)
+    }
+
+    /// The number of this history among those that have begun: each numbers its entries from 1.
+    pub(crate) fn number(self) -> u64 {
+        self.number
     }
 
     /// The number of the last entry, 0 when there is none.

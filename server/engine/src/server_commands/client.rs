@@ -141,7 +141,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR Unrecognized option 'option'",
             "ERR lib-name cannot contain spaces, newlines or special characters.",
         ]),
-    row("setname", 3, Handler::Session(setname))
+    row("setname", 3, Handler::Engine(setname))
         .about("connection", "2.6.9", "O(1)")
         .summary("Names the connection.")
         .help(&["SETNAME <name>", "    Assign the name <name> to the current connection."])
@@ -171,9 +171,9 @@ fn getname(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome
     Ok(())
 }
 
-fn setname(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn setname(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_client_name(&args[2])?;
-    session.name = args[2].into();
+    engine.sessions.rename(call.slot, &args[2]);
     reply.ok();
     Ok(())
 }

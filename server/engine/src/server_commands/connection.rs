@@ -161,10 +161,10 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     }
     let release = engine.config.compat.release();
     let mode = engine.config.mode();
-    let session = engine.sessions.get_mut(call.slot);
     if let Some(name) = options.name {
-        session.name = name.into();
+        engine.sessions.rename(call.slot, name);
     }
+    let session = engine.sessions.get_mut(call.slot);
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
@@ -263,13 +263,13 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     engine.leave_cluster(engine.sessions.get(call.slot).id);
     let login = engine.first_login();
+    engine.sessions.rename(call.slot, b"");
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;
     session.db = 0;
     session.protocol = Protocol::Resp2;
     reply.speak(session.protocol);
     session.login = login;
-    session.name = Box::default();
     session.delivery.mode.reset();
     session.no_evict = false;
     session.no_touch = false;

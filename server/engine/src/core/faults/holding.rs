@@ -4,7 +4,7 @@ use super::super::engine::{Engine, Retry};
 use super::super::hooks::Hook;
 use super::super::parked::Blocked;
 use super::held::{Held, HeldPart};
-use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::clients::{HeldState, Request, Slot};
 use crate::faults::RuleId;
 use crate::keyspace::Place;
 use crate::spec::{Args, CommandId, Null};
@@ -112,7 +112,7 @@ impl Engine {
         let Some(slot) = self.sessions.find(client).filter(|_| self.is_held(client)) else { return false };
         let behind = self.faults.orphans.remove(&client);
         if behind.is_some() {
-            self.sessions.get_mut(slot).closing = None;
+            self.sessions.set_gone(slot, false);
         }
         // A panic costs the client whose request it is, not who lets it go.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
@@ -145,7 +145,7 @@ impl Engine {
         let behind = self.run_behind(slot, behind);
         let id = self.sessions.get(slot).id;
         if self.is_held(id) {
-            self.sessions.get_mut(slot).closing = Some(Closing::Now);
+            self.sessions.set_gone(slot, true);
             self.faults.orphans.insert(id, behind);
         } else {
             self.disconnect(slot);
@@ -201,7 +201,7 @@ impl Engine {
             });
         if is_on_its_way {
             session.delivery.cut();
-            session.closing = Some(Closing::Now);
+            self.sessions.set_gone(slot, true);
             self.faults.orphans.insert(id, behind);
         }
         is_on_its_way

@@ -67,6 +67,8 @@ pub(crate) struct LockLedger {
     pub(super) semaphores: Semaphores,
     /// Sections that clients have declared.
     pub(in crate::locks) sections: Sections,
+    /// The number of histories that have begun.
+    pub(in crate::locks) histories: u64,
     /// The last entry of the history that LOCK.STATS does not count.
     pub(in crate::locks) counted_up_to: u64,
     /// How much of its lease a hold has left when its owner is told, in milliseconds; 0: it is not.
@@ -101,6 +103,7 @@ impl LockLedger {
             fair_queues: FairQueues::default(),
             semaphores: Semaphores::default(),
             sections: Sections::default(),
+            histories: 0,
             counted_up_to: 0,
             jeopardy_ms: 0,
             limits: VerifyLimits::default(),

@@ -49,6 +49,7 @@ impl LockLedger {
             }
             (Some(most), history) => {
                 *history = Some(Box::new(History::stamped(most, self.seed, settings.stamps)));
+                self.histories += 1;
                 self.counted_up_to = 0;
             }
         }

@@ -38,6 +38,8 @@ struct Wanted {
     filter: HistoryFilter,
     count: u64,
     seen: Cell<u64>,
+    /// The number of the history that these are of.
+    history: Cell<u64>,
     found: Cell<u64>,
 }
 
@@ -48,6 +50,9 @@ impl EngineAttempt for Wanted {
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let Some(history) = HistoryReader::of(&engine.keyspace) else { return false };
+        if self.history.replace(history.number()) != history.number() {
+            self.seen.set(0);
+        }
         let (mut found, mut last) = (self.found.get(), self.seen.get());
         for seq in history.events(self.event, &self.filter, last) {
             (found, last) = (found + 1, seq);
@@ -87,11 +92,9 @@ fn event(
             return Err(errors::SYNTAX);
         }
     }
-    if HistoryReader::of(&engine.keyspace).is_none() {
-        return Err(HISTORY_IS_OFF);
-    }
-    let (seen, found) = (Cell::new(filter.since), Cell::new(0));
-    let wanted = Wanted { event, filter, count: count.unwrap_or(1), seen, found };
+    let history = HistoryReader::of(&engine.keyspace).ok_or(HISTORY_IS_OFF)?;
+    let (seen, history, found) = (Cell::new(filter.since), Cell::new(history.number()), Cell::new(0));
+    let wanted = Wanted { event, filter, count: count.unwrap_or(1), seen, history, found };
     if wanted.attempt(engine, reply) {
         return Ok(Flow::Done);
     }
