@@ -296,6 +296,42 @@ fn a_deadlock_that_is_closed_and_ended_again() {
     }
 }
 
+/// However many there are, each was closed and ended at once.
+#[test]
+fn many_deadlocks_that_transfers_close() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    for n in 0..70 {
+        server.send(bob, &format!("LOCK.ACQUIRE b{n} bob{n} PX 10000"));
+        server.ask(&format!("LOCK.ACQUIRE c{n} carol{n} PX 60000"));
+        server.send(alice, &format!("LOCK.ACQUIRE b{n} alice{n} BLOCK 0"));
+        server.send(bob, &format!("LOCK.ACQUIRE c{n} bob{n} BLOCK 0"));
+        server.ask(&format!("LOCK.TRANSFER c{n} carol{n} alice{n}"));
+        server.ask(&format!("LOCK.RELEASE c{n} alice{n}"));
+    }
+    let found = found(&mut server);
+    assert_eq!(found[0], "ok");
+    assert_eq!(found.iter().filter(|finding| *finding == "lint deadlock").count(), 70);
+}
+
+/// Out of each one waits no longer by itself.
+#[test]
+fn many_deadlocks_out_of_which_one_waits_no_longer() {
+    let mut server = Server::new();
+    let [alice, bob] = [server.client(), server.client()];
+    for n in 0..70 {
+        let (a, b, [one, other]) = (format!("a{n}"), format!("b{n}"), [owner(2 * n), owner(2 * n + 1)]);
+        server.take(alice, &a, &one, 10_000);
+        server.take(bob, &b, &other, 20_000);
+        waiter(&mut server, &b, &one, true);
+        waiter(&mut server, &a, &other, true);
+        server.give_back(alice, &a, &one);
+    }
+    let found = found(&mut server);
+    assert_eq!(found[0], "ok", "{found:?}");
+    assert_eq!(found.iter().filter(|finding| *finding == "lint deadlock").count(), 70);
+}
+
 /// Two threads of two instances hold a lock each, and want the other's; and how the first listens to what it wants.
 fn of_redisson() -> (Server, u64) {
     let mut server = Server::new();

@@ -26,6 +26,16 @@ struct Found {
     steps: Vec<Step>,
 }
 
+impl Found {
+    fn finding(&self) -> Finding {
+        let Found { level, key, mut seqs, owners, text, .. } = self.clone();
+        seqs.retain(|seq| *seq > 0);
+        seqs.sort_unstable();
+        seqs.dedup();
+        Finding { level, invariant: "deadlock", key, seqs, owners, text }
+    }
+}
+
 /// What a cycle is known by: see [`names_of`].
 type Names = Vec<(Name, Name)>;
 
@@ -43,7 +53,7 @@ pub(super) struct Deadlocks {
     refused: BTreeSet<(Name, String)>,
 }
 
-/// The most cycles that are followed. Others are counted.
+/// The most cycles that are followed at once. Others are counted.
 const MAX_CYCLES: usize = 64;
 /// The most owners of a cycle that is followed until it opens, and the most that are named.
 const MAX_STEPS: usize = 32;
@@ -77,7 +87,8 @@ impl Deadlocks {
 
     /// A request was refused, or its wait was ended, since it closed a cycle.
     fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
-        if self.refused.len() == MAX_CYCLES {
+        let is_full = self.refused.len() == MAX_CYCLES;
+        if is_full && entry.event != Event::LeftQueue {
             return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
         }
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
@@ -88,7 +99,7 @@ impl Deadlocks {
         };
         let text = format!("{who} was refused {lock}: DEADLOCK {named}");
         // Each is told of once; of a request for several locks each lock has an entry.
-        let is_new = self.refused.insert((entry.owner, named));
+        let is_new = !is_full && self.refused.insert((entry.owner, named));
         let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
         let at_ms = view.ring.when(seq, entry).monotonic_ms;
         let place = self.places.get(&names_of(&cycle, entry));
@@ -98,6 +109,7 @@ impl Deadlocks {
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
                 (found.level, found.text) = (Level::Lint, text);
             }
+            _ if is_full => findings.leave_out(view.ring, Level::Lint, entry.key, 1),
             _ if !is_new => {}
             _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text, findings),
         }
@@ -130,6 +142,24 @@ impl Deadlocks {
         }
     }
 
+    /// A place for another cycle: that of the one that opened first, which is told of, when there are many.
+    fn free_place(&mut self, ring: &Ring, findings: &mut Findings) -> Option<usize> {
+        if self.found.len() < MAX_CYCLES {
+            return Some(self.found.len());
+        }
+        let open = (0..self.found.len()).filter(|place| !self.is_closed(*place));
+        let place = open.min_by_key(|place| self.found[*place].at_ms)?;
+        self.places.retain(|_, of| *of != place);
+        findings.push(ring, self.found[place].finding());
+        Some(place)
+    }
+
+    /// Whether a cycle is followed until it opens.
+    fn is_closed(&self, place: usize) -> bool {
+        let first = self.found[place].steps.first();
+        first.is_some_and(|step| self.closed.contains(&(step.owner, place)))
+    }
+
     fn add(
         &mut self,
         ring: &Ring,
@@ -143,16 +173,15 @@ impl Deadlocks {
         if place.is_some_and(|place| self.found[place].level >= level) {
             return;
         }
-        if place.is_none() && self.found.len() == MAX_CYCLES {
+        let Some(place) = place.or_else(|| self.free_place(ring, findings)) else {
             return findings.leave_out(ring, level, entry.key, 1);
-        }
+        };
         let mut owners: Vec<Name> = steps.iter().map(|step| step.owner).collect();
         if owners.is_empty() {
             owners.push(entry.owner);
         }
         let mut seqs: Vec<u64> = steps.iter().flat_map(|step| [step.waits, step.holds]).collect();
         seqs.push(closed);
-        let place = place.unwrap_or(self.found.len());
         if level == Level::Suspect && steps.len() <= MAX_STEPS {
             let each = steps.iter().flat_map(|step| [step.owner, step.key]);
             self.closed.extend(each.map(|name| (name, place)));
@@ -226,11 +255,7 @@ impl Invariant for Deadlocks {
             self.look(view, last, findings);
         }
         for place in std::mem::take(&mut self.places).into_values() {
-            let Found { level, key, mut seqs, owners, text, .. } = self.found[place].clone();
-            seqs.retain(|seq| *seq > 0);
-            seqs.sort_unstable();
-            seqs.dedup();
-            findings.push(view.ring, Finding { level, invariant: "deadlock", key, seqs, owners, text });
+            findings.push(view.ring, self.found[place].finding());
         }
         self.tell_given_up(view, findings);
     }
