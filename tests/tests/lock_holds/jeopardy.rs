@@ -172,3 +172,34 @@ fn each_connection_of_an_owner_is_told() {
         assert_eq!(text.matches("lock-lost").count(), 1, "{text}");
     }
 }
+
+/// The lease of a read hold says nothing of the hold of a writer.
+#[test]
+fn a_writer_that_reads_too_is_told_of_both_leases() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l a EXCLUSIVE PX 1000");
+    server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 900");
+    for (ms, count) in [(600, 1), (99, 0), (1, 1), (299, 0)] {
+        server.ask(main, &format!("CLOCK.ADVANCE {ms}"));
+        assert_eq!((told(&mut server, holder), told(&mut server, listener)), (count, count), "{ms}");
+    }
+}
+
+/// The first hold of a connection may have a lease of its own, and the next one that of the lock.
+#[test]
+fn a_connection_that_reads_for_two_owners_is_told_of_both_leases() {
+    let (mut server, [main, holder, _]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l one SHARED PX 900");
+    server.ask(holder, "LOCK.ACQUIRE l two SHARED");
+    // As a client does that counts no leases of readers.
+    assert_eq!(server.ask(main, "DEL {l}:two:rwlock_timeout:1"), ":1\r\n");
+    server.ask(main, "PEXPIRE l 1000");
+    for (ms, owner) in [(600, "one"), (100, "two")] {
+        server.ask(main, &format!("CLOCK.ADVANCE {ms}"));
+        let text = server.read(holder);
+        assert!(
+            text.matches("jeopardy").count() == 1 && text.contains(&format!("\r\n{owner}\r\n")),
+            "{owner}: {text}"
+        );
+    }
+}

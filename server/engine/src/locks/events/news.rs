@@ -134,18 +134,18 @@ impl News {
         }
     }
 
-    /// The connections that hold a lock for others than an owner, each with the first of these holds. O(log n) for
-    /// each, but for holds of that owner.
-    pub(in crate::locks) fn holds_of_others(
+    /// The connections with a wanted hold of a lock, each with the first of these holds. O(log n) for each, but for
+    /// other holds.
+    pub(in crate::locks) fn wanted_holds(
         &self,
         db: usize,
         key: &[u8],
-        owner: &[u8],
+        is_wanted: impl Fn(u64, &HolderConnection) -> bool,
     ) -> Vec<(u64, &HolderConnection)> {
         let Some(of_key) = self.by_key.get(&(db, key.into())) else { return Vec::new() };
         let (mut found, mut from) = (Vec::new(), (0, 0));
         while let Some(&(session, grant)) = of_key.range(from..).next() {
-            let hold = self.connections.get(&(grant, session)).filter(|hold| *hold.owner != *owner);
+            let hold = self.connections.get(&(grant, session)).filter(|hold| is_wanted(grant, hold));
             found.extend(hold.map(|hold| (grant, hold)));
             from = if hold.is_some() { (session + 1, 0) } else { (session, grant + 1) };
         }

@@ -17,7 +17,7 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
         return;
     }
     let mut pushes = Vec::new();
-    for (grant, hold) in ledger::holds_of_others(tx, key, owner) {
+    for (grant, hold) in ledger::wanted_holds(tx, key, |_, hold| *hold.owner != *owner) {
         let number = i64::try_from(grant).unwrap_or(i64::MAX);
         let told = vec![
             owner_field(&hold.owner),

@@ -82,9 +82,14 @@ fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
             }
         }
     }
-    let holds = ledger::holds_of_others(tx, key, b"").into_iter();
-    let holds = holds.filter(|(_, hold)| own_end(tx, key, &hold.owner).is_none());
+    // A writer's hold is no reader's, though its owner may read, too.
+    let is_reader = |grant, owner: &[u8]| {
+        let grant_of_reader = ledger::grant(tx, key, owner).map(|grant| grant.number);
+        grant_of_reader == Some(grant) && own_end(tx, key, owner).is_some()
+    };
+    let holds = ledger::wanted_holds(tx, key, |grant, hold| !is_reader(grant, &hold.owner));
     let pushes: Vec<Effect> = holds
+        .into_iter()
         .map(|(grant, hold)| {
             let news = HoldNews { db: tx.db(), key, owner: &hold.owner, grant };
             push(hold.session, "lock-jeopardy", &news, of_jeopardy(&hold.owner, grant, left_ms))

@@ -2,10 +2,10 @@
 //! each instance and lock.
 //!
 //! A thread of Redisson's asks for the lock, is refused, subscribes and asks again; then it waits for a message. So it
-//! waits once it was refused twice in a row and its instance listens, whatever becomes of the connections that asked. Before that it may have been interrupted, which
-//! leaves the subscription behind; and a thread that does not want to wait asks once. The history knows the refusals.
-//! While it is off, every subscription stands for one that waits, as it does where no owner is known, and where its
-//! owner is no thread of Redisson's and may wait for the message at once.
+//! waits once it was refused twice in a row and its instance listens, also when the connection that asked is closed.
+//! Before that it may have been interrupted, which leaves the subscription behind; and a thread that does not want to
+//! wait asks once. The history knows the refusals. While it is off, every subscription stands for one that waits, as it
+//! does where no owner is known, and where its owner is no thread of Redisson's and may wait for the message at once.
 //!
 //! This is the one meaning of such a wait: that of AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN, LOCK.GRAPH, of deadlocks that
 //! are refused, and of LOCK.VERIFY, whose `waits` follow the same entries.
@@ -110,8 +110,8 @@ type Owners = BTreeSet<Box<[u8]>>;
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
-    /// By lock and client, all named as in the history, the owners that wait by its subscription. None: it is not of a thread of Redisson's, or has
-    /// nothing to do with a refusal.
+    /// By lock and client, the owners that wait by its subscription, all named as in the history. None: it is not of a
+    /// thread of Redisson's, or has nothing to do with a refusal.
     by_client: BTreeMap<(DbKey, u64), Option<Owners>>,
     /// The lock that each owner was refused last.
     refused: BTreeMap<Box<[u8]>, DbKey>,

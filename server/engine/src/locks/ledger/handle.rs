@@ -162,13 +162,13 @@ pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
     ledger(tx).news.connections(grant).map(|connection| connection.session).collect()
 }
 
-/// The connections that hold a lock for others than an owner, each with the first of these holds by its grant.
-pub(in crate::locks) fn holds_of_others<'t>(
+/// The connections with a wanted hold of a lock, each with the first of these holds by its grant.
+pub(in crate::locks) fn wanted_holds<'t>(
     tx: &'t Tx<'_>,
     key: &[u8],
-    owner: &[u8],
+    is_wanted: impl Fn(u64, &HolderConnection) -> bool,
 ) -> Vec<(u64, &'t HolderConnection)> {
-    ledger(tx).news.holds_of_others(tx.db(), key, owner)
+    ledger(tx).news.wanted_holds(tx.db(), key, is_wanted)
 }
 
 /// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
