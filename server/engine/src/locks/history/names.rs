@@ -138,16 +138,12 @@ impl Names {
         name
     }
 
-    /// Whether this is the name of a number; a long one is cut first. O(its length).
+    /// Whether this is the name of a number. O(its length).
     #[inline]
     pub(super) fn is(&self, name: Name, db: usize, text: &[u8]) -> bool {
-        self.is_kept_as(name, db, &shown(text))
-    }
-
-    #[inline]
-    fn is_kept_as(&self, name: Name, db: usize, text: &[u8]) -> bool {
         let known = name.0.checked_sub(1).and_then(|at| self.known.get(at as usize));
-        known.is_some_and(|known| is(known, db as u32, text))
+        let is_cut = |known: &Known| text.len() > MAX_BYTES && is(known, db as u32, &cut(text));
+        known.is_some_and(|known| is(known, db as u32, text) || is_cut(known))
     }
 
     /// The name has a use less. O(its length).
