@@ -55,8 +55,8 @@ pub trait Outside {
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
 }
 
-/// What the other end, which is at this address, calls a connection: a port above those of servers, as a system would
-/// choose one.
+/// The address of a connection as its other end shows it: that end's own, with a port above those of servers, as a
+/// system would choose one.
 fn address_of((node, id): Key, ip: IpAddr) -> String {
     const FIRST: usize = 32_768;
     let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
