@@ -14,6 +14,8 @@ pub enum StartError {
     Load(String),
     /// The file of its view of the cluster cannot be read, or is wrong.
     Cluster(String),
+    /// The servers of a topology cannot reach one another.
+    Topology(&'static str),
     /// The system refuses threads, sockets or signals.
     System(io::Error),
 }
@@ -23,6 +25,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::Bind(error) => error.fmt(f),
             StartError::Users(why) | StartError::Load(why) | StartError::Cluster(why) => f.write_str(why),
+            StartError::Topology(why) => f.write_str(why),
             StartError::System(error) => write!(f, "Could not start: {error}"),
         }
     }

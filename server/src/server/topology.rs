@@ -50,6 +50,10 @@ impl Shape {
     }
 }
 
+/// Servers of a topology know one another by their ports for plain clients.
+const NO_PLAIN_PORT: &str = "The servers of a topology reach one another without TLS: \
+     beside --tls-port, --tls-port-file or --unixsocket they need a --port or a --port-file";
+
 /// What sentinels call the master.
 const MASTER_NAME: &str = "mymaster";
 
@@ -148,7 +152,11 @@ impl TopologyBuilder {
         for place in 0..shape.holders() + shape.sentinels() {
             let one = each.clone().at_place(place);
             let one = if place < shape.holders() { one } else { one.into_sentinel() };
-            servers.push(Server::start(one, clock)?);
+            let started = Server::start(one, clock)?;
+            if started.port() == 0 {
+                return Err(StartError::Topology(NO_PLAIN_PORT));
+            }
+            servers.push(started);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();

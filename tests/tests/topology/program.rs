@@ -3,6 +3,7 @@
 use crate::sentinels::{text, told_port};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
+use lockwheel_tests::tls::Certificates;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
@@ -46,6 +47,24 @@ fn it_tells_where_the_servers_are_and_what() {
         std::fs::read_dir(&directory).expect("it is one").map(|entry| entry.expect("one").path()).collect();
     assert_eq!(kept, [file], "nothing else is written");
     let _removed = std::fs::remove_dir_all(&directory);
+}
+
+/// Servers over TLS alone, or on a unix socket alone, would not reach one another.
+#[test]
+fn a_port_for_plain_clients_is_asked_for() {
+    let certificates = Certificates::new();
+    let tls = ["tls-cert-file", "tls-key-file", "tls-ca-cert-file"].map(|name| format!("--{name}"));
+    let files = ["server.crt", "server.key", "ca.crt"].map(|name| certificates.path(name));
+    let socket = certificates.path("socket");
+    for alone in [["--tls-port-file", &certificates.path("port")], ["--unixsocket", &socket]] {
+        let mut command = Command::new(program::path());
+        command.args(["topology", "replicas", "1", "--port", "0"]).args(alone);
+        command.args(tls.iter().zip(&files).flat_map(|(name, file)| [name, file]));
+        let output = command.output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("reach one another without TLS: beside --tls-port, "), "{told}");
+    }
 }
 
 #[test]
