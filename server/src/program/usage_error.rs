@@ -64,7 +64,18 @@ fn wrong_option(line: &str, reason: &str) -> String {
         let found = nearest(name.trim_start_matches('-'), known).map(|name| format!("--{name}"));
         return format!("There is no option '--{name}'.{}", suggestion(found));
     }
-    format!("'--{line}': {reason}")
+    let value = line.split('"').nth(1).unwrap_or_default();
+    let found = suggestion(nearest(value, values(reason)));
+    let stop = if found.is_empty() { "" } else { "." };
+    format!("'--{line}': {reason}{stop}{found}")
+}
+
+/// The values that a reason lists: in quotes, or behind a colon.
+fn values(reason: &str) -> Vec<&str> {
+    match reason.split_once(" following: ") {
+        Some((_, list)) => list.split(", ").collect(),
+        None => reason.split('\'').skip(1).step_by(2).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +103,16 @@ mod tests {
             ),
             ("--quite-another x", "There is no option '--quite-another'."),
             ("--port abc", "'--port \"abc\"': argument couldn't be parsed into an integer"),
+            (
+                "--time manul",
+                "'--time \"manul\"': argument must be 'real', 'manual' or an instant like '2030-01-01T00:00:00Z'. Did \
+                 you mean 'manual'?",
+            ),
+            (
+                "--loglevel verbos",
+                "'--loglevel \"verbos\"': argument(s) must be one of the following: debug, verbose, notice, \
+                 warning. Did you mean 'verbose'?",
+            ),
             ("--port", "'--port': wrong number of arguments"),
             ("--port=7000", "An option and its value are two arguments: --port 7000"),
             ("-port 7000", "'-port' is no option, nor the value of one. Did you mean '--port'?"),

@@ -4,11 +4,10 @@ use super::options::number;
 use super::{FLAGS, in_real_time};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
-use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors};
+use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors, quotable};
 use lockwheel_resp::Reply;
 use std::cell::Cell;
 
-const NO_SUCH_EVENT: CommandError = CommandError::text("ERR no such event in the history of locks");
 const DEFAULT_LIMIT_MS: u64 = 5000;
 
 /// The rows of this file.
@@ -27,7 +26,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::
         "ERR syntax error: *",
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
-        "ERR no such event in the history of locks",
+        "ERR no such event 'name': *",
         "ERR the history of locks is off: *",
     ])];
 
@@ -67,6 +66,13 @@ impl EngineAttempt for Wanted {
     }
 }
 
+/// The error for a word that is no event of the history.
+fn no_such_event(name: &[u8]) -> CommandError {
+    let known: Vec<&str> = HistoryEvent::ALL.iter().map(|event| event.name()).collect();
+    let known = known.join(", ");
+    CommandError::new([b"ERR no such event '", quotable(name), b"': there are ", known.as_bytes()].concat())
+}
+
 fn event(
     engine: &mut Engine,
     _: Call<'_>,
@@ -74,7 +80,7 @@ fn event(
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let known = HistoryEvent::ALL.iter().find(|event| args[1].eq_ignore_ascii_case(event.name().as_bytes()));
-    let event = *known.ok_or(NO_SUCH_EVENT)?;
+    let event = *known.ok_or_else(|| no_such_event(&args[1]))?;
     let (mut filter, mut count, mut limit_ms) = (HistoryFilter::default(), None, None);
     for at in (2..args.len()).step_by(2) {
         if filter.option(args, at)? {

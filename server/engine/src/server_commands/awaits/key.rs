@@ -6,7 +6,7 @@ use crate::core::Handler;
 use crate::keyspace::Tx;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
-    WaitClass, errors,
+    WaitClass, errors, quotable,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
@@ -23,10 +23,11 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "    Wait until the key is in that state.",
     ])
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
-    .errors(&["ERR syntax error: *", NO_SUCH_TYPE, "ERR value is out of range, must be positive"])];
-
-const NO_SUCH_TYPE: &str =
-    "ERR no such type: it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
+    .errors(&[
+        "ERR syntax error: *",
+        "ERR no such type 'name': *",
+        "ERR value is out of range, must be positive",
+    ])];
 
 /// The types of keys, as TYPE names them.
 const TYPES: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
@@ -59,7 +60,7 @@ impl State {
         } else if args.is(2, "type") {
             let name = args.get(3).ok_or(errors::SYNTAX)?;
             if !TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
-                return Err(CommandError::text(NO_SUCH_TYPE));
+                return Err(no_such_type(name));
             }
             Ok((State::Type(name.into()), 4))
         } else {
@@ -76,6 +77,13 @@ impl State {
             }
         }
     }
+}
+
+/// The error for a word that is no type.
+fn no_such_type(name: &[u8]) -> CommandError {
+    const KNOWN: &[u8] =
+        b"': it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
+    CommandError::new([b"ERR no such type '", quotable(name), KNOWN].concat())
 }
 
 impl Attempt for State {
