@@ -333,8 +333,15 @@ fn a_file_that_is_broken_is_refused_as_a_whole() {
     for len in [0, 5, 9, 40, file.len() / 2, file.len() - 1] {
         fs::write(&broken, &file[..len]).expect("it can be written");
         let error = ours::builder().load(&broken).start().expect_err("it is cut off").to_string();
-        let place = error.lines().last().unwrap_or_default();
-        assert!(place.starts_with("Internal error in RDB reading offset "), "{len}: {error}");
+        let (what, place) = error.split_once('\n').expect("an error of two lines");
+        assert_eq!(
+            what, "Short read or OOM loading DB. Unrecoverable error, aborting now.",
+            "{len}: {error}"
+        );
+        let place = place.strip_prefix("Internal error in RDB reading offset ").expect("a place");
+        let (offset, cause) = place.split_once(" -> ").expect("a cause");
+        assert!(offset.parse().is_ok_and(|offset: usize| offset <= len), "{len}: {error}");
+        assert_eq!(cause, "Unexpected EOF reading RDB file", "{len}: {error}");
     }
     let none = directory.file("none.rdb");
     let error = ours::builder().load(&none).start().expect_err("there is none");

@@ -62,5 +62,9 @@ pub(super) fn read_form(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> R
 /// How many elements there are: a value has at least one, and each takes at least a byte.
 fn read_count(reader: &mut Reader<'_>) -> Result<usize, Corrupt> {
     let count = reader.length()?;
-    if count > 0 && count <= reader.left() { Ok(count) } else { Err(Corrupt) }
+    match count {
+        0 => Err(Corrupt),
+        count if count > reader.left() => Err(reader.short()),
+        count => Ok(count),
+    }
 }

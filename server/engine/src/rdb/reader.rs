@@ -14,12 +14,13 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     /// Bytes of an unpacked string, at most.
     max_string: usize,
+    is_short: bool,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, max_string: usize::MAX }
+        Self { rest: bytes, max_string: usize::MAX, is_short: false }
     }
 
     /// The reader, which refuses strings that unpack to more bytes than `max_string`.
@@ -33,6 +34,17 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
+    /// Whether more was asked for than there is.
+    pub fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    /// The error for a request for more than there is.
+    pub fn short(&mut self) -> Corrupt {
+        self.is_short = true;
+        Corrupt
+    }
+
     /// How many bytes have not been read.
     pub fn left(&self) -> usize {
         self.rest.len()
@@ -43,7 +55,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// There are fewer.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(Corrupt)?;
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.short())?;
         self.rest = rest;
         Ok(bytes)
     }
@@ -53,7 +65,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// There are fewer.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
-        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Corrupt)?;
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(|| self.short())?;
         self.rest = rest;
         Ok(*bytes)
     }

@@ -132,7 +132,7 @@ impl<'a> FileReader<'a> {
         match self.read(mark, encodings) {
             Ok(Some(step)) => Ok(step),
             Ok(None) => Err(FileError { offset, why: format!("Unknown RDB encoding type {mark}") }),
-            Err(Corrupt) if self.reader.is_at_end() => Err(self.cut()),
+            Err(Corrupt) if self.reader.is_short() => Err(self.cut()),
             Err(Corrupt) => Err(self.fail(format!("Bad data after a byte {mark} at offset {offset}"))),
         }
     }
