@@ -122,7 +122,7 @@ impl Session {
         Session { name: name.to_string(), clients: [connect(0), connect(1)] }
     }
 
-    /// Runs a line in both protocols and requires the same text of both; `: *` at its end stands for any explanation.
+    /// Runs a line in both protocols and requires the same text of both.
     #[track_caller]
     pub fn check(&mut self, line: &str, expected: &str) -> &mut Session {
         self.check3(line, expected, expected)
@@ -221,11 +221,7 @@ impl Session {
     #[track_caller]
     fn require(&self, index: usize, line: &str, expected: &str, got: &Reply) {
         let got = got.to_string();
-        let is_expected = match expected.strip_suffix(": *") {
-            Some(error) => got.starts_with(&format!("{error}: ")),
-            None => got == expected,
-        };
-        assert!(is_expected, "{}\nexpected: {expected}\n     got: {got}", self.title(index, line));
+        assert!(got == expected, "{}\nexpected: {expected}\n     got: {got}", self.title(index, line));
     }
 
     fn title(&self, index: usize, line: &str) -> String {

@@ -50,9 +50,14 @@ fn bad_arguments_are_refused_and_change_nothing() {
     let mut s = ours::manual_scenario();
     for (line, error) in [
         ("LOCK.ACQUIRE l", "-ERR wrong number of arguments for 'lock.acquire' command"),
-        ("LOCK.ACQUIRE l a PX", "-ERR syntax error: *"),
-        ("LOCK.ACQUIRE l a PX 1 EX 1", "-ERR syntax error: *"),
-        ("LOCK.ACQUIRE l a FOO 1", "-ERR syntax error: *"),
+        ("LOCK.ACQUIRE l a PX", "-ERR syntax error: milliseconds was expected at the end"),
+        ("LOCK.ACQUIRE l a PX 1 EX 1", "-ERR syntax error: 'PX' and 'EX' exclude each other"),
+        (
+            "LOCK.ACQUIRE l a FOO 1",
+            "-ERR syntax error: 'FOO' where SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, \
+             NOREENTER, MAXHOLDS, FENCED, LAYOUT, SESSION, PING, FENCE, DELAY, DATA, \
+             GETHOLDER or ASYNC was expected",
+        ),
         ("LOCK.ACQUIRE l a PX 0", "-ERR invalid expire time in 'lock.acquire' command"),
         ("LOCK.ACQUIRE l a PX -1", "-ERR invalid expire time in 'lock.acquire' command"),
         ("LOCK.ACQUIRE l a PX 9223372036854775807", "-ERR invalid expire time in 'lock.acquire' command"),
@@ -63,18 +68,21 @@ fn bad_arguments_are_refused_and_change_nothing() {
         ("LOCK.ACQUIRE l mode", "-ERR invalid owner"),
         ("LOCK.ACQUIRE l a:write", "-ERR invalid owner"),
         ("LOCK.ACQUIRE l ''", "-ERR invalid owner"),
-        ("LOCK.RELEASE l a SOME", "-ERR syntax error: *"),
-        ("LOCK.RELEASE l a ALL ALL", "-ERR syntax error: *"),
-        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error: *"),
-        ("LOCK.RELEASE l a TOKEN 1 TOKEN 1", "-ERR syntax error: *"),
+        (
+            "LOCK.RELEASE l a SOME",
+            "-ERR syntax error: 'SOME' where SHARED, EXCLUSIVE, ALL or TOKEN was expected",
+        ),
+        ("LOCK.RELEASE l a ALL ALL", "-ERR syntax error: 'ALL' is given twice"),
+        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error: token was expected at the end"),
+        ("LOCK.RELEASE l a TOKEN 1 TOKEN 1", "-ERR syntax error: 'TOKEN' is given twice"),
         ("LOCK.RELEASE l a TOKEN x", "-ERR value is not an integer or out of range"),
-        ("LOCK.RENEW 1 l a PX 1 GT GT", "-ERR syntax error: *"),
-        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error: *"),
+        ("LOCK.RENEW 1 l a PX 1 GT GT", "-ERR syntax error: 'GT' is given twice"),
+        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error: token was expected at the end"),
         ("LOCK.RENEW 0 a b PX 1", "-ERR numkeys should be greater than 0"),
-        ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error: *"),
-        ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error: *"),
+        ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error: EX or PX was expected at the end"),
+        ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error: 'FOO' where EX or PX was expected"),
         ("LOCK.RENEW 1 l a PX 0", "-ERR invalid expire time in 'lock.renew' command"),
-        ("LOCK.RENEW 1 l a PX 1 LT", "-ERR syntax error: *"),
+        ("LOCK.RENEW 1 l a PX 1 LT", "-ERR syntax error: 'LT' where GT or TOKEN was expected"),
     ] {
         s.check(line, error);
     }
@@ -250,13 +258,13 @@ fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
     let limit = "-HOLDLIMIT this owner holds the lock 2 times, MAXHOLDS 2";
     s.check("LOCK.ACQUIRE l a MAXHOLDS 2 BLOCK 100", limit);
     s.check("LOCK.ACQUIRE l b NOREENTER", "(nil)");
-    for line in [
-        "LOCK.ACQUIRE l a NOREENTER MAXHOLDS 2",
-        "LOCK.ACQUIRE l a MAXHOLDS",
-        "LOCK.ACQUIRE l a LAYOUT LIST",
-        "LOCK.ACQUIRE l a LAYOUT",
+    for (options, error) in [
+        ("NOREENTER MAXHOLDS 2", "'NOREENTER' and 'MAXHOLDS' exclude each other"),
+        ("MAXHOLDS", "count was expected at the end"),
+        ("LAYOUT LIST", "'LIST' where HASH or STRING was expected"),
+        ("LAYOUT", "HASH or STRING was expected at the end"),
     ] {
-        s.check(line, "-ERR syntax error: *");
+        s.check(&format!("LOCK.ACQUIRE l a {options}"), &format!("-ERR syntax error: {error}"));
     }
     s.check("LOCK.ACQUIRE l a MAXHOLDS 0", "-ERR value is out of range, must be positive");
 }

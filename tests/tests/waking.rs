@@ -64,8 +64,8 @@ fn with_nowake_nobody_is_told() {
         check_told(&mut s, CHANNEL, None);
     }
     let mut s = listening(CHANNEL, 30_000);
-    s.check("CLOCK.ADVANCE 1 WAKE", "-ERR syntax error: *")
-        .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error: *");
+    s.check("CLOCK.ADVANCE 1 WAKE", "-ERR syntax error: 'WAKE' where NOWAKE or SETTLE was expected")
+        .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error: 'NOWAKE' is given twice");
     s.run("CLOCK.ADVANCE 1 NOWAKE");
     s.run("CLOCK.ADVANCE 29999");
     check_told(&mut s, CHANNEL, Some("0"));

@@ -120,9 +120,10 @@ fn the_far_ends_of_a_delay() {
     for ms in ["0", "-1", "9223372036854775807", "9223372036849775808"] {
         s.check(&format!("LOCK.ACQUIRE l a DELAY {ms}"), range);
     }
-    s.check("LOCK.ACQUIRE l a DELAY", "-ERR syntax error: *")
+    s.check("LOCK.ACQUIRE l a DELAY", "-ERR syntax error: milliseconds was expected at the end")
         .check("LOCK.ACQUIRE l lockwheel:delay", "-ERR invalid owner");
-    s.check("LOCK.ACQUIRE l a DELAY 1 DELAY 1", "-ERR syntax error: *").check("DBSIZE", ":0");
+    s.check("LOCK.ACQUIRE l a DELAY 1 DELAY 1", "-ERR syntax error: 'DELAY' is given twice")
+        .check("DBSIZE", ":0");
     s.run("LOCK.ACQUIRE l a PX 10 DELAY 9223372036849775807");
     s.run("CLOCK.ADVANCE 10");
     s.check("PEXPIRETIME l", ":9223372036854775807")

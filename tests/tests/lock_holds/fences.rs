@@ -95,10 +95,12 @@ fn a_resource_takes_no_token_below_the_highest() {
         let text = all.to_string();
         text.find("atlas").expect("it is there") < text.find("disk").expect("it is there")
     });
-    s.check("LOCK.FENCEINFO none", "(nil)").check("LOCK.FENCEINFO a b", "-ERR syntax error: *");
+    s.check("LOCK.FENCEINFO none", "(nil)")
+        .check("LOCK.FENCEINFO a b", "-ERR syntax error: 'b' is one word too many");
     s.check("LOCK.FENCERESET none", ":0").check("LOCK.FENCERESET disk", ":1");
     s.check("LOCK.FENCE disk 1", "+OK").check("LOCK.FENCERESET", ":2");
-    s.check3("LOCK.FENCEINFO", "[]", "{}").check("LOCK.FENCERESET a b", "-ERR syntax error: *");
+    s.check3("LOCK.FENCEINFO", "[]", "{}")
+        .check("LOCK.FENCERESET a b", "-ERR syntax error: 'b' is one word too many");
     s.check("LOCK.FENCE disk 2", "+OK").check("CONTROL.RESET", "+OK").check("LOCK.FENCEINFO disk", "(nil)");
 }
 
@@ -113,7 +115,7 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
     s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
     // Who does not get the lock raises nothing.
     s.check("LOCK.ACQUIRE l c FENCE other", "(nil)").check("LOCK.FENCEINFO other", "(nil)");
-    s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error: *");
+    s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error: resource was expected at the end");
 }
 
 #[test]

@@ -97,9 +97,11 @@ fn what_a_holder_says_of_itself_goes_with_its_hold_and_is_no_key() {
     s.check_that(&format!("LOCK.ACQUIRE l a DATA {}", &long[1..]), |reply| {
         reply.to_string().contains("token")
     });
-    for line in
-        ["LOCK.ACQUIRE l a DATA", "LOCK.ACQUIRE l a DATA x DATA y", "LOCK.ACQUIRE l a GETHOLDER GETHOLDER"]
-    {
-        s.check(line, "-ERR syntax error: *");
+    for (options, error) in [
+        ("DATA", "data was expected at the end"),
+        ("DATA x DATA y", "'DATA' is given twice"),
+        ("GETHOLDER GETHOLDER", "'GETHOLDER' is given twice"),
+    ] {
+        s.check(&format!("LOCK.ACQUIRE l a {options}"), &format!("-ERR syntax error: {error}"));
     }
 }

@@ -68,13 +68,15 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     s.on("a").expect("-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2");
     s.run("LOCK.ACQUIRE plain a");
     s.check("LOCK.CONVERT plain a SHARED", "-LOCKMODE the key holds a plain lock");
-    for tail in ["", "UP", "SHARED PX", "SHARED EX 1 PX 1", "SHARED BLOCK 1 BLOCK 1", "SHARED TOKEN"] {
-        let error = if tail.is_empty() {
-            "-ERR wrong number of arguments for 'lock.convert' command"
-        } else {
-            "-ERR syntax error: *"
-        };
-        s.check(&format!("LOCK.CONVERT l a {tail}"), error);
+    s.check("LOCK.CONVERT l a", "-ERR wrong number of arguments for 'lock.convert' command");
+    for (tail, error) in [
+        ("UP", "'UP' where SHARED or EXCLUSIVE was expected"),
+        ("SHARED PX", "milliseconds was expected at the end"),
+        ("SHARED EX 1 PX 1", "'EX' and 'PX' exclude each other"),
+        ("SHARED BLOCK 1 BLOCK 1", "'BLOCK' is given twice"),
+        ("SHARED TOKEN", "token was expected at the end"),
+    ] {
+        s.check(&format!("LOCK.CONVERT l a {tail}"), &format!("-ERR syntax error: {error}"));
     }
     s.check("LOCK.CONVERT l a SHARED BLOCK -1", "-ERR timeout is negative");
 }

@@ -104,11 +104,18 @@ fn the_layouts_are_not_mixed_up() {
             &format!("LOCK.ACQUIRE list b {mode}"),
             "-WRONGTYPE Operation against a key holding the wrong kind of value",
         );
-        s.check(&format!("LOCK.ACQUIRE rw b {mode} FAIR"), "-ERR syntax error: *");
-        s.check(&format!("LOCK.ACQUIRE rw b {mode} LAYOUT STRING"), "-ERR syntax error: *");
+        let excluded = format!("-ERR syntax error: '{mode}' and 'FAIR' exclude each other");
+        s.check(&format!("LOCK.ACQUIRE rw b {mode} FAIR"), &excluded);
+        s.check(
+            &format!("LOCK.ACQUIRE rw b {mode} LAYOUT STRING"),
+            "-ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR",
+        );
     }
     s.check("LOCK.ACQUIRE rw b", "-LOCKMODE the key holds a read-write lock");
-    s.check("LOCK.ACQUIRE rw b SHARED EXCLUSIVE", "-ERR syntax error: *");
+    s.check(
+        "LOCK.ACQUIRE rw b SHARED EXCLUSIVE",
+        "-ERR syntax error: 'SHARED' and 'EXCLUSIVE' exclude each other",
+    );
 }
 
 /// The lease of each hold runs out by itself; with the last the owner loses the lock.

@@ -83,14 +83,19 @@ fn master(server: &Path, directory: &Directory) -> Logged {
     master
 }
 
+/// A replica of that master.
+fn replica(server: &Path, directory: &Directory, master: &Logged) -> Logged {
+    let place = format!("127.0.0.1 {}", master.port);
+    let arguments = ["--save", "", "--dbfilename", "r.rdb", "--slaveof", &place, "--masterauth \"pw\""];
+    Logged::start(server, directory, "r", &arguments)
+}
+
 #[test]
 fn a_master_and_its_replica_tell_of_their_links() {
     each_server(|server| {
         let directory = Directory::new();
         let master = master(server, &directory);
-        let place = format!("127.0.0.1 {}", master.port);
-        let arguments = ["--save", "", "--dbfilename", "r.rdb", "--slaveof", &place, "--masterauth \"pw\""];
-        let replica = Logged::start(server, &directory, "r", &arguments);
+        let replica = replica(server, &directory, &master);
         replica.says(&[
             &format!("* Connecting to MASTER 127.0.0.1:{}\n", master.port),
             "* MASTER <-> REPLICA sync started\n",
@@ -120,7 +125,7 @@ fn a_master_and_its_replica_tell_of_their_links() {
             " Setting secondary replication ID to ",
             "* MASTER MODE enabled (user request from 'id=",
         ]);
-        assert_eq!(replica.client().line(&format!("REPLICAOF {place}")).to_string(), "+OK");
+        assert_eq!(replica.client().line(&format!("REPLICAOF 127.0.0.1 {}", master.port)).to_string(), "+OK");
         replica.says(&[
             "* Before turning into a replica, using my own master parameters to synthesize a cached master",
             &format!("* REPLICAOF 127.0.0.1:{} enabled (user request from 'id=", master.port),
@@ -194,9 +199,8 @@ fn a_sentinel_tells_of_its_events() {
     each_server(|server| {
         let directory = Directory::new();
         let master = master(server, &directory);
+        let replica = replica(server, &directory, &master);
         let place = format!("127.0.0.1 {}", master.port);
-        let arguments = ["--save", "", "--dbfilename", "r.rdb", "--slaveof", &place, "--masterauth \"pw\""];
-        let replica = Logged::start(server, &directory, "r", &arguments);
         replica.says(&["sync: Finished with success\n"]);
         let file = format!("sentinel monitor main {place} 1\nsentinel auth-pass main pw\n");
         fs::write(directory.file("s.conf"), file).expect("the directory can be written");
