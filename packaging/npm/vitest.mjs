@@ -1,7 +1,7 @@
 // Vitest's set-up file, `setupFiles: ['lockwheel/vitest']`, and what a test imports to have the worker's server.
 
 import { isMainThread } from 'node:worker_threads';
-import { afterAll, afterEach, beforeEach, inject } from 'vitest';
+import { afterAll, afterEach, beforeEach, inject, vi } from 'vitest';
 import failure from './lib/failure.js';
 import worker from './lib/worker.js';
 
@@ -9,6 +9,9 @@ import worker from './lib/worker.js';
 export const server = await worker.workerServer(inject('lockwheel'));
 
 process.env.REDIS_URL = server.url;
+
+// Vitest then knows the line where each test begins, which is that of findings.
+vi.setConfig({ includeTaskLocation: true });
 
 // What runs a test can be wrapped in Vitest 2 to 4, so that the report is of the moment of the failure; in Vitest 5 it
 // is of the end of the test's hooks. The module is named by a variable because Vite looks for what a literal names.
@@ -38,11 +41,14 @@ beforeEach(async ({ onTestFailed, task }) => {
   });
 });
 
-// What the history has of what a test did fails it, where `verify` says so. No line of the test is the one that did it.
+// What the history has of what a test did fails it, where `verify` says so. No line of the test is the one that did it:
+// the line where it begins is told.
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') return;
   await server.check().catch((error) => {
-    error.stack = String(error);
+    const { line, column } = task.location ?? {};
+    const place = line === undefined ? '' : `:${line}:${column}`;
+    error.stack = `${error}\n    at ${task.file.filepath}${place}`;
     throw error;
   });
 });

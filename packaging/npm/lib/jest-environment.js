@@ -34,8 +34,9 @@ class LockwheelEnvironment extends TestEnvironment {
     // What the history has of what a test did fails it, where `verify` says so.
     if (name === 'test_fn_success') {
       await this.global[SERVER].check().catch((error) => {
-        // No line of the test is the one that did it.
-        error.stack = String(error);
+        // No line of the test is the one that did it: the line where it begins is told.
+        const frames = String(test.asyncError?.stack).split('\n').filter((line) => line.startsWith('    at '));
+        error.stack = [String(error), ...frames].join('\n');
         test.errors.push([error, test.asyncError]);
       });
     }

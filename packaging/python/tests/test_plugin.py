@@ -115,6 +115,15 @@ def test_an_error_that_has_the_report_has_it_once(pytester):
     result.assert_outcomes(failed=2)
     told = result.stdout.str()
     assert [told.count(one) for one in ("lockwheel on 127.0.0.1:", "\n---- lockwheel")] == [2, 0]
+    # No line of a test is the one that did what is found: the line where it begins is told.
+    result.stdout.re_match_lines([r">.*lockwheel\(verify=|>.*test_overlaps\(", r".*\.py:(6|7): FindingsError"])
+
+
+def test_a_seed_that_is_no_number_is_refused_by_its_name(pytester):
+    pytester.makeini("[pytest]\nlockwheel_seed = eleven")
+    pytester.makepyfile("def test_any(lockwheel): pass")
+    result = pytester.runpytest_subprocess()
+    result.stdout.fnmatch_lines(["*lockwheel_seed is a whole number, not 'eleven'"])
 
 
 def test_a_fixture_of_the_users_own_is_reported_too(pytester):

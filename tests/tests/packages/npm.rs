@@ -67,7 +67,7 @@ fn failure(directory: &Path, runner: &[&str]) -> String {
 }
 
 /// The report has the seed, the client that waited at the moment of the failure, the history and the last command;
-/// another test fails by what is wrong in the history. Each failure has one report, and points to the line of the test.
+/// another test fails by what is wrong in the history. Each failure has one report, and points to a line of the test.
 #[track_caller]
 fn tells_what_the_server_knows(directory: &Path, runner: &[&str]) {
     let said = failure(directory, runner);
@@ -85,7 +85,7 @@ fn tells_what_the_server_knows(directory: &Path, runner: &[&str]) {
         assert!(said.contains(wanted), "{wanted:?} is not in\n{said}");
     }
     assert_eq!(said.matches("lockwheel on 127.0.0.1:").count(), 4, "a report a test: {said}");
-    for marked in ["toBe('cancelled')", "// in vain", "// refused"] {
+    for marked in ["toBe('cancelled')", "test('overlaps'", "// in vain", "// refused"] {
         let tests = fs::read_to_string(directory.join("failing.test.js")).expect("it was run");
         let line = tests.lines().position(|line| line.contains(marked)).expect("the test has that line") + 1;
         assert!(said.contains(&format!("failing.test.js:{line}:")), "line {line} is not in\n{said}");

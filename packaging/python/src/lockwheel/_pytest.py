@@ -6,6 +6,8 @@ own by the marker `lockwheel(time=…, seed=…, args=[…], verify=…, topolog
 
 from __future__ import annotations
 
+import ast
+import os
 from typing import Generator, Iterator, Optional, Set
 
 import pytest
@@ -77,8 +79,11 @@ def started(options: Options) -> Server:
 @pytest.fixture(scope="session")
 def _lockwheel_worker(pytestconfig: pytest.Config) -> Iterator[Worker]:
     ini = pytestconfig.getini
-    seed, verify = int(ini("lockwheel_seed")), ini("lockwheel_verify")
-    worker = Worker(options(ini("lockwheel_time"), seed, ini("lockwheel_args"), None, verify))
+    seed = ini("lockwheel_seed")
+    if not seed.isdecimal():
+        raise pytest.UsageError(f"lockwheel_seed is a whole number, not '{seed}'")
+    verify = ini("lockwheel_verify")
+    worker = Worker(options(ini("lockwheel_time"), int(seed), ini("lockwheel_args"), None, verify))
     yield worker
     worker.stop()
 
@@ -119,7 +124,25 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """A test that has passed fails by what its servers find in the history, where they are to."""
     yield
     for server in servers(item):
-        server.check()
+        try:
+            server.check()
+        except FindingsError as findings:
+            raise_at(item, findings)
+
+
+def raise_at(item: pytest.Item, error: Exception) -> None:
+    """Raises an error at the line where a test begins: no line of the test is the one that did what is found."""
+    path, line, _ = item.reportinfo()
+    if line is None:
+        raise error
+    # A traceback points to the code that raises. This code is one statement, which claims to stand at that line;
+    # without an end no part of the line is marked.
+    module = ast.parse("raise error")
+    for node in ast.walk(module):
+        if isinstance(node, (ast.stmt, ast.expr)):
+            node.end_lineno = node.end_col_offset = None
+    code = compile(module, os.fspath(path), "exec")
+    exec(code.replace(co_name=item.name, co_firstlineno=line + 1), {"error": error.with_traceback(None)})
 
 
 @pytest.hookimpl(wrapper=True)
