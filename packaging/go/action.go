@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Action is what a rule does. Durations are of the monotonic hand, in whole milliseconds.
+// Action is what a rule does. Durations are of the monotonic clock, in whole milliseconds.
 type Action []any
 
 // DropRequest loses the request, and all that its connection sends and is sent from there on, until the client closes
@@ -17,6 +17,11 @@ func DropReply() Action { return Action{"DROPREPLY"} }
 // ClosedAfter is [DropRequest] or [DropReply] on a connection that the server cuts after so long.
 func (a Action) ClosedAfter(duration time.Duration) Action {
 	return append(a[:len(a):len(a)], "CLOSEAFTER", duration)
+}
+
+// WithJitter is [Delay] or [DelayReply] by up to so much sooner or later; the seed draws.
+func (a Action) WithJitter(duration time.Duration) Action {
+	return append(a[:len(a):len(a)], "JITTER", duration)
 }
 
 // Delay executes the request so much later; what is behind it on its connection waits too.
@@ -46,11 +51,31 @@ func ReplyInt(number int64) Action { return Action{"REPLY", "INT", number} }
 // ReplyBulk executes the request and answers this string.
 func ReplyBulk(text string) Action { return Action{"REPLY", "BULK", text} }
 
+// ReplyRaw executes the request and sends these bytes, which need not be a reply.
+func ReplyRaw(bytes string) Action { return Action{"REPLY", "RAW", bytes} }
+
 // Close cuts the connection before the request is executed.
 func Close() Action { return Action{"CLOSE"} }
 
 // CloseAfter cuts the connection after the request was executed; there is no reply.
 func CloseAfter() Action { return Action{"CLOSEAFTER"} }
+
+// Reset is [Close] by a reset of TCP instead of an end of the stream.
+func Reset() Action { return Action{"RESET"} }
+
+// ResetAfter is [CloseAfter] by a reset of TCP instead of an end of the stream.
+func ResetAfter() Action { return Action{"RESETAFTER"} }
+
+// Slice sends the reply in pieces of so many bytes, each in a write of its own.
+func Slice(length int) Action { return Action{"SLICE", length} }
+
+// Every is [Slice] with one piece each time that so long has passed.
+func (a Action) Every(duration time.Duration) Action {
+	return append(a[:len(a):len(a)], "EVERY", duration)
+}
+
+// Bandwidth sends the reply at so many kilobytes a second.
+func Bandwidth(kilobytes int) Action { return Action{"BANDWIDTH", kilobytes} }
 
 // Truncate ends the reply after so many bytes and cuts the connection.
 func Truncate(length int) Action { return Action{"TRUNCATE", length} }

@@ -4,13 +4,13 @@ import (
 	"time"
 )
 
-// Clock turns the two hands of a server's clock: the wall hand, on which keys expire, and the monotonic one, on which
+// Clock turns the two clocks of a server: the wall clock, on which keys expire, and the monotonic one, on which
 // blocked clients wait. Times are whole milliseconds; a test fails by others.
 type Clock struct{ server *Server }
 
 // Turned says what a turn of the clock did.
 type Turned struct {
-	Wall    time.Time // where the wall hand stands
+	Wall    time.Time // where the wall clock stands
 	Fired   int64     // how many deadlines have fired
 	Settled bool      // whether the clients fell silent after each instant, where [Settle] asked for it
 	What    []Fired   // what Next has fired
@@ -48,48 +48,48 @@ type Info struct {
 	Manual    bool
 	Wall      time.Time
 	Monotonic time.Duration
-	Offset    time.Duration  // the wall hand minus the system's time
+	Offset    time.Duration  // the wall clock minus the system's time
 	Next      *time.Duration // until the next deadline on either hand; nil: there is none
 	Timers    int64
 }
 
-// Freeze lets both hands stand still from this instant.
+// Freeze lets both clocks stand still from this instant.
 func (c *Clock) Freeze() time.Time {
 	c.server.test.Helper()
 	return c.wall("FREEZE")
 }
 
-// Resume lets both hands run from where they stand.
+// Resume lets both clocks run from where they stand.
 func (c *Clock) Resume() time.Time {
 	c.server.test.Helper()
 	return c.wall("RESUME")
 }
 
-// Reset makes the wall hand the system's time again; both hands run.
+// Reset makes the wall clock the system's time again; both clocks run.
 func (c *Clock) Reset() time.Time {
 	c.server.test.Helper()
 	return c.wall("RESET")
 }
 
-// Step moves the wall hand alone, back too: a clock that jumps.
+// Step moves the wall clock alone, back too: a clock that jumps.
 func (c *Clock) Step(by time.Duration) time.Time {
 	c.server.test.Helper()
 	return c.wall("STEP", by)
 }
 
-// Set moves the wall hand alone to an instant.
+// Set moves the wall clock alone to an instant.
 func (c *Clock) Set(to time.Time) time.Time {
 	c.server.test.Helper()
 	return c.wall("SET", to)
 }
 
-// Advance moves both hands. Every deadline on the way fires at its own instant before Advance returns.
+// Advance moves both clocks. Every deadline on the way fires at its own instant before Advance returns.
 func (c *Clock) Advance(by time.Duration, options ...Option) Turned {
 	c.server.test.Helper()
 	return c.turn([]any{"CLOCK.ADVANCE", by}, options)
 }
 
-// Next moves both hands to the next deadline, count times, and fires what is due there. Fired is 0 when there is none.
+// Next moves both clocks to the next deadline, count times, and fires what is due there. Fired is 0 when there is none.
 func (c *Clock) Next(count int, options ...Option) Turned {
 	c.server.test.Helper()
 	return c.turn([]any{"CLOCK.NEXT", "COUNT", count}, options)

@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,7 +158,7 @@ func (f *Faults) Exempt(isExempt bool) {
 }
 
 // FreezeClient reads nothing from clients and writes nothing to them, as if their processes stood still, for so long on
-// the monotonic hand; 0: until [Faults.ThawClient]. How many there are.
+// the monotonic clock; 0: until [Faults.ThawClient]. How many there are.
 func (f *Faults) FreezeClient(clients Clients, duration time.Duration) int64 {
 	f.server.test.Helper()
 	var lasts any = "FOREVER"
@@ -195,17 +196,21 @@ func (f *Faults) Lag(pattern string) {
 	f.server.must(words...)
 }
 
-// ForgetTokens is what [Faults.Failover] and [Faults.Restart] do beside: the numbers of grants go back too.
-const ForgetTokens = "TOKENS"
+// What [Faults.Failover] and [Faults.Restart] do beside.
+const (
+	ForgetTokens = "TOKENS" // the numbers of grants go back too, of a failover or a restart
+	KeepData     = "KEEP"   // the data stays, of a restart
+)
 
 // Failover lets a replica take over: keys are as they were at [Faults.Lag], the scripts are gone, every other connection
 // is cut.
 func (f *Faults) Failover(options ...string) {
 	f.server.test.Helper()
-	f.cut([]any{"FAULT.FAILOVER"}, options)
+	f.cut([]any{"FAULT.FAILOVER"}, options, forgetTokens)
 }
 
 // Restart is a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long.
+// With [KeepData] the connections alone are gone.
 func (f *Faults) Restart(down time.Duration, options ...string) {
 	f.server.test.Helper()
 	words := []any{"FAULT.RESTART"}
@@ -213,7 +218,7 @@ func (f *Faults) Restart(down time.Duration, options ...string) {
 		words = append(words, "DOWN", down)
 	}
 	f.server.prepare()
-	f.cut(words, options)
+	f.cut(words, options, keepData, forgetTokens)
 }
 
 // Down kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
@@ -279,16 +284,29 @@ func (f *Faults) LagBy(lag time.Duration) {
 // FailoverTo lets a replica take over with what it has; clients of its master are cut, and that follows it.
 func (f *Faults) FailoverTo(replica int, options ...string) {
 	f.server.test.Helper()
-	f.cut([]any{"FAULT.FAILOVER", replica}, options)
+	f.cut([]any{"FAULT.FAILOVER", replica}, options, forgetTokens)
 }
 
-func (f *Faults) cut(words []any, options []string) {
+var forgetTokens, keepData = word{"ForgetTokens", ForgetTokens}, word{"KeepData", KeepData}
+
+// cut asks for what cuts connections.
+func (f *Faults) cut(words []any, options []string, known ...word) {
+	f.server.test.Helper()
+	f.server.must(f.with(words, options, known...)...)
+}
+
+// with adds the options, in the order in which the server wants those that it knows.
+func (f *Faults) with(words []any, options []string, known ...word) []any {
 	f.server.test.Helper()
 	for _, option := range options {
-		if err := checkWord("the option", option, word{"ForgetTokens", ForgetTokens}); err != nil {
+		if err := checkWord("the option", option, known...); err != nil {
 			f.server.fail("%s: %v", line(words), err)
 		}
-		words = append(words, option)
 	}
-	f.server.must(words...)
+	for _, each := range known {
+		if slices.ContainsFunc(options, func(option string) bool { return strings.EqualFold(option, each.value) }) {
+			words = append(words, each.value)
+		}
+	}
+	return words
 }

@@ -15,9 +15,11 @@ func TestTheServerKnowsEveryAction(t *testing.T) {
 	server := Run(t)
 	for _, action := range []Action{
 		DropRequest(), DropRequest().ClosedAfter(time.Second), DropReply(), DropReply().ClosedAfter(time.Second),
-		Delay(time.Second), DelayReply(time.Millisecond), Hold(), HoldReply(), ReplyError("ERR as asked"), ReplyNull(),
-		ReplyOK(), ReplyInt(-1), ReplyBulk("text"), Close(), CloseAfter(), Truncate(3), Duplicate(), LosePublish(),
-		NoScript(), Expire(), ArgAdd(2, -1), TimeShift(),
+		Delay(time.Second), Delay(time.Second).WithJitter(time.Millisecond), DelayReply(time.Millisecond),
+		DelayReply(time.Second).WithJitter(time.Millisecond), Hold(), HoldReply(), ReplyError("ERR as asked"),
+		ReplyNull(), ReplyOK(), ReplyInt(-1), ReplyBulk("text"), ReplyRaw("$x"), Close(), CloseAfter(), Reset(),
+		ResetAfter(), Slice(3), Slice(3).Every(time.Millisecond), Bandwidth(64), Truncate(3), Duplicate(),
+		LosePublish(), NoScript(), Expire(), ArgAdd(2, -1), TimeShift(),
 	} {
 		server.Faults.Add("rule", Match{On: "GET"}, action)
 		words := append(Action(nil), action...)
@@ -163,6 +165,9 @@ func TestARestartForgetsAndLetsNobodyIn(t *testing.T) {
 	}
 	server.Clock.Advance(5 * time.Second)
 	mustReply(t, server, nil, "GET", "k")
+	mustReply(t, server, "OK", "SET", "k", "v")
+	server.Faults.Restart(0, KeepData)
+	mustReply(t, server, "v", "GET", "k")
 	server.Faults.Restart(0, ForgetTokens)
 	mustReply(t, server, int64(0), "DBSIZE")
 }

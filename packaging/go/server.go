@@ -14,7 +14,7 @@ import (
 // Options of a server. The zero value is right: a free port, the system's time, seed 0.
 type Options struct {
 	Binary string // the program; empty: as the package's documentation says
-	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the hands stand
+	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the clocks stand
 	Seed   int64  // what decides every random choice of the server
 	// Args are more parameters, as on the server's command line. Over TLS alone, on a free port: --tls-port-file with
 	// --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own connections trust the certificates that these

@@ -24,7 +24,7 @@ func (l Level) check(what string) error {
 
 // Verdict is what the server finds in the history.
 type Verdict struct {
-	Verdict   string // ok, violated, or inconclusive where the history is not whole
+	Verdict   string // violated, suspect, ok, or inconclusive where nothing was found and the history is not whole
 	Events    int64
 	Truncated bool
 	Findings  []Finding

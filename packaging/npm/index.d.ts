@@ -117,7 +117,7 @@ export interface TurnOptions {
 
 /** What a turn of the clock did. */
 export interface Turned {
-  /** Where the wall hand stands. */
+  /** Where the wall clock stands. */
   wall: Date;
   /** How many deadlines have fired. */
   fired: number;
@@ -133,7 +133,7 @@ export interface ClockInfo {
   wall: Date;
   /** Since the server's start. */
   monotonic: number;
-  /** The wall hand minus the system's time. */
+  /** The wall clock minus the system's time. */
   offset: number;
   /** Until the next deadline on either hand; null: there is none. */
   next: number | null;
@@ -141,23 +141,23 @@ export interface ClockInfo {
 }
 
 /**
- * The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, on which blocked
+ * The two clocks of the server: the wall clock, on which keys expire, and the monotonic one, on which blocked
  * clients wait. Durations are whole milliseconds; others are a `RangeError`.
  */
 export interface Clock {
-  /** Lets both hands stand still. */
+  /** Lets both clocks stand still. */
   freeze(): Promise<Date>;
-  /** Lets both hands run from where they stand. */
+  /** Lets both clocks run from where they stand. */
   resume(): Promise<Date>;
-  /** Makes the wall hand the system's time again; both hands run. */
+  /** Makes the wall clock the system's time again; both clocks run. */
   reset(): Promise<Date>;
-  /** Moves both hands. Every deadline on the way fires at its own instant before this resolves. */
+  /** Moves both clocks. Every deadline on the way fires at its own instant before this resolves. */
   advance(duration: number, options?: TurnOptions): Promise<Turned>;
-  /** Moves both hands to the next deadline, `count` times (1), and fires it; null: there is none. */
+  /** Moves both clocks to the next deadline, `count` times (1), and fires it; null: there is none. */
   next(count?: number, options?: TurnOptions): Promise<Turned | null>;
-  /** Moves the wall hand alone, back too: a clock that jumps. */
+  /** Moves the wall clock alone, back too: a clock that jumps. */
   step(duration: number): Promise<Date>;
-  /** Moves the wall hand alone to an instant, or to milliseconds since 1970. */
+  /** Moves the wall clock alone to an instant, or to milliseconds since 1970. */
   set(instant: Date | number): Promise<Date>;
   info(): Promise<ClockInfo>;
 }

@@ -89,6 +89,7 @@ mod steering {
             (Action::drop_request(), "DROPREQUEST"),
             (Action::drop_reply().cut_after(second), "DROPREPLY CLOSEAFTER 1000"),
             (Action::delay(second), "DELAY 1000"),
+            (Action::delay(second).jitter(second), "DELAY 1000 JITTER 1000"),
             (Action::delay_reply(second), "DELAYREPLY 1000"),
             (Action::hold(), "HOLD"),
             (Action::hold_reply(), "HOLDREPLY"),
@@ -97,8 +98,14 @@ mod steering {
             (Action::reply_ok(), "REPLY OK"),
             (Action::reply_int(-1), "REPLY INT -1"),
             (Action::reply_bulk("text"), "REPLY BULK text"),
+            (Action::reply_raw("$x"), "REPLY RAW $x"),
             (Action::close(), "CLOSE"),
             (Action::close_after(), "CLOSEAFTER"),
+            (Action::reset(), "RESET"),
+            (Action::reset_after(), "RESETAFTER"),
+            (Action::slice(3), "SLICE 3"),
+            (Action::slice(3).every(second), "SLICE 3 EVERY 1000"),
+            (Action::bandwidth(64), "BANDWIDTH 64"),
             (Action::truncate(3), "TRUNCATE 3"),
             (Action::duplicate(), "DUPLICATE"),
             (Action::lose_publish(), "LOSEPUBLISH"),
@@ -217,6 +224,8 @@ mod steering {
         server.command(&["MSET", "order:1", "x", "other", "x"])?;
         server.faults().failover(GrantNumbers::GoOn)?;
         assert_eq!(server.command(&["EXISTS", "order:1", "other"])?, Reply::Integer(1));
+        server.faults().restart_keeping_data(Duration::ZERO)?;
+        assert_eq!(server.command(&["EXISTS", "other"])?, Reply::Integer(1));
         server.faults().restart(Duration::from_secs(5), GrantNumbers::GoBack)?;
         assert_eq!(server.command(&["DBSIZE"])?, Reply::Integer(0));
         Ok(())

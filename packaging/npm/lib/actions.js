@@ -11,10 +11,11 @@ class Action {
     Object.freeze(this);
   }
 
-  static dropRequest = (options) => new Action('DROPREQUEST', ...cut('Action.dropRequest', options));
-  static dropReply = (options) => new Action('DROPREPLY', ...cut('Action.dropReply', options));
-  static delay = (duration) => new Action('DELAY', milliseconds(duration));
-  static delayReply = (duration) => new Action('DELAYREPLY', milliseconds(duration));
+  static dropRequest = (options) => new Action('DROPREQUEST', ...time('Action.dropRequest', options, 'closeAfter'));
+  static dropReply = (options) => new Action('DROPREPLY', ...time('Action.dropReply', options, 'closeAfter'));
+  static delay = (by, options) => new Action('DELAY', milliseconds(by), ...time('Action.delay', options, 'jitter'));
+  static delayReply = (by, options) =>
+    new Action('DELAYREPLY', milliseconds(by), ...time('Action.delayReply', options, 'jitter'));
   static hold = () => new Action('HOLD');
   static holdReply = () => new Action('HOLDREPLY');
   static error = (text) => new Action('ERROR', text);
@@ -22,8 +23,13 @@ class Action {
   static replyOk = () => new Action('REPLY', 'OK');
   static replyInt = (number) => new Action('REPLY', 'INT', number);
   static replyBulk = (text) => new Action('REPLY', 'BULK', text);
+  static replyRaw = (bytes) => new Action('REPLY', 'RAW', bytes);
   static close = () => new Action('CLOSE');
   static closeAfter = () => new Action('CLOSEAFTER');
+  static reset = () => new Action('RESET');
+  static resetAfter = () => new Action('RESETAFTER');
+  static slice = (bytes, options) => new Action('SLICE', bytes, ...time('Action.slice', options, 'every'));
+  static bandwidth = (kilobytes) => new Action('BANDWIDTH', kilobytes);
   static truncate = (bytes) => new Action('TRUNCATE', bytes);
   static duplicate = () => new Action('DUPLICATE');
   static losePublish = () => new Action('LOSEPUBLISH');
@@ -33,10 +39,10 @@ class Action {
   static timeShift = () => new Action('TIMESHIFT');
 }
 
-function cut(shown, given = {}) {
-  checkOptions(shown, given, ['closeAfter']);
-  const after = given.closeAfter;
-  return options({ closeAfter: after === undefined ? undefined : milliseconds(after) });
+/** The one option of an action, a duration, behind its word. */
+function time(shown, given = {}, name) {
+  checkOptions(shown, given, [name]);
+  return options({ [name]: given[name] === undefined ? undefined : milliseconds(given[name]) });
 }
 
 /** Some clients; `words` name them, and `ofRule` do so in a rule. */

@@ -94,4 +94,4 @@ function edits(one, other) {
   return row.at(-1);
 }
 
-module.exports = { checkOptions, optionsAt, perhaps, publish, published };
+module.exports = { checkOptions, optionsAt, perhaps, publish, published, quoted };

@@ -5,7 +5,7 @@ const { optionsAt, publish } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { limited, milliseconds } = require('./words.js');
 
-/** The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, for waits. */
+/** The two clocks of the server: the wall clock, on which keys expire, and the monotonic one, for waits. */
 class Clock {
   #command;
 

@@ -1,4 +1,9 @@
-/** What a rule does. Durations are milliseconds of the monotonic hand. */
+/** How much sooner or later than said, at the most; the seed draws. */
+export interface Jitter {
+  jitter?: number;
+}
+
+/** What a rule does. Durations are milliseconds of the monotonic clock. */
 export class Action {
   private constructor();
   /**
@@ -9,9 +14,9 @@ export class Action {
   /** The request is executed, and its reply is lost, as `dropRequest` loses the request. */
   static dropReply(options?: { closeAfter?: number }): Action;
   /** The request is executed so much later; what is behind it on its connection waits too. */
-  static delay(duration: number): Action;
+  static delay(duration: number, options?: Jitter): Action;
   /** The request is executed at once and answered so much later. */
-  static delayReply(duration: number): Action;
+  static delayReply(duration: number, options?: Jitter): Action;
   /** The request is executed when `faults.go` says so. */
   static hold(): Action;
   /** The request is executed at once and answered when `faults.go` says so. */
@@ -26,10 +31,23 @@ export class Action {
   static replyInt(number: number | bigint): Action;
   /** The request is executed and answered by this string. */
   static replyBulk(text: string | Uint8Array): Action;
+  /** The request is executed, and these bytes are sent, which need not be a reply. */
+  static replyRaw(bytes: string | Uint8Array): Action;
   /** The connection is cut before the request is executed. */
   static close(): Action;
   /** The connection is cut after the request was executed; there is no reply. */
   static closeAfter(): Action;
+  /** As `close`, by a reset of TCP instead of an end of the stream. */
+  static reset(): Action;
+  /** As `closeAfter`, by a reset of TCP instead of an end of the stream. */
+  static resetAfter(): Action;
+  /**
+   * The reply is sent in pieces of so many bytes: one each time that `every` has passed, or else in writes of their
+   * own.
+   */
+  static slice(bytes: number, options?: { every?: number }): Action;
+  /** The reply is sent at so many kilobytes a second. */
+  static bandwidth(kilobytes: number): Action;
   /** The reply ends after so many bytes, and the connection is cut. */
   static truncate(bytes: number): Action;
   /** The request is executed twice and answered once. */
@@ -123,7 +141,7 @@ export interface Faults {
   exempt(isExempt?: boolean): Promise<void>;
   /**
    * Reads nothing from clients and writes nothing to them, as if their processes stood still: for so many milliseconds
-   * of the monotonic hand, or until `thawClient`. Resolves to how many there are.
+   * of the monotonic clock, or until `thawClient`. Resolves to how many there are.
    */
   freezeClient(clients: Clients, duration?: number): Promise<number>;
   /** Lets frozen clients go on; resolves to how many there are. */
@@ -144,9 +162,9 @@ export interface Faults {
   failover(options?: { tokens?: boolean }): Promise<void>;
   /**
    * As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`
-   * milliseconds. With `tokens` the numbers of grants begin anew.
+   * milliseconds. With `keep` the connections alone are gone. With `tokens` the numbers of grants begin anew.
    */
-  restart(options?: { down?: number; tokens?: boolean }): Promise<void>;
+  restart(options?: { down?: number; keep?: boolean; tokens?: boolean }): Promise<void>;
   /**
    * Of members of a topology, each named by its place, from 0: kills a server as if its process had ended. Its clients
    * and links are cut, its data is gone, and nobody is let in for so many milliseconds, or until `up`.

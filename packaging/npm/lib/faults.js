@@ -1,7 +1,8 @@
 'use strict';
 // Faults in what goes between the server and its clients.
 
-const { optionsAt, publish } = require('./caller.js');
+const { Action } = require('./actions.js');
+const { optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { milliseconds, options } = require('./words.js');
 
@@ -22,6 +23,9 @@ class Faults {
   }
 
   async add(name, action, matchers = {}) {
+    if (!(action instanceof Action)) {
+      throw new TypeError(`the action of a rule is one of those that Action makes, not ${quoted(action)}`);
+    }
     const { on, script, contains, key, channel, arg, client, result, skip, times, prob } = matchers;
     if (client !== undefined && client.ofRule === undefined) throw new TypeError('a rule names clients by id, name or lib');
     await this.#command(
@@ -82,10 +86,10 @@ class Faults {
     await this.#command('FAULT.FAILOVER', ...(tokens ? ['TOKENS'] : []));
   }
 
-  async restart({ down, tokens = false } = {}) {
+  async restart({ down, keep = false, tokens = false } = {}) {
     await this.#prepare();
     const lasts = options({ down: down === undefined ? undefined : milliseconds(down) });
-    await this.#command('FAULT.RESTART', ...lasts, ...(tokens ? ['TOKENS'] : []));
+    await this.#command('FAULT.RESTART', ...lasts, ...(keep ? ['KEEP'] : []), ...(tokens ? ['TOKENS'] : []));
   }
 
   async down(server, backAfter) {
@@ -120,7 +124,7 @@ publish(Faults, (name) => `faults.${name}`, {
   add: optionsAt(2, ...MATCHERS),
   lag: optionsAt(0, 'key'),
   failover: optionsAt(0, 'tokens'),
-  restart: optionsAt(0, 'down', 'tokens'),
+  restart: optionsAt(0, 'down', 'keep', 'tokens'),
   failoverTo: optionsAt(1, 'tokens'),
 });
 

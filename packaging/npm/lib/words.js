@@ -1,10 +1,12 @@
 'use strict';
 // Words of commands.
 
+const { quoted } = require('./caller.js');
+
 /** Whole milliseconds, as the server counts them. */
 function milliseconds(duration) {
   if (Number.isSafeInteger(duration)) return duration;
-  throw new RangeError(`a duration is a whole number of milliseconds, not ${duration}`);
+  throw new RangeError(`a duration is a whole number of milliseconds, not ${quoted(duration)}`);
 }
 
 /** A limit of real time; without one the server has its own. */

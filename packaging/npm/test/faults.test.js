@@ -11,7 +11,9 @@ const ACTIONS = [
   Action.dropReply(),
   Action.dropReply({ closeAfter: 500 }),
   Action.delay(1),
+  Action.delay(2, { jitter: 1 }),
   Action.delayReply(1),
+  Action.delayReply(2, { jitter: 1 }),
   Action.hold(),
   Action.holdReply(),
   Action.error('ERR as asked'),
@@ -19,8 +21,14 @@ const ACTIONS = [
   Action.replyOk(),
   Action.replyInt(-1),
   Action.replyBulk('text'),
+  Action.replyRaw(Buffer.from('$x')),
   Action.close(),
   Action.closeAfter(),
+  Action.reset(),
+  Action.resetAfter(),
+  Action.slice(3),
+  Action.slice(3, { every: 1 }),
+  Action.bandwidth(64),
   Action.truncate(3),
   Action.duplicate(),
   Action.losePublish(),
@@ -33,7 +41,7 @@ const ACTIONS = [
 withServer('the server knows every action', {}, async ({ faults }) => {
   const made = new Set(ACTIONS.map(({ words }) => words[0]));
   const methods = Object.values(Action).filter((method) => typeof method === 'function');
-  assert.equal(made.size + 3, methods.length, 'four kinds of REPLY are one word');
+  assert.equal(made.size + 4, methods.length, 'five kinds of REPLY are one word');
   for (const action of ACTIONS) {
     await faults.add('rule', action, { on: 'GET' });
     const [{ rule }] = await faults.list();
@@ -65,6 +73,9 @@ withServer('a rule has every matcher', {}, async ({ faults }) => {
   await assert.rejects(faults.add('no', Action.hold(), { client: Clients.all() }), /by id, name or lib/);
   await assert.rejects(faults.add('no', Action.hold(), { onn: 'SET' }), /faults.add has no option 'onn'; did you mean 'on'\?/);
   await assert.rejects(faults.add('no', Action.hold(), { on: 'NOSUCH' }), /NOSUCH/);
+  assert.throws(() => Action.delay('1'), /a duration is a whole number of milliseconds, not '1'/);
+  assert.throws(() => Action.slice(1, { evry: 1 }), /Action.slice has no option 'evry'; did you mean 'every'\?/);
+  await assert.rejects(faults.add('no', 'hold', { on: 'GET' }), /one of those that Action makes, not 'hold'/);
 });
 
 withServer('a fault meets a client and not the test', {}, async (server) => {
@@ -130,6 +141,9 @@ withServer('a restart forgets and lets nobody in', {}, async (server) => {
   assert.equal(await client.ask('PING'), null);
   await server.clock.advance(5000);
   assert.equal(await server.command('GET', 'k'), null);
+  await server.command('SET', 'k', 'v');
+  await server.faults.restart({ keep: true });
+  assert.equal(await server.command('GET', 'k'), 'v');
   await server.faults.restart({ tokens: true });
   assert.equal(await server.command('DBSIZE'), 0);
 });

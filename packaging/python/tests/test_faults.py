@@ -17,7 +17,9 @@ ACTIONS = [
     Action.drop_reply(),
     Action.drop_reply(close_after=0.5),
     Action.delay(1),
+    Action.delay(1, jitter=0.5),
     Action.delay_reply(0.001),
+    Action.delay_reply(0.002, jitter=0.001),
     Action.hold(),
     Action.hold_reply(),
     Action.error("ERR as asked"),
@@ -25,8 +27,14 @@ ACTIONS = [
     Action.reply_ok(),
     Action.reply_int(-1),
     Action.reply_bulk("text"),
+    Action.reply_raw(b"$x"),
     Action.close(),
     Action.close_after(),
+    Action.reset(),
+    Action.reset_after(),
+    Action.slice(3),
+    Action.slice(3, every=0.001),
+    Action.bandwidth(64),
     Action.truncate(3),
     Action.duplicate(),
     Action.lose_publish(),
@@ -44,14 +52,20 @@ def client_of(server, name="worker"):
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: "-".join(map(str, action.words)))
 def test_the_server_knows_every_action(own, action):
     own.faults.add("rule", action, on="GET")
-    assert own.faults.list()[0].rule == "ON GET DO " + " ".join(map(str, action.words))
+    words = [word.decode() if isinstance(word, bytes) else str(word) for word in action.words]
+    assert own.faults.list()[0].rule == "ON GET DO " + " ".join(words)
 
 
 def test_there_is_no_other_action():
     made = {action.words[0] for action in ACTIONS}
     methods = [name for name, _ in inspect.getmembers(Action, inspect.ismethod)]
-    # Four kinds of REPLY are one word.
-    assert len(made) + 3 == len(methods)
+    # Five kinds of REPLY are one word.
+    assert len(made) + 4 == len(methods)
+
+
+def test_what_no_builder_has_made_is_no_action(own):
+    with pytest.raises(TypeError, match="one of those that Action makes, not 'hold'"):
+        own.faults.add("rule", "hold", on="GET")
 
 
 def test_a_rule_has_every_matcher(own):
@@ -165,6 +179,21 @@ def test_a_restart_forgets_and_lets_nobody_in(own):
     assert client.get("k") is None
     own.faults.restart(tokens=True)
     assert own.command("DBSIZE") == 0
+
+
+def test_a_restart_can_keep_the_data(own):
+    client = client_of(own)
+    client.set("k", "v")
+    own.faults.restart(down=5, keep=True)
+    with pytest.raises((redis.ConnectionError, redis.TimeoutError)):
+        client.get("k")
+    own.clock.advance(5)
+    assert client.get("k") == "v"
+
+
+def test_a_raw_reply_is_sent_as_it_is(own):
+    own.faults.add("raw", Action.reply_raw(b"+raw\r\n"), on="GET")
+    assert client_of(own).get("k") == "raw"
 
 
 @pytest.mark.parametrize("time", ["real", "manual"])

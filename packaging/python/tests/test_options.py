@@ -23,6 +23,7 @@ import lockwheel
         (lambda it: it.verify(leve="lint"), "verify has no option 'leve'; did you mean 'level'? It has key, level"),
         (lambda it: it.reset(keepclients=True), "did you mean 'keep_clients'?"),
         (lambda it: lockwheel.Action.drop_reply(close_afer=1), "Action.drop_reply has no option 'close_afer'; did you "),
+        (lambda it: it.clock.advance("8"), "a duration is seconds or a timedelta, not '8'"),
         (lambda it: lockwheel.Server(time=0), "time is 'real', 'manual' or an instant, not 0"),
         (lambda it: lockwheel.Server(args="--port 0"), "args is a list of words, not '--port 0'"),
     ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Generator, List, NamedTuple, Optional, Sequence, TypeVar, Union
+from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
 from ._access import HOST, Access
 from ._asked import Request
@@ -193,13 +193,13 @@ def over(connection: Connection, talk: Talk[T]) -> Operation[T]:
         raise
 
 
-def run(operation: Operation[T], timeout: Optional[float]) -> T:
-    """Takes the steps of an operation, and waits for each."""
+async def taken(operation: Operation[T], take: Callable[[Step], Awaitable[bytes]]) -> T:
+    """Takes the steps of an operation, each when the one before is done."""
     try:
         step = next(operation)
         while True:
             try:
-                came = take(step, timeout)
+                came = await take(step)
             except OSError as error:
                 step = operation.throw(error.with_traceback(None))
             except BaseException as error:
@@ -209,6 +209,21 @@ def run(operation: Operation[T], timeout: Optional[float]) -> T:
     except StopIteration as stop:
         result: T = stop.value
         return result
+
+
+def run(operation: Operation[T], timeout: Optional[float]) -> T:
+    """Takes the steps of an operation, and waits for each."""
+
+    async def take_at_once(step: Step) -> bytes:
+        return take(step, timeout)
+
+    # What waits within its steps ends without a loop.
+    try:
+        taken(operation, take_at_once).send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise AssertionError("a step has waited for a loop")
 
 
 def take(step: Step, timeout: Optional[float]) -> bytes:
@@ -225,20 +240,7 @@ def take(step: Step, timeout: Optional[float]) -> bytes:
 
 async def run_async(operation: Operation[T]) -> T:
     """Takes the steps of an operation on the running loop."""
-    try:
-        step = next(operation)
-        while True:
-            try:
-                came = await take_async(step)
-            except OSError as error:
-                step = operation.throw(error.with_traceback(None))
-            except BaseException as error:
-                step = operation.throw(error)
-            else:
-                step = operation.send(came)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
+    return await taken(operation, take_async)
 
 
 async def take_async(step: Step) -> bytes:

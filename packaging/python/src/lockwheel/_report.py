@@ -34,7 +34,7 @@ STEERING = (
 
 
 def clock_lines(ask: AskReply) -> List[str]:
-    """Where the hands stand."""
+    """Where the clocks stand."""
     told: Info = info().read(ask("CLOCK.INFO"))
     ahead = "no deadline" if told.next is None else f"next deadline in {told.next.total_seconds():g} s"
     wall = told.wall.isoformat(timespec="milliseconds")

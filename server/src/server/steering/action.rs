@@ -3,7 +3,7 @@
 use super::words::Words;
 use std::time::Duration;
 
-/// What a rule does. Durations are of the monotonic hand.
+/// What a rule does. Durations are of the monotonic clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action(pub(super) Words);
 
@@ -25,6 +25,11 @@ impl Action {
     /// [`Action::drop_request`] or [`Action::drop_reply`] on a connection that the server cuts after so long.
     pub fn cut_after(self, duration: Duration) -> Self {
         Action(self.0.and("CLOSEAFTER").milliseconds(duration))
+    }
+
+    /// [`Action::delay`] or [`Action::delay_reply`] by up to so much sooner or later; the seed draws.
+    pub fn jitter(self, most: Duration) -> Self {
+        Action(self.0.and("JITTER").milliseconds(most))
     }
 
     /// Executes the request so much later; what is behind it on its connection waits too.
@@ -72,6 +77,11 @@ impl Action {
         Action(Words::of(&["REPLY", "BULK"]).and(text))
     }
 
+    /// Executes the request and sends these bytes, which need not be a reply.
+    pub fn reply_raw(bytes: impl AsRef<[u8]>) -> Self {
+        Action(Words::of(&["REPLY", "RAW"]).and(bytes))
+    }
+
     /// Cuts the connection before the request is executed.
     pub fn close() -> Self {
         Action::of(&["CLOSE"])
@@ -80,6 +90,31 @@ impl Action {
     /// Cuts the connection after the request was executed; there is no reply.
     pub fn close_after() -> Self {
         Action::of(&["CLOSEAFTER"])
+    }
+
+    /// [`Action::close`] by a reset of TCP instead of an end of the stream.
+    pub fn reset() -> Self {
+        Action::of(&["RESET"])
+    }
+
+    /// [`Action::close_after`] by a reset of TCP instead of an end of the stream.
+    pub fn reset_after() -> Self {
+        Action::of(&["RESETAFTER"])
+    }
+
+    /// Sends the reply in pieces of so many bytes, each in a write of its own.
+    pub fn slice(bytes: usize) -> Self {
+        Action(Words::of(&["SLICE"]).number(bytes))
+    }
+
+    /// [`Action::slice`] with one piece each time that so long has passed.
+    pub fn every(self, period: Duration) -> Self {
+        Action(self.0.and("EVERY").milliseconds(period))
+    }
+
+    /// Sends the reply at so many kilobytes a second.
+    pub fn bandwidth(kilobytes: u64) -> Self {
+        Action(Words::of(&["BANDWIDTH"]).number(kilobytes))
     }
 
     /// Ends the reply after so many bytes and cuts the connection.

@@ -5,7 +5,7 @@ use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// Sets the wall hand, turns both hands with any option, and tells where they stand and what has fired.
+/// Sets the wall clock, turns both clocks with any option, and tells where they stand and what has fired.
 #[derive(Clone, Debug)]
 pub struct Clock(pub(super) Handle);
 
@@ -18,11 +18,11 @@ pub struct Turn(Words);
 pub struct ClockInfo {
     /// `real` or `manual`.
     pub mode: String,
-    /// The wall hand, in milliseconds since the epoch.
+    /// The wall clock, in milliseconds since the epoch.
     pub wall_ms: i64,
-    /// The monotonic hand: since the server's start.
+    /// The monotonic clock: since the server's start.
     pub monotonic: Duration,
-    /// The wall hand minus the system's time, in milliseconds.
+    /// The wall clock minus the system's time, in milliseconds.
     pub offset_ms: i64,
     /// Until the next deadline on either hand; `None`: there is none.
     pub next: Option<Duration>,
@@ -33,7 +33,7 @@ pub struct ClockInfo {
 /// What a turn of the clock did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedTo {
-    /// Where the wall hand stands, in milliseconds since the epoch.
+    /// Where the wall clock stands, in milliseconds since the epoch.
     pub wall_ms: i64,
     /// How many deadlines have fired.
     pub fired: i64,
@@ -74,7 +74,7 @@ impl Turn {
 }
 
 impl Clock {
-    /// Sets the wall hand alone, in milliseconds since the epoch. Where it stands then.
+    /// Sets the wall clock alone, in milliseconds since the epoch. Where it stands then.
     ///
     /// # Errors
     /// When the hand would leave its range.
@@ -82,7 +82,7 @@ impl Clock {
         self.0.ask(&Words::of(&["CLOCK.SET"]).number(wall_ms)).map(|reply| reply.integer())
     }
 
-    /// The wall hand is the system's time again, and both hands run. Where it stands then, in milliseconds since the
+    /// The wall clock is the system's time again, and both clocks run. Where it stands then, in milliseconds since the
     /// epoch.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Clock {
         self.0.ask(&Words::of(&["CLOCK.RESET"])).map(|reply| reply.integer())
     }
 
-    /// Where both hands stand, and when the next deadline is.
+    /// Where both clocks stand, and when the next deadline is.
     ///
     /// # Errors
     /// When the server cannot be steered.
@@ -107,7 +107,7 @@ impl Clock {
         })
     }
 
-    /// Moves both hands by whole milliseconds, firing every deadline on the way at its own instant.
+    /// Moves both clocks by whole milliseconds, firing every deadline on the way at its own instant.
     ///
     /// # Errors
     /// When a hand would leave its range; then nothing has moved.
@@ -116,7 +116,7 @@ impl Clock {
         self.0.ask(&words).map(|told| TurnedTo::of(&told))
     }
 
-    /// Moves both hands to the next deadline, so many times; deadlines at one instant count once. `None` when none is
+    /// Moves both clocks to the next deadline, so many times; deadlines at one instant count once. `None` when none is
     /// pending.
     ///
     /// # Errors

@@ -116,7 +116,7 @@ impl Faults {
     }
 
     /// Reads nothing from clients and writes nothing to them, as if their processes stood still: for so long on the
-    /// monotonic hand, or until [`Faults::thaw_client`]. How many there are.
+    /// monotonic clock, or until [`Faults::thaw_client`]. How many there are.
     ///
     /// # Errors
     /// When the server refuses it.
@@ -185,6 +185,14 @@ impl Faults {
         let goes_back = numbers == GrantNumbers::GoBack;
         let words = Words::of(&["FAULT.RESTART", "DOWN"]).milliseconds(down).and_if(goes_back, "TOKENS");
         self.0.ask(&words).map(drop)
+    }
+
+    /// Cuts the connections alone, and lets nobody in for so long: keys, scripts and functions stay.
+    ///
+    /// # Errors
+    /// When the server cannot be steered.
+    pub fn restart_keeping_data(&self, down: Duration) -> Result<(), Refused> {
+        self.0.ask(&Words::of(&["FAULT.RESTART", "DOWN"]).milliseconds(down).and("KEEP")).map(drop)
     }
 }
 

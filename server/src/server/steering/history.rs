@@ -32,9 +32,9 @@ pub struct Entries {
 pub struct Entry {
     /// Its number.
     pub seq: i64,
-    /// When, on the wall hand: milliseconds since the epoch.
+    /// When, on the wall clock: milliseconds since the epoch.
     pub wall_ms: i64,
-    /// When, on the monotonic hand: since the server's start.
+    /// When, on the monotonic clock: since the server's start.
     pub monotonic: Duration,
     /// `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
     pub event: String,

@@ -43,12 +43,14 @@ class AskAsync(Protocol):
 
 
 def milliseconds(duration: Duration) -> int:
-    """Whole milliseconds; ValueError for what is not."""
+    """Whole milliseconds; ValueError for what is not, TypeError for what is no duration."""
     if isinstance(duration, timedelta):
         whole, rest = divmod(duration, MILLISECOND)
         if rest:
             raise ValueError(f"{duration!r}: not whole milliseconds")
         return whole
+    if not isinstance(duration, (int, float)):
+        raise TypeError(f"a duration is seconds or a timedelta, not {duration!r}")
     exact = duration * 1000
     if abs(exact - round(exact)) > 1e-3:
         raise ValueError(f"{duration!r} s: not whole milliseconds")

@@ -21,7 +21,7 @@ class Info:
     wall: datetime
     monotonic: timedelta
     offset: timedelta
-    """The wall hand minus the system's time."""
+    """The wall clock minus the system's time."""
     next: Optional[timedelta]
     """Until the next deadline on either hand; None: there is none."""
     timers: int
@@ -32,7 +32,7 @@ class Turn:
     """What a turn of the clock did."""
 
     wall: datetime
-    """Where the wall hand stands."""
+    """Where the wall clock stands."""
     fired: int
     """How many deadlines have fired."""
     settled: Optional[bool]
@@ -42,7 +42,7 @@ class Turn:
 
 
 def hand(verb: str, *arguments: Argument) -> Request[datetime]:
-    """What answers where the wall hand stands."""
+    """What answers where the wall clock stands."""
     return Request((f"CLOCK.{verb}", *arguments), at)
 
 

@@ -23,22 +23,24 @@ class Action:
     def drop_request(cls, close_after: Optional[Duration] = None) -> Action:
         """The request is lost, and all that its connection sends and is sent from there on, until the client closes
         it, or the server cuts it after `close_after`."""
-        return cls(("DROPREQUEST", *cut(close_after)))
+        return cls(("DROPREQUEST", *later("CLOSEAFTER", close_after)))
 
     @classmethod
     def drop_reply(cls, close_after: Optional[Duration] = None) -> Action:
         """The request is executed, and its reply is lost, as `drop_request` loses the request."""
-        return cls(("DROPREPLY", *cut(close_after)))
+        return cls(("DROPREPLY", *later("CLOSEAFTER", close_after)))
 
     @classmethod
-    def delay(cls, by: Duration) -> Action:
-        """The request is executed so much later, on the monotonic hand; what is behind it waits too."""
-        return cls(("DELAY", milliseconds(by)))
+    def delay(cls, by: Duration, jitter: Optional[Duration] = None) -> Action:
+        """The request is executed so much later, on the monotonic clock, or up to `jitter` sooner or later than that;
+        what is behind it waits too."""
+        return cls(("DELAY", milliseconds(by), *later("JITTER", jitter)))
 
     @classmethod
-    def delay_reply(cls, by: Duration) -> Action:
-        """The request is executed at once and answered so much later, on the monotonic hand."""
-        return cls(("DELAYREPLY", milliseconds(by)))
+    def delay_reply(cls, by: Duration, jitter: Optional[Duration] = None) -> Action:
+        """The request is executed at once and answered so much later, on the monotonic clock, or up to `jitter` sooner
+        or later than that."""
+        return cls(("DELAYREPLY", milliseconds(by), *later("JITTER", jitter)))
 
     @classmethod
     def hold(cls) -> Action:
@@ -71,9 +73,14 @@ class Action:
         return cls(("REPLY", "INT", answer))
 
     @classmethod
-    def reply_bulk(cls, answer: str) -> Action:
+    def reply_bulk(cls, answer: Argument) -> Action:
         """The request is executed and answered by this string."""
         return cls(("REPLY", "BULK", answer))
+
+    @classmethod
+    def reply_raw(cls, answer: Argument) -> Action:
+        """The request is executed, and these bytes are sent, which need not be a reply."""
+        return cls(("REPLY", "RAW", answer))
 
     @classmethod
     def close(cls) -> Action:
@@ -84,6 +91,27 @@ class Action:
     def close_after(cls) -> Action:
         """The connection is cut after the request was executed; there is no reply."""
         return cls(("CLOSEAFTER",))
+
+    @classmethod
+    def reset(cls) -> Action:
+        """As `close`, by a reset of TCP instead of an end of the stream."""
+        return cls(("RESET",))
+
+    @classmethod
+    def reset_after(cls) -> Action:
+        """As `close_after`, by a reset of TCP instead of an end of the stream."""
+        return cls(("RESETAFTER",))
+
+    @classmethod
+    def slice(cls, length: int, every: Optional[Duration] = None) -> Action:
+        """The reply is sent in pieces of so many bytes: one each time that `every` has passed, or else in writes of
+        their own."""
+        return cls(("SLICE", length, *later("EVERY", every)))
+
+    @classmethod
+    def bandwidth(cls, kilobytes: int) -> Action:
+        """The reply is sent at so many kilobytes a second."""
+        return cls(("BANDWIDTH", kilobytes))
 
     @classmethod
     def truncate(cls, length: int) -> Action:
@@ -187,6 +215,8 @@ def add(
     prob: Optional[float],
 ) -> Request[None]:
     """FAULT.ADD."""
+    if not isinstance(action, Action):
+        raise TypeError(f"the action of a rule is one of those that Action makes, not {action!r}")
     about = {"ON": on, "SCRIPT": script, "CONTAINS": contains, "KEY": key, "CHANNEL": channel}
     often = {"RESULT": result, "SKIP": skip, "TIMES": times, "PROB": prob}
     words = [*named(about), *argument(arg), *of(client), *named(often)]
@@ -210,9 +240,9 @@ def of(client: Optional[Clients]) -> List[Argument]:
     return [kinds[str(client.words[0])], *client.words[1:]]
 
 
-def cut(after: Optional[Duration]) -> List[Argument]:
-    """When a lost connection is cut."""
-    return [] if after is None else ["CLOSEAFTER", milliseconds(after)]
+def later(word: str, duration: Optional[Duration]) -> List[Argument]:
+    """A duration behind its word, if there is one."""
+    return [] if duration is None else [word, milliseconds(duration)]
 
 
 def go(name: str, count: Optional[int]) -> Request[int]:
@@ -282,13 +312,13 @@ def lag(key: Optional[str]) -> Request[None]:
 
 def failover(tokens: bool) -> Request[None]:
     """FAULT.FAILOVER."""
-    return Request(("FAULT.FAILOVER", *(["TOKENS"] if tokens else [])), done)
+    return Request(("FAULT.FAILOVER", *flags(TOKENS=tokens)), done)
 
 
-def restart(down: Optional[Duration], tokens: bool) -> Request[None]:
+def restart(down: Optional[Duration], keep: bool, tokens: bool) -> Request[None]:
     """FAULT.RESTART."""
-    words = named({"DOWN": None if down is None else milliseconds(down)})
-    return Request(("FAULT.RESTART", *words, *(["TOKENS"] if tokens else [])), done)
+    words = [*later("DOWN", down), *flags(KEEP=keep, TOKENS=tokens)]
+    return Request(("FAULT.RESTART", *words), done)
 
 
 def down(server: int, back_after: Optional[Duration]) -> Request[None]:
@@ -296,6 +326,11 @@ def down(server: int, back_after: Optional[Duration]) -> Request[None]:
     lasts = [] if back_after is None else [milliseconds(back_after)]
     # A server that runs a script without end hears of it by another.
     return Request(("FAULT.DOWN", server, *lasts), done, avoid=server)
+
+
+def flags(**given: bool) -> List[Argument]:
+    """The words of the flags that are set."""
+    return [word for word, is_set in given.items() if is_set]
 
 
 def up(server: int) -> Request[bool]:
@@ -326,4 +361,4 @@ def lag_by(lag: Duration) -> Request[None]:
 
 def failover_to(replica: int, tokens: bool) -> Request[None]:
     """FAULT.FAILOVER, of a topology."""
-    return Request(("FAULT.FAILOVER", replica, *(["TOKENS"] if tokens else [])), done)
+    return Request(("FAULT.FAILOVER", replica, *flags(TOKENS=tokens)), done)

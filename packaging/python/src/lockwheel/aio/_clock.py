@@ -14,30 +14,30 @@ __tracebackhide__ = True
 
 @refuses_unknown_options
 class Clock:
-    """Turns the two hands of a server's clock: the wall hand, on which keys expire, and the monotonic one, on which
+    """Turns the two clocks of a server: the wall clock, on which keys expire, and the monotonic one, on which
     blocked clients wait. Durations are `timedelta` or seconds, of whole milliseconds; instants have a time zone."""
 
     def __init__(self, ask: AskAsync) -> None:
         self._ask = ask
 
     async def freeze(self) -> datetime:
-        """Both hands stand still. Answers, as the next four do, where the wall hand stands."""
+        """Both clocks stand still. Answers, as the next four do, where the wall clock stands."""
         return await self._ask(clock.hand("FREEZE"))
 
     async def resume(self) -> datetime:
-        """Both hands run from where they stand."""
+        """Both clocks run from where they stand."""
         return await self._ask(clock.hand("RESUME"))
 
     async def reset(self) -> datetime:
-        """The wall hand is the system's time again; both hands run."""
+        """The wall clock is the system's time again; both clocks run."""
         return await self._ask(clock.hand("RESET"))
 
     async def step(self, by: Duration) -> datetime:
-        """Moves the wall hand alone, back too: a clock that jumps."""
+        """Moves the wall clock alone, back too: a clock that jumps."""
         return await self._ask(clock.hand("STEP", milliseconds(by)))
 
     async def set(self, to: datetime) -> datetime:
-        """Moves the wall hand alone to an instant."""
+        """Moves the wall clock alone to an instant."""
         return await self._ask(clock.hand("SET", since_epoch(to)))
 
     async def advance(
@@ -48,7 +48,7 @@ class Clock:
         limit: Optional[Duration] = None,
         nowake: bool = False,
     ) -> Turn:
-        """Moves both hands. Every deadline on the way fires at its own instant before this returns.
+        """Moves both clocks. Every deadline on the way fires at its own instant before this returns.
 
         With `settle` it goes on after each instant only when no command has come for so long in real time, in all at
         most `limit` (five seconds): clients react at the instant they were told at. With `nowake` Redisson's waiters
@@ -64,7 +64,7 @@ class Clock:
         limit: Optional[Duration] = None,
         nowake: bool = False,
     ) -> Optional[Turn]:
-        """Moves both hands to the next deadline, `count` times, and fires what is due there; None: there is none."""
+        """Moves both clocks to the next deadline, `count` times, and fires what is due there; None: there is none."""
         return await self._ask(clock.next_deadline(count, settle, limit, nowake))
 
     async def info(self) -> Info:

@@ -78,7 +78,7 @@ class Faults:
 
     async def freeze_client(self, clients: Clients, duration: Optional[Duration] = None) -> int:
         """Reads nothing from clients and writes nothing to them, as if their processes stood still: for so long on the
-        monotonic hand, or until `thaw_client`. How many there are."""
+        monotonic clock, or until `thaw_client`. How many there are."""
         return await self._ask(faults.freeze_client(clients, duration))
 
     async def thaw_client(self, clients: Clients) -> int:
@@ -104,11 +104,13 @@ class Faults:
         With `tokens` the numbers of grants go back too."""
         await self._ask(faults.failover(tokens))
 
-    async def restart(self, down: Optional[Duration] = None, *, tokens: bool = False) -> None:
+    async def restart(
+        self, down: Optional[Duration] = None, *, keep: bool = False, tokens: bool = False
+    ) -> None:
         """As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`.
-        With `tokens` the numbers of grants begin anew."""
+        With `keep` the connections alone are gone. With `tokens` the numbers of grants begin anew."""
         await self._prepare()
-        await self._ask(faults.restart(down, tokens))
+        await self._ask(faults.restart(down, keep, tokens))
 
     # Of members of a topology, each named by its place, from 0.
 

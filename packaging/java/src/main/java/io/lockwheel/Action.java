@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What a rule for faults does. Durations are of the monotonic hand.
+ * What a rule for faults does. Durations are of the monotonic clock.
  *
  * @param words as words of a command, behind {@code DO}
  */
@@ -45,9 +45,19 @@ public record Action(List<Object> words) {
         return of("DELAY", Milliseconds.of(by));
     }
 
+    /** As {@link #delay(Duration)}, up to {@code jitter} sooner or later than that; the seed draws. */
+    public static Action delay(Duration by, Duration jitter) {
+        return of("DELAY", Milliseconds.of(by), "JITTER", Milliseconds.of(jitter));
+    }
+
     /** Executes the request at once and answers it so much later. */
     public static Action delayReply(Duration by) {
         return of("DELAYREPLY", Milliseconds.of(by));
+    }
+
+    /** As {@link #delayReply(Duration)}, up to {@code jitter} sooner or later than that; the seed draws. */
+    public static Action delayReply(Duration by, Duration jitter) {
+        return of("DELAYREPLY", Milliseconds.of(by), "JITTER", Milliseconds.of(jitter));
     }
 
     /** Executes the request when {@link Faults#go(String)} says so. */
@@ -85,6 +95,11 @@ public record Action(List<Object> words) {
         return of("REPLY", "BULK", text);
     }
 
+    /** Executes the request and sends these bytes, which need not be a reply. */
+    public static Action replyRaw(byte[] bytes) {
+        return of("REPLY", "RAW", bytes.clone());
+    }
+
     /** Cuts the connection before the request is executed. */
     public static Action close() {
         return of("CLOSE");
@@ -93,6 +108,31 @@ public record Action(List<Object> words) {
     /** Cuts the connection after the request was executed; there is no reply. */
     public static Action closeAfter() {
         return of("CLOSEAFTER");
+    }
+
+    /** As {@link #close()}, by a reset of TCP instead of an end of the stream. */
+    public static Action reset() {
+        return of("RESET");
+    }
+
+    /** As {@link #closeAfter()}, by a reset of TCP instead of an end of the stream. */
+    public static Action resetAfter() {
+        return of("RESETAFTER");
+    }
+
+    /** Sends the reply in pieces of so many bytes, each in a write of its own. */
+    public static Action slice(int length) {
+        return of("SLICE", length);
+    }
+
+    /** As {@link #slice(int)}, one piece each time that so long has passed. */
+    public static Action slice(int length, Duration every) {
+        return of("SLICE", length, "EVERY", Milliseconds.of(every));
+    }
+
+    /** Sends the reply at so many kilobytes a second. */
+    public static Action bandwidth(int kilobytes) {
+        return of("BANDWIDTH", kilobytes);
     }
 
     /** Ends the reply after so many bytes and cuts the connection. */

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, on which blocked
+ * The two clocks of the server: the wall clock, on which keys expire, and the monotonic one, on which blocked
  * clients wait. Durations and instants are whole milliseconds; others are an {@link IllegalArgumentException}.
  */
 public final class Clock {
@@ -17,52 +17,52 @@ public final class Clock {
         this.connection = connection;
     }
 
-    /** Lets both hands stand still. Where the wall hand stands. */
+    /** Lets both clocks stand still. Where the wall clock stands. */
     public Instant freeze() {
         return wall("CLOCK.FREEZE");
     }
 
-    /** Lets both hands run from where they stand. */
+    /** Lets both clocks run from where they stand. */
     public Instant resume() {
         return wall("CLOCK.RESUME");
     }
 
-    /** Makes the wall hand the system's time again; both hands run. */
+    /** Makes the wall clock the system's time again; both clocks run. */
     public Instant reset() {
         return wall("CLOCK.RESET");
     }
 
-    /** Moves the wall hand alone, back too: a clock that jumps. */
+    /** Moves the wall clock alone, back too: a clock that jumps. */
     public Instant step(Duration duration) {
         return wall("CLOCK.STEP", Milliseconds.of(duration));
     }
 
-    /** Moves the wall hand alone to an instant. */
+    /** Moves the wall clock alone to an instant. */
     public Instant set(Instant instant) {
         return wall("CLOCK.SET", Milliseconds.of(instant));
     }
 
-    /** Moves both hands. Every deadline on the way fires at its own instant before this returns. */
+    /** Moves both clocks. Every deadline on the way fires at its own instant before this returns. */
     public Turned advance(Duration duration) {
         return advance(duration, new TurnOptions());
     }
 
-    /** Moves both hands. Every deadline on the way fires at its own instant before this returns. */
+    /** Moves both clocks. Every deadline on the way fires at its own instant before this returns. */
     public Turned advance(Duration duration, TurnOptions options) {
         return turn(List.of("CLOCK.ADVANCE", Milliseconds.of(duration)), options);
     }
 
-    /** Moves both hands to the next deadline and fires it; null: there is none. */
+    /** Moves both clocks to the next deadline and fires it; null: there is none. */
     public Turned next() {
         return next(1);
     }
 
-    /** Moves both hands to the next deadline, so often, and fires it; null: there is none. */
+    /** Moves both clocks to the next deadline, so often, and fires it; null: there is none. */
     public Turned next(int count) {
         return next(count, new TurnOptions());
     }
 
-    /** Moves both hands to the next deadline, so often, and fires it; null: there is none. */
+    /** Moves both clocks to the next deadline, so often, and fires it; null: there is none. */
     public Turned next(int count, TurnOptions options) {
         return turn(List.of("CLOCK.NEXT", "COUNT", count), options);
     }

@@ -7,9 +7,9 @@ import java.time.Instant;
  * Where the clock stands.
  *
  * @param mode {@code real} or {@code manual}
- * @param wall the wall hand
- * @param monotonic the monotonic hand: since the server's start
- * @param offset the wall hand minus the system's time
+ * @param wall the wall clock
+ * @param monotonic the monotonic clock: since the server's start
+ * @param offset the wall clock minus the system's time
  * @param next until the next deadline on either hand; null: there is none
  * @param timers how many deadlines there are
  */

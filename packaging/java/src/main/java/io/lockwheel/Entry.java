@@ -8,8 +8,8 @@ import java.util.Map;
  * Something that happened to a lock, or beside one. What an event does not have is null.
  *
  * @param seq its number
- * @param wall when, on the wall hand
- * @param monotonic when, on the monotonic hand: since the server's start
+ * @param wall when, on the wall clock
+ * @param monotonic when, on the monotonic clock: since the server's start
  * @param event {@code acquired}, {@code released}, {@code lost}, {@code queued}, {@code fault}, {@code mark}, …
  * @param db the database
  * @param key the lock

@@ -90,7 +90,7 @@ public final class Faults {
         return freeze(clients, "FOREVER");
     }
 
-    /** The same, for so long on the monotonic hand. */
+    /** The same, for so long on the monotonic clock. */
     public long freezeClient(Clients clients, Duration duration) {
         return freeze(clients, Milliseconds.of(duration));
     }
@@ -144,7 +144,13 @@ public final class Faults {
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down));
     }
 
-    /** The same, and the numbers of grants begin anew. */
+    /** Cuts the connections alone, and lets nobody in for so long; keys, scripts and functions stay. */
+    public void restartKeepingData(Duration down) {
+        prepare.run();
+        connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "KEEP");
+    }
+
+    /** As {@link #restart}, and the numbers of grants begin anew. */
     public void restartWithTokens(Duration down) {
         prepare.run();
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "TOKENS");

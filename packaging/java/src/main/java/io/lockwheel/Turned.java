@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * What a turn of the clock did.
  *
- * @param wall where the wall hand stands
+ * @param wall where the wall clock stands
  * @param fired how many deadlines have fired
  * @param settled whether clients fell silent after each instant, where {@code settle} asked for it
  * @param what what {@code next} has fired

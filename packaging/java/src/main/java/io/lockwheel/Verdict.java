@@ -6,7 +6,8 @@ import java.util.Map;
 /**
  * What the server finds in the history.
  *
- * @param verdict {@code ok}, {@code violated}, or {@code inconclusive} where the history is not whole
+ * @param verdict {@code violated}, {@code suspect}, {@code ok}, or {@code inconclusive} where nothing was found and
+ *     the history is not whole
  * @param events how many entries it has looked at
  * @param truncated whether older entries had to go
  * @param findings what is wrong

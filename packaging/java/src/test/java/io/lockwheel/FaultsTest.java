@@ -1,5 +1,6 @@
 package io.lockwheel;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -47,7 +48,9 @@ class FaultsTest {
                 Action.dropReply(),
                 Action.dropReply(SECOND),
                 Action.delay(SECOND),
+                Action.delay(SECOND, SECOND),
                 Action.delayReply(SECOND),
+                Action.delayReply(SECOND, SECOND),
                 Action.hold(),
                 Action.holdReply(),
                 Action.error("ERR as asked"),
@@ -55,8 +58,14 @@ class FaultsTest {
                 Action.replyOk(),
                 Action.replyInt(-1),
                 Action.replyBulk("text"),
+                Action.replyRaw("$x".getBytes(UTF_8)),
                 Action.close(),
                 Action.closeAfter(),
+                Action.reset(),
+                Action.resetAfter(),
+                Action.slice(3),
+                Action.slice(3, SECOND),
+                Action.bandwidth(64),
                 Action.truncate(3),
                 Action.duplicate(),
                 Action.losePublish(),
@@ -65,7 +74,7 @@ class FaultsTest {
                 Action.argAdd(2, -1),
                 Action.timeShift())) {
             server.faults().add("rule", new Match().on("GET"), action);
-            String words = action.words().stream().map(Object::toString).collect(Collectors.joining(" "));
+            String words = action.words().stream().map(Report::shown).collect(Collectors.joining(" "));
             assertEquals("ON GET DO " + words, server.faults().list().get(0).rule());
             assertTrue(server.faults().remove("rule"));
             assertFalse(server.faults().remove("rule"));
@@ -161,6 +170,9 @@ class FaultsTest {
         }
         server.clock().advance(SECOND);
         assertNull(server.command("GET", "k"));
+        server.command("SET", "k", "v");
+        server.faults().restartKeepingData(Duration.ZERO);
+        assertEquals("v", server.command("GET", "k"));
         server.faults().restartWithTokens(Duration.ZERO);
         assertEquals(0L, server.command("DBSIZE"));
     }
