@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from lockwheel import Server, ServerError, aio
+from lockwheel import Action, Server, ServerError, aio
 
 FOLDER = os.environ.get("LOCKWHEEL_TEST_CERTIFICATES")
 """Where `ca.crt` is, and the `.crt` and `.key` of `server` and `client` that it has signed."""
@@ -49,6 +49,7 @@ def all_of_it(server, client):
     with pytest.raises(ServerError, match="^ERR unknown command"):
         server.command("NO")
     client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+    client.ping()  # what was killed is closed now
     server.reset()
     assert server.command("PING") == "PONG"
     assert "PEXPIRE" not in server.report() and "manual" in server.report()
@@ -88,6 +89,16 @@ def test_over_tls_with_a_password(certificates):
     with Server(time="manual", args=[*certificates, "--requirepass", PASSWORD]) as server:
         assert server.url == f"rediss://:p%40ss%20w%2F%C3%B6%25@127.0.0.1:{server.port}"
         all_of_it(server, client_of(server))
+
+
+def test_who_is_cut_over_tls_is_told(certificates):
+    """A server that closes a connection over TLS ends its stream: the bytes that follow the request are no reply."""
+    with Server(args=certificates) as server:
+        server.command("PING")
+        server.faults.exempt(False)
+        server.faults.add("cut", Action.close_after(), on="GET")
+        with pytest.raises(ConnectionResetError, match="closed the connection"):
+            server.command("GET", "k")
 
 
 def test_the_servers_own_certificate_is_enough(certificates):

@@ -88,7 +88,7 @@ class Channel:
         if self._tls is None:
             return (yield None) or b""
         tls = self._tls
-        return (yield from self._over_tls(lambda: tls.read(CHUNK)))
+        return came((yield from self._over_tls(lambda: tls.read(CHUNK))))
 
     def _over_tls(self, act: Callable[[], T]) -> Talk[T]:
         """Does what needs bytes to go and to come, until it is done."""
@@ -104,6 +104,13 @@ class Channel:
             if done:
                 return result
             self._received.write((yield None) or b"")
+
+
+def came(data: bytes) -> bytes:
+    """What was received, if it is not the end."""
+    if not data:
+        raise ConnectionResetError("the server has closed the connection")
+    return data
 
 
 class Ended:

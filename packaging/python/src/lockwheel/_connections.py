@@ -11,7 +11,7 @@ from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, S
 
 from ._access import HOST, Access
 from ._asked import Request
-from ._channel import CHUNK, Channel, Talk
+from ._channel import CHUNK, Channel, Talk, came
 from ._errors import ServerError
 from ._resp import Argument, Reply
 
@@ -199,13 +199,13 @@ async def taken(operation: Operation[T], take: Callable[[Step], Awaitable[bytes]
         step = next(operation)
         while True:
             try:
-                came = await take(step)
+                received = await take(step)
             except OSError as error:
                 step = operation.throw(error.with_traceback(None))
             except BaseException as error:
                 step = operation.throw(error)
             else:
-                step = operation.send(came)
+                step = operation.send(received)
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -266,10 +266,3 @@ def is_silent(connection: socket.socket) -> bool:
     except OSError:
         return False
     return False
-
-
-def came(data: bytes) -> bytes:
-    """What was received, if it is not the end."""
-    if not data:
-        raise ConnectionResetError("the server has closed the connection")
-    return data
