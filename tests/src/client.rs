@@ -76,6 +76,12 @@ pub fn connected(address: impl ToSocketAddrs) -> TcpStream {
     stream
 }
 
+/// Whether the system refuses a connection to an address.
+#[must_use]
+pub fn is_refused(address: impl ToSocketAddrs) -> bool {
+    TcpStream::connect(address).is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+}
+
 /// Whether this end of a connection between two ports of this machine has not heard that the other has been closed, as
 /// Linux tells.
 fn is_established(here: u16, there: u16) -> bool {

@@ -4,7 +4,8 @@ use super::admission::DENIED;
 use super::busy::Job;
 use super::client_limit::ClientGuard;
 use super::current_tls::CurrentTls;
-use super::listener::{BindError, Endpoints, Listeners};
+use super::doors::Doors;
+use super::listener::{BindError, Endpoints, Listeners, Listening};
 use super::messages::LoopMessage;
 use super::new_connection::NewConnection;
 use super::shared::Shared;
@@ -26,7 +27,7 @@ const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 struct Rebind {
     sockets: Vec<TcpListener>,
     /// Signalled when the former ones are closed.
-    done: SyncSender<()>,
+    done: Option<SyncSender<()>>,
 }
 
 /// The network's listening sockets for plain clients, or for those over TLS, and how they are changed.
@@ -34,18 +35,49 @@ pub(super) struct Acceptor {
     endpoints: Mutex<Endpoints>,
     port: AtomicU16,
     rebinds: UnboundedSender<Rebind>,
+    doors: Arc<Mutex<Doors>>,
 }
 
 /// The other end of a [`Acceptor`], for the thread that accepts.
-pub(super) struct Rebinds(UnboundedReceiver<Rebind>);
+pub(super) struct Rebinds {
+    received: UnboundedReceiver<Rebind>,
+    doors: Arc<Mutex<Doors>>,
+}
+
+impl Drop for Rebinds {
+    /// Nobody accepts any more: the sockets are closed.
+    fn drop(&mut self) {
+        *self.doors.lock() = Doors::default();
+    }
+}
 
 impl Acceptor {
-    /// An acceptor at `endpoints`, whose port is known.
-    pub(super) fn new(endpoints: Endpoints) -> (Self, Rebinds) {
+    /// An acceptor for these sockets, whose port is known.
+    pub(super) fn new(listening: &Listening) -> (Self, Rebinds) {
         let (rebinds, received) = unbounded_channel();
+        let endpoints = listening.endpoints.clone();
+        let doors = Arc::new(Mutex::new(Doors::of(&listening.sockets, endpoints.backlog)));
         let port = AtomicU16::new(endpoints.port);
-        let acceptor = Acceptor { endpoints: Mutex::new(endpoints), port, rebinds };
-        (acceptor, Rebinds(received))
+        let acceptor = Acceptor { endpoints: Mutex::new(endpoints), port, rebinds, doors: doors.clone() };
+        (acceptor, Rebinds { received, doors })
+    }
+
+    /// Lets clients connect, or lets the system refuse them while the addresses stay this server's. Both take effect at
+    /// once, on systems that end listening at once; elsewhere when the thread that accepts has closed its sockets.
+    pub(super) fn let_in(&self, are_let_in: bool) {
+        let mut doors = self.doors.lock();
+        if are_let_in != doors.are_closed() {
+            return;
+        }
+        let sockets = match are_let_in {
+            true => doors.open(),
+            false => {
+                doors.close();
+                Vec::new()
+            }
+        };
+        // It fails when the server ends and stops accepting.
+        let _stops = self.rebinds.send(Rebind { sockets, done: None });
     }
 
     /// The port it listens on; 0: none.
@@ -85,8 +117,17 @@ impl Acceptor {
 
     /// Replaces the sockets; when this returns the former ones are closed.
     fn rebind(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
+        let mut sockets = sockets;
+        {
+            let mut doors = self.doors.lock();
+            let next = Doors::of(&sockets, doors.backlog());
+            if std::mem::replace(&mut *doors, next).are_closed() {
+                doors.close();
+                sockets.clear();
+            }
+        }
         let (done, told) = sync_channel(1);
-        let sent = self.rebinds.send(Rebind { sockets, done });
+        let sent = self.rebinds.send(Rebind { sockets, done: Some(done) });
         // Both fail when the server ends and stops accepting.
         sent.ok().and_then(|()| told.recv().ok()).ok_or(BindError::Nowhere)
     }
@@ -134,6 +175,10 @@ impl Clients {
                 () = self.shared.shutdown.requested() => return,
                 accepted = listener.accept() => {
                     let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+                    // It listens no more.
+                    if accepted.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput) {
+                        return;
+                    }
                     if let Some(accepted) = self.let_in(accepted) {
                         self.admit(accepted).await;
                     }
@@ -180,22 +225,22 @@ impl Clients {
 fn keep_accepting(clients: Clients, sockets: Vec<TcpListener>, rebinds: Rebinds) -> io::Result<()> {
     let mut tasks = JoinSet::new();
     clients.open(sockets, &mut tasks)?;
-    tokio::spawn(follow(clients, tasks, rebinds.0));
+    tokio::spawn(follow(clients, tasks, rebinds));
     Ok(())
 }
 
-async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: UnboundedReceiver<Rebind>) {
+async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: Rebinds) {
     loop {
         tokio::select! {
             () = clients.shared.shutdown.requested() => return,
-            rebind = rebinds.recv() => {
+            rebind = rebinds.received.recv() => {
                 let Some(Rebind { sockets, done }) = rebind else { return };
                 tasks.shutdown().await;
                 if let Err(error) = clients.open(sockets, &mut tasks) {
                     tracing::error!(%error, "a listening socket could not be watched");
                 }
                 // The caller may have given up.
-                let _unheard = done.send(());
+                let _unheard = done.map(|done| done.send(()));
             }
         }
     }

@@ -18,10 +18,16 @@ pub(crate) struct Acceptors {
 impl Acceptors {
     /// Those of `listeners`, and the other ends for the thread that accepts.
     pub(super) fn new(listeners: &Listeners) -> (Arc<Self>, [Rebinds; 2]) {
-        let (tcp, tcp_rebinds) = Acceptor::new(listeners.tcp.endpoints.clone());
-        let (tls, tls_rebinds) = Acceptor::new(listeners.tls.endpoints.clone());
+        let (tcp, tcp_rebinds) = Acceptor::new(&listeners.tcp);
+        let (tls, tls_rebinds) = Acceptor::new(&listeners.tls);
         let tls_context = Arc::new(CurrentTls::new(listeners.tls_context.clone()));
         (Arc::new(Acceptors { tcp, tls, tls_context }), [tcp_rebinds, tls_rebinds])
+    }
+
+    /// Lets clients connect, or lets the system refuse them while the ports stay this server's.
+    pub(super) fn let_in(&self, are_let_in: bool) {
+        self.tcp.let_in(are_let_in);
+        self.tls.let_in(are_let_in);
     }
 
     /// The port of plain clients; 0: none.

@@ -432,6 +432,9 @@ impl EventLoop {
         }
         let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());
         self.shared.clients.insert(connection.id, Client { address, socket });
+        if let Some(link) = self.shared.take_link_of_new(connection.id) {
+            connection.relink(link);
+        }
         let next = if connection.is_closing() { Next::Write } else { Next::Wait };
         self.put_back(key, Box::new(connection), next);
         // What has changed since it got its session could tell nobody.

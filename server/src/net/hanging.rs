@@ -30,6 +30,8 @@ pub(super) struct Place {
     pub(super) has_left: AtomicBool,
     /// Whether it is to be killed, its script or its sleep with it.
     pub(super) is_doomed: AtomicBool,
+    /// How many of the times that all partitions were to end it has heard of.
+    healed: AtomicU64,
     /// Whether the last exchange has left it out.
     is_left_out: AtomicBool,
     /// Whether an exchange holds its engine.
@@ -61,6 +63,7 @@ impl Place {
             pending: Mutex::default(),
             has_left: AtomicBool::new(false),
             is_doomed: AtomicBool::new(false),
+            healed: AtomicU64::new(0),
             is_left_out: AtomicBool::new(false),
             is_held: AtomicBool::new(false),
             slow_batch: AtomicU64::new(u64::MAX),
@@ -109,6 +112,11 @@ impl Place {
             // Clients that wait for its end are answered now.
             self.is_doomed.store(false, Ordering::SeqCst);
         }
+    }
+
+    /// All partitions were to end so many times until now. Whether it has not heard of the last one before.
+    pub(super) fn has_to_heal(&self, heals: u64) -> bool {
+        self.healed.fetch_max(heals, Ordering::SeqCst) < heals
     }
 
     /// The exchange has unlocked its engine; or it was left out, and this is the clock of all that it has to follow.

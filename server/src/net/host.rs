@@ -57,6 +57,10 @@ impl Host for NetHost {
         self.acceptors.follow(parameters, changes)
     }
 
+    fn let_clients_in(&self, are_let_in: bool) {
+        self.acceptors.let_in(are_let_in);
+    }
+
     fn enter(&self, directory: &str, path: &str) -> io::Result<String> {
         files::enter(directory, path)
     }

@@ -76,7 +76,7 @@ pub(super) struct Endpoints {
     /// The port, the same on every address; 0: one that is free on all of them.
     pub(super) port: u16,
     tls: bool,
-    backlog: i32,
+    pub(super) backlog: i32,
 }
 
 impl Endpoints {
@@ -224,6 +224,14 @@ fn lacks_address(error: &io::Error) -> bool {
 }
 
 fn listen(addr: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = socket_for(addr)?;
+    socket.bind(&addr.into())?;
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+/// A nonblocking socket that can be bound to an address.
+pub(super) fn socket_for(addr: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
@@ -232,8 +240,6 @@ fn listen(addr: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     // something else.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
-    socket.bind(&addr.into())?;
-    socket.listen(backlog)?;
     socket.set_nonblocking(true)?;
-    Ok(socket.into())
+    Ok(socket)
 }

@@ -19,6 +19,7 @@ mod current_loop;
 mod current_tls;
 mod deferred;
 mod descriptors;
+mod doors;
 mod event_loop;
 mod files;
 mod hanging;

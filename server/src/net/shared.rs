@@ -27,6 +27,7 @@ use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::spec::{CommandId, CommandTable};
 use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     pub(super) membership: OnceLock<Box<dyn Membership>>,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
+    /// What may be read and written of sessions that had no connection when that changed: some are about to get one.
+    links_of_new: Mutex<BTreeMap<u64, Link>>,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
     pub(super) timer_at: AtomicU64,
     /// How often a deadline has woken it.
@@ -136,6 +139,7 @@ impl Shared {
             is_asleep: AtomicBool::new(false),
             client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
             admission: Admission::of(&engine),
+            links_of_new: Mutex::default(),
             client_buffers: engine.client_buffers(),
             client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),
             is_open: AtomicBool::new(engine.is_open()),
@@ -539,11 +543,22 @@ impl Shared {
     /// What may be read and written of connections has changed while a slow script holds the engine: they are told
     /// without that.
     pub(super) fn relink(&self, links: &[(u64, Link)]) {
+        let mut unannounced = self.links_of_new.lock();
+        unannounced.clear();
         for &(id, link) in links {
-            if let Some(Address { index, key }) = self.address(id) {
-                self.inbox(index).post(LoopMessage::Relinked { key, id, link });
+            match self.address(id) {
+                Some(Address { index, key }) => {
+                    self.inbox(index).post(LoopMessage::Relinked { key, id, link });
+                }
+                None => _ = unannounced.insert(id, link),
             }
         }
+    }
+
+    /// What may be read and written of a connection that has just been given its address, if that has changed since it
+    /// got its session.
+    pub(super) fn take_link_of_new(&self, id: u64) -> Option<Link> {
+        self.links_of_new.lock().remove(&id)
     }
 
     /// Notifies a connection that its session has changed; call without the lock.

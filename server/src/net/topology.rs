@@ -29,8 +29,8 @@ pub(crate) struct Topology {
     network: Mutex<Network>,
     /// There is something to exchange.
     is_due: AtomicBool,
-    /// All partitions are to end, also of a server that runs a script: its clients cannot kill that.
-    is_healing: AtomicBool,
+    /// How often all partitions were to end, also of a server that runs a script: its clients cannot kill that.
+    heals: AtomicU64,
 }
 
 /// A server's place in it.
@@ -76,7 +76,7 @@ impl Topology {
             places: nodes.iter().map(Place::new).collect(),
             network: Mutex::new(Network::new(ports)),
             is_due: AtomicBool::new(false),
-            is_healing: AtomicBool::new(false),
+            heals: AtomicU64::new(0),
         });
         for (place, shared) in nodes.iter().enumerate() {
             let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), place }));
@@ -106,13 +106,13 @@ impl Topology {
     /// Ends the partitions of servers that hang, if all are to end; and the scripts and sleeps of those that are to be
     /// killed.
     fn reach_those_that_hang(&self) {
-        let heals = self.is_healing.swap(false, Ordering::SeqCst);
+        let heals = self.heals.load(Ordering::SeqCst);
         for place in &self.places {
             let Some(shared) = place.shared().filter(|_| place.is_left_out() || place.keeps_exchange())
             else {
                 continue;
             };
-            if shared.script.running().is_some() && heals {
+            if shared.script.running().is_some() && place.has_to_heal(heals) {
                 heal_ahead(&shared);
             }
             if place.is_doomed.swap(false, Ordering::SeqCst) {
@@ -133,7 +133,14 @@ impl Topology {
             engine.as_ref().and(shared.as_ref()).map(|shared| shared.clock.now())
         })?;
         self.is_due.store(false, Ordering::SeqCst);
-        self.places.iter().zip(&held).for_each(|(place, engine)| place.exchange_begins(engine.is_some()));
+        // Those that take part do what they have been asked for until now, and no more.
+        let heals = self.heals.load(Ordering::SeqCst);
+        for (place, engine) in self.places.iter().zip(&held) {
+            place.exchange_begins(engine.is_some());
+            if engine.is_some() {
+                place.has_to_heal(heals);
+            }
+        }
         let mut drivers = Drivers::of(&servers);
         // What has happened before a panic is told all the same.
         let result = catch_unwind(AssertUnwindSafe(|| {
@@ -201,9 +208,6 @@ impl Topology {
         }
         if some_hang {
             self.reach_those_that_hang();
-        } else {
-            // Clients that wait for it are answered now.
-            self.is_healing.store(false, Ordering::SeqCst);
         }
     }
 
@@ -279,7 +283,7 @@ impl Membership for Member {
             self.topology.is_due.store(true, Ordering::SeqCst);
         }
         if engine.asks_to_heal() {
-            self.topology.is_healing.store(true, Ordering::SeqCst);
+            self.topology.heals.fetch_add(1, Ordering::SeqCst);
         }
         engine.asks_to_kill().for_each(|place| places[place].is_doomed.store(true, Ordering::SeqCst));
     }

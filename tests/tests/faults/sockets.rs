@@ -1,7 +1,7 @@
 //! The same over sockets, with one thread and with several: what is lost, frozen, held and cut off on real connections.
 
 use lockwheel::{Server, Time};
-use lockwheel_tests::client::{Client, encode};
+use lockwheel_tests::client::{Client, encode, is_refused};
 use lockwheel_tests::shapes::until;
 
 const THREADS: [usize; 3] = [1, 2, 4];
@@ -351,11 +351,47 @@ fn a_restart_cuts_connections_and_lets_nobody_in_while_it_is_down() {
         check(&mut steer, "FAULT.RESTART DOWN 100", "+OK");
         assert_eq!(client.read_to_close(), b"");
         for _ in 0..3 {
-            assert_eq!(Client::connect(server.addr()).read_to_close(), b"");
+            assert!(is_refused(server.addr()));
         }
-        steer.line("CLOCK.ADVANCE 100");
+        steer.line("CLOCK.ADVANCE 99");
+        assert!(is_refused(server.addr()));
+        steer.line("CLOCK.ADVANCE 1");
         let mut late = Client::connect(server.addr());
         check(&mut late, "EXISTS k", ":0");
+    }
+}
+
+#[test]
+fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
+    for threads in THREADS {
+        let (server, mut steer, [mut client]) = scene(threads);
+        assert!(!steer.line("CLOCK.RESUME").is_error());
+        check(&mut client, "SET k v", "+OK");
+        check(&mut steer, "FAULT.RESTART DOWN 100000 KEEP", "+OK");
+        assert_eq!(client.read_to_close(), b"");
+        assert!(is_refused(server.addr()));
+        // A second one begins and ends within the first; whoever is still connected ends both.
+        check(&mut steer, "FAULT.RESTART DOWN 1 KEEP", "+OK");
+        until("clients are let in", || !is_refused(server.addr()));
+        check(&mut Client::connect(server.addr()), "GET k", "\"v\"");
+        check(&mut steer, "FAULT.RESTART DOWN 100000 KEEP", "+OK");
+        assert!(is_refused(server.addr()));
+        check(&mut steer, "FAULT.RESTART KEEP", "+OK");
+        check(&mut Client::connect(server.addr()), "GET k", "\"v\"");
+    }
+}
+
+/// Nobody could turn the clock to the end of it.
+#[test]
+fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
+    for threads in THREADS {
+        let (server, mut steer, []) = scene(threads);
+        check(&mut steer, "SET k v", "+OK");
+        check(&mut steer, "FAULT.RESTART DOWN 100 KEEP", "+OK");
+        assert!(is_refused(server.addr()));
+        steer.close();
+        until("clients are let in", || !is_refused(server.addr()));
+        check(&mut Client::connect(server.addr()), "GET k", "\"v\"");
     }
 }
 

@@ -15,6 +15,7 @@ mod node_faults;
 mod parts;
 mod permits;
 mod program;
+mod refused;
 mod replicas;
 mod sentinels;
 mod simulation;

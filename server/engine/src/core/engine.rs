@@ -318,6 +318,12 @@ pub trait Host: Send + Sync {
     /// What of it fails: then nothing has changed.
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
 
+    /// Lets clients connect over the network from now on, or lets the system refuse them while the ports stay this
+    /// server's. By itself a host has no network.
+    fn let_clients_in(&self, are_let_in: bool) {
+        let _nowhere = are_let_in;
+    }
+
     /// The path from the root of a directory that is to be worked in; a path is relative to this directory. By itself a
     /// host has no files, and takes any.
     ///

@@ -231,6 +231,7 @@ impl Engine {
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
         self.sessions.remove(slot);
+        self.let_in_without_clients();
         self.commit();
     }
 

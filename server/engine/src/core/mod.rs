@@ -70,7 +70,7 @@ pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
-pub(crate) use faults::{Apart, Fed, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO_MANY};
+pub(crate) use faults::{Apart, DataFate, Fed, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO_MANY};
 pub use output::Output;
 pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;

@@ -6,7 +6,7 @@ use super::network::{Key, Network};
 use super::nodes::Nodes;
 use crate::clients::Slot;
 use crate::core::{
-    Apart, Engine, Fed, GrantNumbers, LAST, NodeFault, Promotion, TogetherAnswer, merged_history,
+    Apart, DataFate, Engine, Fed, GrantNumbers, LAST, NodeFault, Promotion, TogetherAnswer, merged_history,
 };
 use crate::faults::Link;
 use crate::spec::CommandError;
@@ -33,13 +33,14 @@ impl Network {
         let asker = Asker { node, client };
         match fault {
             NodeFault::Down { node, .. } if self.has_left(node) => Ok(TogetherAnswer::Ok),
-            NodeFault::Down { node, ms } if !self.may_be_killed(nodes, node, ms) => {
+            NodeFault::Down { node, ms, .. } if !self.may_be_killed(nodes, node, ms) => {
                 Err(CommandError::text(LAST))
             }
-            NodeFault::Down { node, ms } => {
+            NodeFault::Down { node, ms, data } => {
                 let now_ms = nodes[node].now().monotonic_ms();
                 let until_ms = ms.map_or(i64::MAX, |ms| now_ms.saturating_add_unsigned(ms));
-                self.kill(nodes, node, until_ms, (asker.node == node).then_some(asker.client));
+                let caller = (asker.node == node).then_some(asker.client);
+                self.kill(nodes, node, until_ms, caller, data);
                 Ok(TogetherAnswer::Ok)
             }
             NodeFault::Up { node } => {
@@ -99,9 +100,11 @@ impl Network {
         node: usize,
         until_ms: i64,
         caller: Option<u64>,
+        data: DataFate,
     ) {
         for other in nodes.places() {
-            if other != node {
+            // What it keeps, replicas may still be told.
+            if other != node && data == DataFate::Lost {
                 self.note_lost(nodes, node, other);
             }
         }
@@ -113,7 +116,7 @@ impl Network {
         }
         self.forget_wanted(node);
         if let Some(node) = nodes.get_mut(node) {
-            node.go_down(until_ms, caller);
+            node.go_down(until_ms, caller, data);
         }
     }
 

@@ -5,8 +5,8 @@ use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
 use crate::core::{
-    ClockRequest, ClockTurn, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer,
-    TurnProgress, place_of, read_history, turn_together,
+    ClockRequest, ClockTurn, DataFate, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY, Together,
+    TogetherAnswer, TurnProgress, place_of, read_history, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
@@ -396,7 +396,7 @@ impl Network {
         if !self.has_left(node) {
             self.left.push(node);
             let nodes = &mut Nodes::new(engines, self.members.len());
-            self.kill(nodes, node, i64::MAX, None);
+            self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
         }
     }
 

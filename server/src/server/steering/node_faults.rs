@@ -12,19 +12,31 @@ fn list(places: &[usize]) -> String {
 
 /// For members of a topology, each named by its place, from 0.
 impl Faults {
-    /// Kills a server as if its process had ended: its clients and links are cut, its data is gone, and nobody is let
-    /// in for so long, or until [`Faults::up`].
+    /// Kills a server as if its process had ended: its clients and links are cut, its data is gone, and connections are
+    /// refused for so long, or until [`Faults::up`].
     ///
     /// # Errors
     /// When there is no such server.
     pub fn down(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
+        self.kill(server, back_after, false)
+    }
+
+    /// The same, but its data stay: clients are refused as by a disabled proxy.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub fn down_with_data(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
+        self.kill(server, back_after, true)
+    }
+
+    fn kill(&self, server: usize, back_after: Option<Duration>, keeps_data: bool) -> Result<(), Refused> {
         let place = server.to_string();
         let words = Words::of(&["FAULT.DOWN", &place]);
         let words = match back_after {
             Some(time) => words.milliseconds(time),
             None => words,
         };
-        self.0.ask(&words).map(drop)
+        self.0.ask(&words.and_if(keeps_data, "KEEP")).map(drop)
     }
 
     /// Lets a server that was killed come back. Whether it was down.

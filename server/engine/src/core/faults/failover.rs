@@ -46,6 +46,7 @@ impl Engine {
         self.let_in();
         if down_ms > 0 {
             self.let_nobody_in(down_ms);
+            self.faults.has_kept_history = self.knows_its_history();
         }
         self.renumber(numbers);
     }
@@ -97,8 +98,31 @@ impl Engine {
 
     fn let_nobody_in(&mut self, ms: u64) {
         let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
-        self.faults.down_until_ms = Some(until_ms);
+        (self.faults.down_until_ms, self.faults.has_kept_history) = (Some(until_ms), false);
         self.faults.down_timer = (!self.is_member()).then(|| self.set_fault_timer(TimerKind::Restart, 0, ms));
+        self.follow_doors();
+    }
+
+    /// Lets the system refuse clients while nobody is let in, and lets them connect otherwise.
+    pub(super) fn follow_doors(&mut self) {
+        let are_closed = self.was_killed();
+        if are_closed != std::mem::replace(&mut self.faults.are_doors_closed, are_closed)
+            && let Some(host) = &self.environment.host
+        {
+            host.let_clients_in(!are_closed);
+        }
+    }
+
+    /// A client has left. While nobody is let in, and the clock stands, it may have been the last that could turn it:
+    /// without one, clients are let in again.
+    pub(in crate::core) fn let_in_without_clients(&mut self) {
+        if self.is_down() && !self.clock_runs() {
+            if self.is_member() {
+                self.ask_clock(ClockRequest::Refused);
+            } else if !self.has_clients(&[]) {
+                self.let_in();
+            }
+        }
     }
 
     /// The server is up again; its timer has fired.
@@ -113,6 +137,7 @@ impl Engine {
         if let Some(timer) = self.faults.down_timer.take() {
             self.time.timers.cancel(timer);
         }
+        self.follow_doors();
     }
 
     /// Whether nobody is let in at present.
@@ -124,13 +149,7 @@ impl Engine {
     /// A client comes. Whether nobody is let in at present: on frozen hands only while somebody is connected who can
     /// turn them, or the server would never be reached again. That may be a client of another server of the process.
     pub(in crate::core) fn refuses_connections(&mut self) -> bool {
-        if self.is_down() && !self.clock_runs() {
-            if self.is_member() {
-                self.ask_clock(ClockRequest::Refused);
-            } else if !self.has_clients(&[]) {
-                self.let_in();
-            }
-        }
+        self.let_in_without_clients();
         self.is_down()
     }
 

@@ -20,6 +20,6 @@ mod subject;
 
 pub(super) use held::Held;
 pub(crate) use links::{PARTITIONS_MAX, TOO_MANY};
-pub(crate) use node_fault::{Apart, GrantNumbers, NodeFault};
+pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
 pub(crate) use nodes::Fed;
 pub(super) use state::Faults;

@@ -11,11 +11,20 @@ pub(crate) enum GrantNumbers {
     Restart,
 }
 
+/// What becomes of the data of a server that is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataFate {
+    /// They are gone, as with a process that has kept nothing.
+    Lost,
+    /// They stay, with all that replicas have to go on from.
+    Kept,
+}
+
 /// A fault of servers that share a process, each by its place.
 #[derive(Debug)]
 pub(crate) enum NodeFault {
-    /// One is killed, and comes back after so many milliseconds, if it does.
-    Down { node: usize, ms: Option<u64> },
+    /// One is killed, and comes back after so many milliseconds, if it does; with its data or without.
+    Down { node: usize, ms: Option<u64>, data: DataFate },
     /// One that was killed comes back.
     Up { node: usize },
     /// Replicas are told everything so many milliseconds later; none: never.

@@ -3,6 +3,7 @@
 use super::super::engine::Engine;
 use super::super::shared_clock::Promotion;
 use super::failover::dumped;
+use super::node_fault::DataFate;
 use crate::clients::{Closing, Session, Slot};
 use crate::faults::{Group, Link, Partition};
 use crate::locks::{self, Happening, HistoryEvent, MergedHistory};
@@ -31,10 +32,11 @@ pub(crate) enum Fed {
 }
 
 impl Engine {
-    /// Ends as a process does that is killed and has kept nothing but its configuration: keys, scripts, functions and
-    /// connections are gone, but for that of `caller`, which is closed when it has been answered. Nobody is let in
-    /// before this instant of the monotonic clock.
-    pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>) {
+    /// Ends as a process does that is killed: connections are gone, but for that of `caller`, which is closed when it
+    /// has been answered. So are keys, scripts and functions, unless they are kept. Nobody is let in before this
+    /// instant of the monotonic clock.
+    pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>, data: DataFate) {
+        let knows_history = data == DataFate::Kept && self.knows_its_history();
         self.end_replication();
         self.leave_nodes();
         for slot in self.sessions.slots().collect::<Vec<_>>() {
@@ -50,9 +52,25 @@ impl Engine {
             }
         }
         self.outbound.forget_all();
+        // Replicas were not told what its last script has changed.
+        let has_kept_history = knows_history && !self.faults.is_dying;
+        if !has_kept_history {
+            self.forget_data_history();
+        }
+        if data == DataFate::Lost {
+            self.lose_data();
+        }
+        self.faults.has_kept_history = has_kept_history;
+        (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
+        self.faults.killed_its_own = caller;
+        self.follow_doors();
+        self.commit();
+    }
+
+    /// Nothing is left of what the process had but its configuration.
+    fn lose_data(&mut self) {
         self.keyspace.end_lag();
         self.environment.identity.reset(self.keyspace.rng());
-        self.forget_data_history();
         let now = self.time.now;
         self.as_another_did(|engine| {
             locks::failing_over(&mut engine.keyspace, |keyspace| {
@@ -61,9 +79,6 @@ impl Engine {
         });
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
-        (self.faults.down_until_ms, self.faults.is_dying) = (Some(until_ms), false);
-        self.faults.killed_its_own = caller;
-        self.commit();
     }
 
     /// Nothing is known of the history that the data were of: a master is asked for all of it.
@@ -89,9 +104,13 @@ impl Engine {
     /// Comes back as a process that begins: in the role that it had.
     pub(crate) fn come_up(&mut self) {
         self.faults.down_until_ms = None;
+        self.follow_doors();
         if let [host, port] = &self.config.replication.master[..] {
             let (host, port) = (host.clone(), port.parse().unwrap_or(0));
-            self.follow_from_start(host, port);
+            match self.faults.has_kept_history {
+                true => self.follow_master(host, port),
+                false => self.follow_from_start(host, port),
+            }
         }
         self.follow_view();
         self.begin_sentinel_anew();

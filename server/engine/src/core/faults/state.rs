@@ -39,6 +39,10 @@ pub(crate) struct Faults {
     pub(super) down_until_ms: Option<i64>,
     /// Ends that, for a server by itself; several are looked after by who drives them.
     pub(super) down_timer: Option<TimerKey>,
+    /// The data that the server has when it is up again are of the history that it knows.
+    pub(super) has_kept_history: bool,
+    /// Clients are refused by the system.
+    pub(super) are_doors_closed: bool,
     /// The client that has killed its own server: it is closed when it has been answered.
     pub(in crate::core) killed_its_own: Option<u64>,
 }
@@ -61,6 +65,8 @@ impl Faults {
             is_dying: false,
             down_until_ms: None,
             down_timer: None,
+            has_kept_history: false,
+            are_doors_closed: false,
             killed_its_own: None,
         }
     }

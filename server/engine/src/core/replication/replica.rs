@@ -44,8 +44,13 @@ impl Engine {
 
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
-        let knows_history = self.following.as_ref().is_none_or(|following| following.knows_history);
+        let knows_history = self.knows_its_history();
         self.follow(host, port, knows_history);
+    }
+
+    /// Whether its data are of the history that it names to a master.
+    pub(in crate::core) fn knows_its_history(&self) -> bool {
+        self.following.as_ref().is_none_or(|following| following.knows_history)
     }
 
     /// The same, for a server that begins: it has nothing that a master could go on from.

@@ -1,7 +1,7 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
 use super::{milliseconds, together_row};
-use crate::core::{ALONE, Apart, Call, Engine, Handler, LAST, NO_SUCH_SERVER, NodeFault, Retry};
+use crate::core::{ALONE, Apart, Call, DataFate, Engine, Handler, LAST, NO_SUCH_SERVER, NodeFault, Retry};
 use crate::faults::Link;
 use crate::spec::{Args, CommandError, Flow, Row, errors};
 use lockwheel_resp::Reply;
@@ -13,11 +13,12 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(N), N the keys of that server")
         .summary("Kills one of the servers of this process, as if its process had ended.")
         .help(&[
-            "FAULT.DOWN <server> [<milliseconds>]",
-            "    Cut its clients and links, lose its data and let nobody in, for so long or until FAULT.UP.",
+            "FAULT.DOWN <server> [<milliseconds>] [KEEP]",
+            "    Cut its clients and links, lose its data and let its port refuse connections, for so long or until",
+            "    FAULT.UP. With KEEP its data stay.",
             "    A server is named by its place, from 0, or by host:port.",
         ])
-        .syntax("server [milliseconds]")
+        .syntax("server [milliseconds] [KEEP]")
         .errors(&[
             ALONE,
             NO_SUCH_SERVER,
@@ -28,7 +29,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     together_row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
-        .summary("Lets a server that FAULT.DOWN has killed come back, without its data.")
+        .summary("Lets a server that FAULT.DOWN has killed come back.")
         .help(&["FAULT.UP <server>", "    Let it come back. Whether it was down."])
         .syntax("server")
         .errors(&[ALONE, NO_SUCH_SERVER]),
@@ -41,12 +42,14 @@ fn down(
     _: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let node = engine.member(&args[1])?;
-    let ms = match args.len() {
+    let keeps = args.len() > 2 && args.is(args.len() - 1, "keep");
+    let ms = match args.len() - usize::from(keeps) {
         2 => None,
         3 => Some(milliseconds(args, 2)?),
         _ => return Err(errors::SYNTAX),
     };
-    engine.fault_together(call, args, NodeFault::Down { node, ms })
+    let data = if keeps { DataFate::Kept } else { DataFate::Lost };
+    engine.fault_together(call, args, NodeFault::Down { node, ms, data })
 }
 
 fn up(

@@ -53,7 +53,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .help(&[
             "FAULT.RESTART [DOWN <milliseconds>] [KEEP] [TOKENS]",
             "    Keys, scripts, functions and other connections are gone; with KEEP the connections alone.",
-            "    DOWN: nobody is let in for so long. TOKENS: the numbers of grants begin anew.",
+            "    DOWN: connections are refused for so long. TOKENS: the numbers of grants begin anew.",
         ])
         .syntax("[DOWN milliseconds] [KEEP] [TOKENS]")
         .errors(&[

@@ -1,0 +1,144 @@
+//! The addresses of listening sockets. For a while the system refuses connections there, and they stay the server's.
+
+use super::listener::socket_for;
+use socket2::{SockRef, Socket};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener};
+
+/// The addresses on which the network's clients of one kind are accepted, or refused.
+#[derive(Debug, Default)]
+pub(super) struct Doors {
+    doors: Vec<Door>,
+    backlog: i32,
+    are_closed: bool,
+}
+
+/// An address, and the socket there.
+#[derive(Debug)]
+struct Door {
+    address: SocketAddr,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// It listens. The socket is a copy of the one that connections are accepted from.
+    Open(TcpListener),
+    /// The socket is bound and does not listen: no other process is given the port.
+    Closed(Socket),
+    /// The system has allowed neither.
+    Without,
+}
+
+impl Doors {
+    /// The addresses of these sockets, which listen.
+    pub(super) fn of(sockets: &[TcpListener], backlog: i32) -> Self {
+        let door = |socket: &TcpListener| {
+            let state = socket.try_clone().map_or(State::Without, State::Open);
+            Some(Door { address: socket.local_addr().ok()?, state })
+        };
+        Doors { doors: sockets.iter().filter_map(door).collect(), backlog, are_closed: false }
+    }
+
+    /// Whether connections are refused.
+    pub(super) fn are_closed(&self) -> bool {
+        self.are_closed
+    }
+
+    /// How many connections may wait to be accepted.
+    pub(super) fn backlog(&self) -> i32 {
+        self.backlog
+    }
+
+    /// Lets the system refuse connections. Those that wait to be accepted are reset. Where the system cannot end
+    /// listening by itself, that is when all copies of the sockets are closed.
+    pub(super) fn close(&mut self) {
+        self.are_closed = true;
+        for door in &mut self.doors {
+            if let State::Open(socket) = &door.state {
+                let kept = keep(socket, door.address);
+                // Not every system knows this of a socket that listens.
+                let _refused = SockRef::from(socket).shutdown(Shutdown::Read);
+                door.state = kept.map_or(State::Without, State::Closed);
+            }
+        }
+    }
+
+    /// Listens again; the sockets to accept connections from. An address on which that fails is logged and left out.
+    pub(super) fn open(&mut self) -> Vec<TcpListener> {
+        self.are_closed = false;
+        let mut sockets = Vec::new();
+        for door in &mut self.doors {
+            match listen_again(std::mem::replace(&mut door.state, State::Without), door.address, self.backlog)
+            {
+                Ok(socket) => {
+                    door.state = socket.try_clone().map_or(State::Without, State::Open);
+                    sockets.push(socket);
+                }
+                Err(error) => tracing::error!(%error, address = %door.address, "cannot listen again"),
+            }
+        }
+        sockets
+    }
+}
+
+/// A socket that is bound to the address of one that listens.
+#[cfg(unix)]
+fn keep(listening: &TcpListener, address: SocketAddr) -> io::Result<Socket> {
+    let (listening, socket) = (SockRef::from(listening), socket_for(address)?);
+    // Two sockets may have an address at once if both ask for it, and at no other time.
+    listening.set_reuse_port(true)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&address.into())?;
+    socket.set_reuse_port(false)?;
+    Ok(socket)
+}
+
+/// Nothing keeps the port.
+#[cfg(not(unix))]
+fn keep(_: &TcpListener, _: SocketAddr) -> io::Result<Socket> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn listen_again(state: State, address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = match state {
+        State::Open(socket) => return Ok(socket),
+        State::Closed(socket) => socket,
+        State::Without => {
+            let socket = socket_for(address)?;
+            socket.bind(&address.into())?;
+            socket
+        }
+    };
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listener::Endpoints;
+    use super::*;
+    use lockwheel_engine::config::Config;
+    use std::net::TcpStream;
+
+    fn listening() -> (Vec<TcpListener>, SocketAddr) {
+        let sockets = Endpoints::at(&Config::default(), Some(0), false).listen().expect("it can listen");
+        let address = sockets[0].local_addr().expect("it has one");
+        (sockets, address)
+    }
+
+    #[test]
+    fn closed_doors_refuse_and_keep_the_port() {
+        let (sockets, address) = listening();
+        let mut doors = Doors::of(&sockets, 16);
+        for _ in 0..3 {
+            doors.close();
+            let refused = TcpStream::connect(address).expect_err("nobody listens");
+            assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+            assert_eq!(TcpListener::bind(address).expect_err("it is kept").kind(), io::ErrorKind::AddrInUse);
+            let opened = doors.open();
+            assert!(TcpStream::connect(address).is_ok());
+            assert_eq!(opened.len(), sockets.len());
+        }
+    }
+}
