@@ -33,7 +33,7 @@ impl Engine {
                     self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
                 }
             }
-            Retry::Always(state) => self.keyspace.waiters.add_unkeyed(state.watches() as usize, id),
+            Retry::Always(state) => self.await_state(&**state, id),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
             Retry::Paused { .. } | Retry::Ended | Retry::Together | Retry::Reading => {}
         }
@@ -79,7 +79,7 @@ impl Engine {
         let blocked = self.parked.remove(id)?;
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
-            Retry::Always(state) => self.keyspace.waiters.remove_unkeyed(state.watches() as usize, id),
+            Retry::Always(state) => self.await_no_state(&**state, id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
             Retry::Together | Retry::Reading => self.forget_reading(id),

@@ -3,8 +3,10 @@
 use super::call::Call;
 use super::clock_turn::ClockTurn;
 use super::cluster_state::Cluster;
+use super::count_waits::{CountOf, CountWaits};
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
+use super::heard::Heard;
 use super::hooks::Hooks;
 use super::limit_state::Limits;
 use super::observers::Observers;
@@ -65,8 +67,12 @@ pub(crate) trait EngineAttempt: Debug + Send {
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 
     /// Returns the kind of state that decides. It stays so while the request waits.
-    fn watches(&self) -> StateOf {
-        StateOf::Anything
+    fn watches(&self) -> StateOf;
+
+    /// Returns the count that the state is about, and the number that it has to rise to. It stays so while the request
+    /// waits. `None`: the state is not reached by a count that rises.
+    fn awaits_count(&self) -> Option<(CountOf, u64)> {
+        None
     }
 
     /// Whether its client counts as one that waits.
@@ -179,6 +185,10 @@ pub struct Engine {
     pub(crate) parked: Parked<Retry>,
     /// Numbers that several of them are about.
     pub(crate) state_counts: StateCounts,
+    /// Those of them that wait for a count to rise.
+    pub(super) count_waits: CountWaits,
+    /// The clients that have sent requests while somebody waits for silence.
+    pub(crate) heard: Heard,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
     /// What is known of limits of memory.
@@ -250,6 +260,8 @@ impl Engine {
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
             state_counts: StateCounts::default(),
+            count_waits: CountWaits::default(),
+            heard: Heard::default(),
             memory: MemoryAccount::default(),
             limits: Limits::default(),
             scripts: Scripts::new(&config, seed),

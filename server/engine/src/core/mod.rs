@@ -7,6 +7,7 @@ mod clock_turn;
 mod cluster;
 mod cluster_state;
 mod commit;
+mod count_waits;
 mod deadlines;
 mod deadlocks;
 mod delivery;
@@ -16,6 +17,7 @@ mod engine;
 mod engine_time;
 mod faults;
 mod hand_offs;
+mod heard;
 mod history;
 mod history_reading;
 mod hooks;
@@ -65,6 +67,7 @@ mod watching;
 
 pub use call::{Call, Origin};
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle, TurnProgress};
+pub(crate) use count_waits::CountOf;
 pub(crate) use doing_together::{merged_history, read_history};
 pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,

@@ -28,7 +28,7 @@ impl Engine {
     /// Tells the observers that want details of a call that has ended.
     #[cold]
     pub(super) fn observe_more(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
-        self.count_keys(command, args);
+        self.count_call(command, args);
         self.show_call(call, command, args);
         let is_fast = self.commands.get(command).has(Flags::FAST);
         self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
@@ -49,7 +49,7 @@ impl Engine {
         took_ns: u64,
     ) {
         self.observers.stats.waits(command, took_ns);
-        self.count_keys(command, args);
+        self.count_call(command, args);
         if self.observers.remembers_keys {
             self.remember_keys(call, command, args);
         }
@@ -116,15 +116,6 @@ impl Engine {
         let line = monitors::line(now.wall_us, session.db, by, &without_secrets(spec, args));
         let clients = self.observers.monitors().clients().to_vec();
         self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes()));
-    }
-
-    /// A command was run, or has begun to wait: counts it for those who ask for its keys.
-    pub(super) fn count_keys(&mut self, command: CommandId, args: Args<'_>) {
-        if self.observers.stats.key_calls.wants(command) {
-            let positions = self.commands.get(command).key_positions(args);
-            let keys: Vec<&[u8]> = positions.into_iter().map(|at| &args[at]).collect();
-            self.observers.stats.key_calls.called(command, &keys);
-        }
     }
 
     /// Adds a call that took long to SLOWLOG, now that it has ended.

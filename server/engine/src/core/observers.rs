@@ -23,6 +23,8 @@ pub(crate) struct Observers {
     monitors: Monitors,
     /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
     details_from_ns: u64,
+    /// Clients wait for calls.
+    awaits_calls: bool,
     /// Clients want the keys that they read to be remembered.
     pub(super) remembers_keys: bool,
     /// What was refused to users.
@@ -39,6 +41,7 @@ impl Observers {
             latency: Latency::new(config.latency_monitor_threshold),
             monitors: Monitors::default(),
             details_from_ns: 0,
+            awaits_calls: false,
             remembers_keys: false,
             acl_log: AclLog::default(),
         };
@@ -49,7 +52,8 @@ impl Observers {
     /// Begins anew, with so many clients that have connected; monitors stay.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
-        *self = Observers { monitors, remembers_keys: self.remembers_keys, ..Observers::new(config) };
+        let Observers { remembers_keys, awaits_calls, .. } = *self;
+        *self = Observers { monitors, remembers_keys, awaits_calls, ..Observers::new(config) };
         self.stats.connections_received = clients;
         self.note_wishes();
     }
@@ -92,8 +96,17 @@ impl Observers {
         self.note_wishes();
     }
 
+    /// Whether clients wait for calls from now on.
+    pub(super) fn await_calls(&mut self, is_awaited: bool) {
+        if self.awaits_calls != is_awaited {
+            self.awaits_calls = is_awaited;
+            self.note_wishes();
+        }
+    }
+
     fn note_wishes(&mut self) {
-        let wants_all = !self.stats.key_calls.is_empty() || !self.monitors.is_empty() || self.remembers_keys;
+        let keeps_calls = self.awaits_calls || !self.stats.key_calls.is_empty();
+        let wants_all = keeps_calls || !self.monitors.is_empty() || self.remembers_keys;
         let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
         self.details_from_ns = if wants_all { 0 } else { from_ns };
     }

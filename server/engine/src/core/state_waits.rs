@@ -1,42 +1,138 @@
-//! Waits for a state of the server that no key stands for: each is retried when what it is about has changed.
+//! Waits for a state of the server that no key stands for: each is retried when what it is about has changed, and none
+//! costs anything while others send requests that do not matter to it.
+//!
+//! Each kind of state has a version, which changes when any wait of the kind may have to be looked at. Counts that rise
+//! by one at a time wake those alone who wait for the number that is reached: see [`super::count_waits`].
 
-use super::engine::{Engine, Retry};
+use super::count_waits::CountOf;
+use super::engine::{Engine, EngineAttempt, Retry};
 use super::parked::Counts;
-use super::state_kinds::{StateCounts, StateOf};
+use super::state_kinds::StateOf;
+use crate::faults::RuleId;
+use crate::keyspace::WaiterId;
 use crate::locks::HistoryReader;
+use crate::spec::{Args, CommandId};
+
+/// The bits of a version that number the entries of one history: none has as many.
+const HISTORY_BITS: u32 = 48;
 
 impl Engine {
-    /// Retries clients that wait for a state of the server which may have changed.
-    pub(crate) fn serve_state_watchers(&mut self) {
-        for kind in self.keyspace.waiters.unkeyed_kinds() {
-            let version = StateOf::ALL.get(kind).and_then(|of| self.version_of(*of));
-            let waiting = self.keyspace.waiters.unkeyed_since(kind, version);
-            if waiting.len() > 1 {
-                self.state_counts = StateCounts::kept();
-            }
-            for id in waiting {
-                self.retry(id);
-            }
-            self.state_counts = StateCounts::default();
+    /// A client begins to wait for a state.
+    pub(super) fn await_state(&mut self, state: &dyn EngineAttempt, id: WaiterId) {
+        self.keyspace.waiters.add_unkeyed(state.watches() as usize, id);
+        if let Some((of, number)) = state.awaits_count() {
+            self.count_waits.add(of, number, id);
+            self.observers.await_calls(self.count_waits.await_calls());
         }
     }
 
+    /// It no longer does.
+    pub(super) fn await_no_state(&mut self, state: &dyn EngineAttempt, id: WaiterId) {
+        let kind = state.watches();
+        self.keyspace.waiters.remove_unkeyed(kind as usize, id);
+        if let Some((of, number)) = state.awaits_count() {
+            self.count_waits.remove(&of, number, id);
+            self.observers.await_calls(self.count_waits.await_calls());
+        }
+        match kind {
+            StateOf::Silence if self.waiting_for(kind) == 0 => self.heard.forget(),
+            StateOf::Listeners if self.waiting_for(kind) == 0 => self.state_counts.forget_listeners(),
+            _ => {}
+        }
+    }
+
+    /// How many wait for a state of a kind. O(1).
+    pub(crate) fn waiting_for(&self, kind: StateOf) -> usize {
+        self.keyspace.waiters.unkeyed_count(kind as usize)
+    }
+
+    /// Retries clients that wait for a state of the server which may have changed.
+    pub(crate) fn serve_state_watchers(&mut self) {
+        for kind in self.keyspace.waiters.unkeyed_kinds() {
+            let Some(&of) = StateOf::ALL.get(kind) else { continue };
+            if of == StateOf::Silence {
+                self.note_heard();
+            }
+            let version = self.version_of(of);
+            let waiting = self.keyspace.waiters.unkeyed_since(kind, version);
+            if !waiting.is_empty() {
+                self.retry_state_watchers(of, waiting);
+            }
+        }
+        for id in self.count_waits.take_reached() {
+            self.retry(id);
+        }
+    }
+
+    fn retry_state_watchers(&mut self, of: StateOf, waiting: Vec<WaiterId>) {
+        self.state_counts.begin();
+        for id in waiting {
+            self.retry(id);
+        }
+        self.state_counts.end(of);
+        if of == StateOf::Silence {
+            self.heard.make_room();
+        }
+    }
+
+    /// Notes the last request for those who wait for silence.
+    fn note_heard(&mut self) {
+        let (requests, caller) = self.time.last_request();
+        let name = self.sessions.find(caller).map(|slot| &*self.sessions.get(slot).name);
+        self.heard.note(requests, name, self.time.system.monotonic_ms());
+    }
+
     /// A number that changes whenever such a state may have changed. O(1).
-    fn version_of(&self, of: StateOf) -> Option<u64> {
+    fn version_of(&self, of: StateOf) -> u64 {
         let of_waits = || self.parked.changes().wrapping_add(self.keyspace.waiters.changes());
         let of_history = || {
             let history = HistoryReader::of(&self.keyspace);
-            // No history has as many entries.
-            history.map_or(0, |history| (history.number() << 48).wrapping_add(history.last()))
+            let entries = |history: HistoryReader<'_>| history.last().wrapping_add(history.first());
+            history.map_or(0, |history| (history.number() << HISTORY_BITS).wrapping_add(entries(history)))
         };
-        Some(match of {
-            StateOf::Anything => return None,
+        match of {
             StateOf::Waits => of_waits(),
+            StateOf::Listeners if self.pubsub.subscriptions() == 0 => {
+                of_waits().wrapping_add(self.pubsub.changes())
+            }
             // The history tells whether a thread of Redisson's waits by a subscription.
             StateOf::Listeners => of_waits().wrapping_add(self.pubsub.changes()).wrapping_add(of_history()),
+            StateOf::Subscribers => self.pubsub.changes(),
             StateOf::Clients => self.sessions.changes(),
             StateOf::History => of_history(),
-        })
+            StateOf::Calls => self.observers.stats.recounts(),
+            StateOf::Rules => self.faults.rules.removals(),
+            StateOf::Replicas => self.replication.acknowledgements(),
+            StateOf::Silence => self.heard.overflows(),
+        }
+    }
+
+    /// A command was run, or has begun to wait: counts it for those who ask for its keys, and wakes those who wait for
+    /// so many calls.
+    pub(super) fn count_call(&mut self, command: CommandId, args: Args<'_>) {
+        let Engine { observers, count_waits, commands, .. } = self;
+        for list in count_waits.lists_with(command) {
+            let calls = observers.stats.calls_of(&list);
+            count_waits.rises(&CountOf::Calls(list), calls);
+        }
+        if observers.stats.key_calls.wants(command) {
+            let positions = commands.get(command).key_positions(args);
+            let keys: Vec<&[u8]> = positions.into_iter().map(|at| &args[at]).collect();
+            observers.stats.key_calls.called(command, &keys, |commands, pattern, calls| {
+                count_waits.rises(&CountOf::KeyCalls(commands.into(), pattern.into()), calls);
+            });
+        }
+    }
+
+    /// A rule has acted, so often now.
+    pub(super) fn rule_hits(&mut self, rule: RuleId, hits: u64) {
+        self.count_waits.rises(&CountOf::Hits(rule), hits);
+    }
+
+    /// A rule holds one request or reply more.
+    pub(super) fn rule_holds(&mut self, rule: RuleId) {
+        let held = self.held_by(rule) as u64;
+        self.count_waits.rises(&CountOf::Held(rule), held);
     }
 }
 
@@ -51,3 +147,6 @@ impl Counts for Retry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

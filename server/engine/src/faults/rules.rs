@@ -35,6 +35,8 @@ pub(crate) struct Rules {
     rules: Vec<Rule>,
     seed: u64,
     last_id: u64,
+    /// How many rules were removed.
+    removals: u64,
     /// Bytes of memory that they take.
     memory: usize,
 }
@@ -42,7 +44,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// None, whose draws will come from this seed.
     pub(crate) fn new(seed: u64) -> Self {
-        Rules { rules: Vec::new(), seed, last_id: 0, memory: 0 }
+        Rules { rules: Vec::new(), seed, last_id: 0, removals: 0, memory: 0 }
     }
 
     /// The rules, oldest first.
@@ -93,7 +95,13 @@ impl Rules {
         let at = self.rules.iter().position(|rule| *rule.name == *name)?;
         let rule = self.rules.remove(at);
         self.memory -= rule.memory();
+        self.removals += 1;
         Some(rule.id)
+    }
+
+    /// How many rules were removed.
+    pub(crate) fn removals(&self) -> u64 {
+        self.removals
     }
 
     /// Draws from this seed from now on, each rule from its beginning.
@@ -217,11 +225,11 @@ impl Rules {
         self.get(id).is_some_and(|rule| rule.clients().is_none_or(|group| group.has(client)))
     }
 
-    /// A rule has acted.
-    pub(crate) fn count_hit(&mut self, id: RuleId) {
-        if let Some(rule) = self.get_mut(id) {
-            rule.counts.hits += 1;
-        }
+    /// A rule has acted; how often it has now, if it is still there.
+    pub(crate) fn count_hit(&mut self, id: RuleId) -> Option<u64> {
+        let rule = self.get_mut(id)?;
+        rule.counts.hits += 1;
+        Some(rule.counts.hits)
     }
 
     /// Bytes of memory that they take. O(1).

@@ -221,12 +221,16 @@ impl Waiters {
         self.unkeyed.keys().copied().collect()
     }
 
-    /// The waiters on server state of a kind, if that has another version than when this was asked last; without a
-    /// version, always.
-    pub fn unkeyed_since(&mut self, kind: usize, version: Option<u64>) -> Vec<WaiterId> {
+    /// The waiters on server state of a kind, if that has another version than when this was asked last.
+    pub fn unkeyed_since(&mut self, kind: usize, version: u64) -> Vec<WaiterId> {
         let Some(unkeyed) = self.unkeyed.get_mut(&kind) else { return Vec::new() };
-        let seen = std::mem::replace(&mut unkeyed.seen, version);
-        if version.is_some() && seen == version { Vec::new() } else { unkeyed.ids.iter().copied().collect() }
+        let seen = unkeyed.seen.replace(version);
+        if seen == Some(version) { Vec::new() } else { unkeyed.ids.iter().copied().collect() }
+    }
+
+    /// The number of waiters on server state of a kind. O(1).
+    pub fn unkeyed_count(&self, kind: usize) -> usize {
+        self.unkeyed.get(&kind).map_or(0, |unkeyed| unkeyed.ids.len())
     }
 
     /// How often somebody has begun to wait for a key, or stopped.

@@ -153,6 +153,11 @@ impl<'a> HistoryReader<'a> {
         self.number
     }
 
+    /// The number of the first entry that is kept.
+    pub(crate) fn first(self) -> u64 {
+        self.ring.first()
+    }
+
     /// The number of the last entry, 0 when there is none.
     pub(crate) fn last(self) -> u64 {
         self.ring.next() - 1

@@ -54,7 +54,7 @@ pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, sh
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub(crate) use events::watch_leases;
-pub(crate) use graph::count_listeners;
+pub(crate) use graph::ListenerCount;
 pub use history::StampSource;
 pub(crate) use history::{
     By as HistoryBy, Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,

@@ -59,6 +59,8 @@ pub(crate) struct Replication {
     pub(crate) full_syncs: u64,
     pub(crate) partial_syncs: u64,
     pub(crate) refused_partial_syncs: u64,
+    /// How often replicas have said how far they are, or have come.
+    acknowledgements: u64,
 }
 
 impl Replication {
@@ -85,6 +87,7 @@ impl Replication {
             full_syncs: 0,
             partial_syncs: 0,
             refused_partial_syncs: 0,
+            acknowledgements: 0,
         }
     }
 
@@ -255,6 +258,17 @@ impl Replication {
         self.online().filter(|replica| replica.lag_seconds(now) <= max_lag).count()
     }
 
+    /// A replica has come.
+    pub(crate) fn join(&mut self, session: u64, replica: Replica) {
+        self.acknowledgements += 1;
+        self.replicas.insert(session, replica);
+    }
+
+    /// How often replicas have said how far they are, or have come.
+    pub(crate) fn acknowledgements(&self) -> u64 {
+        self.acknowledgements
+    }
+
     /// A replica has the stream up to an offset, and on disk; whether it is new that it follows it.
     pub(crate) fn acknowledge(
         &mut self,
@@ -264,6 +278,7 @@ impl Replication {
         now: LinkClocks,
     ) -> bool {
         let Some(replica) = self.replicas.get_mut(&session) else { return false };
+        self.acknowledgements += 1;
         // Nobody has what has not been sent.
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Index, IndexMut};
 
 /// Index of a command in the registry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(u16);
 
 impl CommandId {

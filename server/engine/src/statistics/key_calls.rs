@@ -18,6 +18,8 @@ struct Counted {
 #[derive(Debug, Default)]
 pub(crate) struct KeyCalls {
     counted: Vec<Counted>,
+    /// How many were forgotten.
+    forgotten: u64,
 }
 
 impl KeyCalls {
@@ -26,6 +28,7 @@ impl KeyCalls {
         if self.find(commands, pattern).is_none() {
             if self.counted.len() == MOST {
                 self.counted.remove(0);
+                self.forgotten += 1;
             }
             self.counted.push(Counted { commands: commands.into(), pattern: pattern.into(), calls: 0 });
         }
@@ -50,11 +53,24 @@ impl KeyCalls {
         self.counted.iter().any(|counted| counted.commands.contains(&command))
     }
 
-    /// A command was run on these keys. O(patterns * keys).
-    pub(crate) fn called(&mut self, command: CommandId, keys: &[&[u8]]) {
+    /// How many questions were forgotten: their calls are 0 from then on.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// A command was run on these keys; `rises` is told of each count that has risen, by its commands and its pattern.
+    /// O(patterns * keys).
+    pub(crate) fn called(
+        &mut self,
+        command: CommandId,
+        keys: &[&[u8]],
+        mut rises: impl FnMut(&[CommandId], &[u8], u64),
+    ) {
         for counted in self.counted.iter_mut().filter(|counted| counted.commands.contains(&command)) {
-            let is_wanted = keys.iter().any(|key| glob::matches(&counted.pattern, key, false));
-            counted.calls += u64::from(is_wanted);
+            if keys.iter().any(|key| glob::matches(&counted.pattern, key, false)) {
+                counted.calls += 1;
+                rises(&counted.commands, &counted.pattern, counted.calls);
+            }
         }
     }
 
@@ -72,18 +88,23 @@ mod tests {
     fn calls_are_counted_from_the_first_question_on_and_old_questions_are_forgotten() {
         let (get, set) = (CommandId::new(1), CommandId::new(2));
         let mut calls = KeyCalls::default();
-        calls.called(get, &[b"a"]);
+        let mut risen = Vec::new();
+        let mut called = |calls: &mut KeyCalls, command, keys: &[&[u8]]| {
+            calls.called(command, keys, |_, pattern, count| risen.push((pattern.to_vec(), count)));
+        };
+        called(&mut calls, get, &[b"a"]);
         calls.begin(&[get], b"a*");
         calls.begin(&[get], b"a*");
-        calls.called(get, &[b"b", b"a1", b"a2"]);
-        calls.called(get, &[b"b"]);
-        calls.called(set, &[b"a"]);
+        called(&mut calls, get, &[b"b", b"a1", b"a2"]);
+        called(&mut calls, get, &[b"b"]);
+        called(&mut calls, set, &[b"a"]);
         assert_eq!((calls.calls(&[get], b"a*"), calls.calls(&[set], b"a*"), calls.wants(set)), (1, 0, false));
+        assert_eq!(risen, [(b"a*".to_vec(), 1)]);
         calls.reset();
         assert_eq!((calls.calls(&[get], b"a*"), calls.counted.len()), (0, 1));
         for n in 0..MOST {
             calls.begin(&[set], n.to_string().as_bytes());
         }
-        assert_eq!((calls.counted.len(), calls.wants(get)), (MOST, false));
+        assert_eq!((calls.counted.len(), calls.wants(get), calls.forgotten()), (MOST, false, 1));
     }
 }

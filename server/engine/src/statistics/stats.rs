@@ -45,6 +45,8 @@ pub(crate) struct Stats {
     errors: BTreeMap<Box<[u8]>, u64>,
     /// How often commands were run on some keys.
     pub(crate) key_calls: KeyCalls,
+    /// How often all counts have begun anew.
+    resets: u64,
 }
 
 /// How often users were refused what.
@@ -94,6 +96,7 @@ impl Default for Stats {
             histogram_bytes: 0,
             errors: BTreeMap::new(),
             key_calls: KeyCalls::default(),
+            resets: 0,
         }
     }
 }
@@ -187,6 +190,16 @@ impl Stats {
         self.commands[command].0
     }
 
+    /// How often these commands were run, together.
+    pub(crate) fn calls_of(&self, commands: &[CommandId]) -> u64 {
+        commands.iter().map(|&command| self.of(command).calls).sum()
+    }
+
+    /// How often numbers of calls have begun anew.
+    pub(crate) fn recounts(&self) -> u64 {
+        self.resets + self.key_calls.forgotten()
+    }
+
     /// How long the calls of a command took.
     pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
         &self.commands[command].1
@@ -206,8 +219,8 @@ impl Stats {
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();
-        let tracks_latency = self.tracks_latency;
-        *self = Stats { tracks_latency, key_calls, ..Stats::default() };
+        let Stats { tracks_latency, resets, .. } = *self;
+        *self = Stats { tracks_latency, key_calls, resets: resets + 1, ..Stats::default() };
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) enum ActedOn<'a> {
 impl Engine {
     /// A rule has acted. All acts pass here.
     pub(super) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
-        self.faults.rules.count_hit(rule);
+        if let Some(hits) = self.faults.rules.count_hit(rule) {
+            self.rule_hits(rule, hits);
+        }
         if self.config.lock_history {
             self.note_fault(rule, on);
         }

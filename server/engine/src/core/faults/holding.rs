@@ -32,6 +32,7 @@ impl Engine {
         let since_ms = self.time.now.monotonic_ms();
         let timeout = delay_ms.map(|ms| self.set_fault_timer(TimerKind::Delay, id, ms));
         self.faults.held.add(held.rule, place.arrival, id);
+        self.rule_holds(held.rule);
         let blocked = Blocked {
             command,
             request,

@@ -200,7 +200,7 @@ impl Engine {
                 .as_ref()
                 .map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
         };
-        self.replication.replicas.insert(id, replica);
+        self.replication.join(id, replica);
         self.replication.alone_since_ms = None;
         // Nothing but the stream is sent from now on.
         self.give_up_tickets(id);

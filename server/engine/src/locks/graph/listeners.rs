@@ -11,10 +11,10 @@
 //! are refused, and of LOCK.VERIFY, whose `waits` follow the same entries.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
-use super::super::history::{Entry, Event, Mode, Name, Ring, shown};
+use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
 use super::super::ledger::LockLedger;
 use super::super::redisson::{instance_of, owner_of};
-use crate::keyspace::{DbKey, Keyspace, Tx};
+use crate::keyspace::{DbKey, Tx};
 use crate::pubsub::PubSub;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,51 +23,51 @@ const MAX_CANDIDATES: usize = 64;
 
 /// The last refusals of an owner in a row.
 #[derive(Debug)]
-struct Refusals {
-    key: Name,
+pub(super) struct Refusals {
+    pub(super) key: Name,
     /// As the script names it.
     owner: Name,
-    count: u32,
+    pub(super) count: u32,
 }
 
 /// The state of refusals and subscriptions after a part of the entries.
 #[derive(Debug, Default)]
-struct Reader {
+pub(super) struct Reader {
     /// By bare names: a writer's field has a suffix.
-    refused: BTreeMap<Box<[u8]>, Refusals>,
-    /// The owners that were refused a lock, in order.
+    pub(super) refused: BTreeMap<Box<[u8]>, Refusals>,
+    /// The owners that were refused a lock last, in order.
     asked: BTreeMap<Name, Vec<Name>>,
     /// The subscriptions of clients to channels of locks, with the owner whose instance each is taken for.
-    listeners: BTreeMap<(Name, u64), Name>,
+    pub(super) listeners: BTreeMap<(Name, u64), Name>,
     /// The instances that listen, by lock.
     instances: BTreeSet<(Name, Box<[u8]>)>,
 }
 
 impl Reader {
     /// Takes an entry in; `is_wanted`: its lock matters. O(log n).
-    fn take_in(&mut self, ring: &Ring, entry: &Entry, is_wanted: bool) {
+    pub(super) fn take_in(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
         let is_listener =
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
         match entry.event {
             Event::Refused if entry.native().is_none() && entry.owner != Name::NONE => {
-                self.refuse(ring, entry, is_wanted);
+                self.refuse(names, entry, is_wanted);
             }
             Event::Acquired | Event::Reentered | Event::Released
                 if entry.client != 0 && !self.refused.is_empty() =>
             {
-                self.refused.remove(owner_of(ring.text(entry.owner)));
+                self.refused.remove(owner_of(names.text_of(entry.owner)));
             }
             Event::Queued if is_listener && is_wanted => {
-                if let Some(first) = self.subscriber(ring, entry.key) {
+                if let Some(first) = self.subscriber(names, entry.key) {
                     self.listeners.insert((entry.key, entry.client), first);
-                    if let Some(instance) = instance_of(ring.text(first)) {
+                    if let Some(instance) = instance_of(names.text_of(first)) {
                         self.instances.insert((entry.key, instance.into()));
                     }
                 }
             }
             Event::LeftQueue if is_listener && is_wanted => {
                 if let Some(first) = self.listeners.remove(&(entry.key, entry.client))
-                    && let Some(instance) = instance_of(ring.text(first))
+                    && let Some(instance) = instance_of(names.text_of(first))
                 {
                     self.instances.remove(&(entry.key, instance.into()));
                 }
@@ -78,18 +78,18 @@ impl Reader {
 
     /// The owner whose instance a new subscription is taken for: the last that was refused, of those whose instances do
     /// not listen yet. Which of two instances that ask at once has which subscription does not matter.
-    fn subscriber(&self, ring: &Ring, key: Name) -> Option<Name> {
+    fn subscriber(&self, names: &Names, key: Name) -> Option<Name> {
         let asked = self.asked.get(&key)?;
         let listens = |owner: Name| {
-            let instance = instance_of(ring.text(owner));
+            let instance = instance_of(names.text_of(owner));
             instance.is_some_and(|instance| self.instances.contains(&(key, instance.into())))
         };
         let mut last = asked.iter().rev().take(MAX_CANDIDATES).copied();
         last.find(|owner| !listens(*owner)).or_else(|| asked.last().copied())
     }
 
-    fn refuse(&mut self, ring: &Ring, entry: &Entry, is_wanted: bool) {
-        let owner = owner_of(ring.text(entry.owner));
+    fn refuse(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
+        let owner = owner_of(names.text_of(entry.owner));
         let before = self.refused.get(owner).filter(|before| before.key == entry.key);
         let count = before.map_or(0, |before| before.count) + 1;
         if !is_wanted {
@@ -98,6 +98,9 @@ impl Reader {
         }
         let asked = self.asked.entry(entry.key).or_default();
         if asked.last() != Some(&entry.owner) {
+            if asked.len() == 2 * MAX_CANDIDATES {
+                asked.drain(..MAX_CANDIDATES);
+            }
             asked.push(entry.owner);
         }
         self.refused.insert(owner.into(), Refusals { key: entry.key, owner: entry.owner, count });
@@ -135,7 +138,7 @@ impl Listeners {
         };
         for (_, entry) in ring.after(0) {
             let is_wanted = entry.key != Name::NONE && is_wanted(entry.key);
-            reader.take_in(ring, entry, is_wanted);
+            reader.take_in(ring.names(), entry, is_wanted);
         }
         let key_of = |key: Name| -> DbKey { (ring.db(key).unwrap_or(0), ring.text(key).into()) };
         let mut again: BTreeMap<(Name, &[u8]), Owners> = BTreeMap::new();
@@ -211,15 +214,4 @@ pub(in crate::locks) fn waiting_listeners(
         waiters.retain(|waiter| listeners.waits(tx.db(), key, waiter));
     }
     waiters
-}
-
-/// The number of clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of
-/// the history.
-pub(crate) fn count_listeners(keyspace: &Keyspace, pubsub: &PubSub, (db, key): (usize, &[u8])) -> usize {
-    let waiters = channel_waiters(pubsub, key);
-    if waiters.is_empty() {
-        return 0;
-    }
-    let listeners = Listeners::of_ledger(keyspace.subscriber(), Some((db, key)));
-    waiters.iter().filter(|waiter| listeners.waits(db, key, waiter)).count()
 }

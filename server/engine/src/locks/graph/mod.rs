@@ -9,13 +9,14 @@ mod dot;
 mod edges;
 mod foreign;
 mod inferred;
+mod listener_count;
 mod listeners;
 mod search;
 
 pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;
 pub(super) use inferred::Asked;
-pub(crate) use listeners::count_listeners;
+pub(crate) use listener_count::ListenerCount;
 pub(super) use listeners::{Listeners, waiting_listeners};
 pub(super) use search::{Newcomer, check};
 pub(crate) use search::{Waiting, closed_cycle};

@@ -21,7 +21,7 @@ pub(super) use entry::Entry;
 pub(crate) use entry::{Cause, Event, Mode};
 pub(crate) use filter::Filter;
 pub(super) use merged::merge;
-pub(super) use names::{Name, shown};
+pub(super) use names::{Name, Names, shown};
 pub(super) use recorder::History;
 pub(crate) use recorder::{By, Happening, Request};
 pub(super) use ring::Ring;

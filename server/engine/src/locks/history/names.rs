@@ -52,7 +52,7 @@ struct Known {
 
 /// Names with their numbers, which are given again when nothing uses them any more.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
+pub(in crate::locks) struct Names {
     hasher: FixedState,
     /// By number, from 1 on.
     known: Vec<Known>,
@@ -75,7 +75,7 @@ impl Names {
     }
 
     /// The number of a name, which has a use more from now on. O(its length).
-    pub(super) fn intern(&mut self, db: usize, text: &[u8]) -> Name {
+    pub(in crate::locks) fn intern(&mut self, db: usize, text: &[u8]) -> Name {
         let db = db as u32;
         let hash = self.hasher.hash_one((db, text));
         let (known, hasher) = (&mut self.known, &self.hasher);
@@ -176,6 +176,22 @@ impl Names {
     /// The text of a name; `None` when it is none. O(1).
     pub(super) fn text(&self, name: Name) -> Option<&[u8]> {
         Some(&self.known.get(name.0.checked_sub(1)? as usize)?.text)
+    }
+
+    /// The text of a name; empty when it is none. O(1).
+    pub(in crate::locks) fn text_of(&self, name: Name) -> &[u8] {
+        self.text(name).unwrap_or_default()
+    }
+
+    /// Returns no names, which are hashed as these are.
+    pub(in crate::locks) fn none_of_these(&self) -> Self {
+        Names {
+            hasher: self.hasher.clone(),
+            known: Vec::new(),
+            free: Vec::new(),
+            numbers: HashTable::new(),
+            texts: 0,
+        }
     }
 
     /// The database of a key's name. O(1).

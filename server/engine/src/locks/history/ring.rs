@@ -279,6 +279,11 @@ impl Ring {
         self.names.text(name).unwrap_or_default()
     }
 
+    /// The names of its entries.
+    pub(in crate::locks) fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// The database of a key's name. O(1).
     pub(in crate::locks) fn db(&self, name: Name) -> Option<usize> {
         self.names.db(name)

@@ -2,9 +2,9 @@
 
 use super::options::{Comparison, Known, Options, number};
 use super::{row, until};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
+use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
-use crate::locks::count_listeners;
+use crate::locks::ListenerCount;
 use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row};
 use lockwheel_resp::Reply;
 
@@ -83,8 +83,8 @@ enum Counted {
     Waiters(usize, Box<[u8]>),
     Subscribers(Box<[u8]>),
     Clients(Option<Box<[u8]>>),
-    Calls(Vec<CommandId>),
-    KeyCalls(Vec<CommandId>, Box<[u8]>),
+    Calls(Box<[CommandId]>),
+    KeyCalls(Box<[CommandId]>, Box<[u8]>),
 }
 
 impl Counted {
@@ -97,8 +97,9 @@ impl Counted {
         let clients = match self {
             Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
             Counted::Waiters(db, key) => {
-                let listening = count_listeners(&engine.keyspace, &engine.pubsub, (*db, key));
-                engine.blocked_clients(Some((*db, key))) + listening
+                let lock = (*db, &**key);
+                let count = |known: &mut ListenerCount| known.count(&engine.keyspace, &engine.pubsub, lock);
+                engine.blocked_clients(Some(lock)) + engine.state_counts.of_listeners(lock, count)
             }
             Counted::Subscribers(channel) => engine.pubsub.subscribers(channel),
             Counted::Clients(pattern) => {
@@ -110,7 +111,7 @@ impl Counted {
                 return engine.observers.stats.key_calls.calls(commands, pattern);
             }
             Counted::Calls(commands) => {
-                return commands.iter().map(|&command| engine.observers.stats.of(command).calls).sum();
+                return engine.observers.stats.calls_of(commands);
             }
         };
         clients as u64
@@ -121,10 +122,23 @@ impl EngineAttempt for Number {
     fn watches(&self) -> StateOf {
         match &self.of {
             Counted::Blocked(_) => StateOf::Waits,
-            Counted::Waiters(..) | Counted::Subscribers(_) => StateOf::Listeners,
+            Counted::Waiters(..) => StateOf::Listeners,
+            Counted::Subscribers(_) => StateOf::Subscribers,
             Counted::Clients(_) => StateOf::Clients,
-            Counted::Calls(_) | Counted::KeyCalls(..) => StateOf::Anything,
+            Counted::Calls(_) | Counted::KeyCalls(..) => StateOf::Calls,
         }
+    }
+
+    fn awaits_count(&self) -> Option<(CountOf, u64)> {
+        // No number of calls falls, unless all begin anew.
+        let rises = matches!(self.comparison, Comparison::AtLeast | Comparison::Exactly);
+        let of = match &self.of {
+            Counted::Calls(commands) => CountOf::Calls(commands.clone()),
+            Counted::KeyCalls(commands, pattern) => CountOf::KeyCalls(commands.clone(), pattern.clone()),
+            Counted::Blocked(_) | Counted::Waiters(..) => return None,
+            Counted::Subscribers(_) | Counted::Clients(_) => return None,
+        };
+        rises.then_some((of, self.number))
     }
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
@@ -206,7 +220,7 @@ fn calls(
         return Err(INVALID_COMMAND);
     };
     let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
-    let commands: Vec<CommandId> = std::iter::once(command.id).chain(subcommands).collect();
+    let commands: Box<[CommandId]> = std::iter::once(command.id).chain(subcommands).collect();
     let counted = match options.key {
         Some(pattern) if pattern.len() > PATTERN_MAX => return Err(PATTERN_TOO_LONG),
         Some(pattern) => {

@@ -2,7 +2,8 @@
 
 use super::options::{Known, number};
 use super::{row, until};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
+use crate::faults::RuleId;
 use crate::server_commands::faults::no_such_rule;
 use crate::spec::{Args, CommandError, Flow, Row};
 use lockwheel_resp::Reply;
@@ -37,7 +38,7 @@ const RULE_ERRORS: &[&str] = &[
 ];
 
 /// What is asked of a rule.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Asked {
     /// How often it has acted.
     Hits,
@@ -50,13 +51,26 @@ enum Asked {
 #[derive(Debug)]
 struct OfRule {
     name: Box<[u8]>,
+    rule: RuleId,
     asked: Asked,
     number: u64,
 }
 
 impl EngineAttempt for OfRule {
+    fn watches(&self) -> StateOf {
+        StateOf::Rules
+    }
+
+    fn awaits_count(&self) -> Option<(CountOf, u64)> {
+        let of = match self.asked {
+            Asked::Hits => CountOf::Hits(self.rule),
+            Asked::Held => CountOf::Held(self.rule),
+        };
+        Some((of, self.number))
+    }
+
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let Some(rule) = engine.faults.rules.find(&self.name) else {
+        let Some(rule) = engine.faults.rules.get(self.rule) else {
             reply.error(no_such_rule(&self.name).as_bytes());
             return true;
         };
@@ -78,12 +92,10 @@ fn until_asked(
     asked: Asked,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let state = OfRule { name: args[1].into(), asked, number: number(args, 2)? };
+    let number = number(args, 2)?;
     let limit_ms = Known::default().parse(args, 3)?.limit_ms;
-    if engine.faults.rules.find(&args[1]).is_none() {
-        return Err(no_such_rule(&args[1]));
-    }
-    until(engine, state, limit_ms, reply)
+    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(&args[1]))?.id;
+    until(engine, OfRule { name: args[1].into(), rule, asked, number }, limit_ms, reply)
 }
 
 fn fault(

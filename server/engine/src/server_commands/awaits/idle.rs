@@ -2,7 +2,7 @@
 
 use super::options::{Known, number};
 use super::row;
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::spec::{Args, CommandError, Flow, Null, Row, Wait};
 use lockwheel_resp::Reply;
@@ -25,25 +25,23 @@ struct Idle {
     pattern: Option<Box<[u8]>>,
     /// When the limit ends.
     limit_at_ms: i64,
-    /// The last request that has been looked at, and since when there has been none that counts.
-    seen: Cell<u64>,
+    /// Since when there has been no request that counts, as far as has been looked.
     since_ms: Cell<i64>,
 }
 
+/// With so many waits for silence, one that is put off is looked at again a millisecond later still: however many
+/// there are, they do not keep the server busy.
+const LOOKS_PER_MS: usize = 64;
+
 impl Idle {
-    /// Looks at what has been sent since the last look: after each request there is one.
+    /// Looks at what has been sent since the last look.
     fn look(&self, engine: &Engine) {
-        let (requests, caller) = engine.time.last_request();
-        if self.seen.replace(requests) == requests {
-            return;
-        }
-        let counts = self.pattern.as_ref().is_none_or(|pattern| {
-            let slot = engine.sessions.find(caller);
-            slot.is_some_and(|slot| glob::matches(pattern, &engine.sessions.get(slot).name, false))
-        });
-        if counts {
-            self.since_ms.set(engine.time.system.monotonic_ms());
-        }
+        let since_ms = self.since_ms.get();
+        let last_ms = match &self.pattern {
+            None => Some(engine.heard.last_ms()),
+            Some(pattern) => engine.heard.last_of(since_ms, |name| glob::matches(pattern, name, false)),
+        };
+        self.since_ms.set(last_ms.map_or(since_ms, |last_ms| last_ms.max(since_ms)));
     }
 
     /// When it has been quiet for long enough, if nothing more is sent.
@@ -53,6 +51,10 @@ impl Idle {
 }
 
 impl EngineAttempt for Idle {
+    fn watches(&self) -> StateOf {
+        StateOf::Silence
+    }
+
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         self.look(engine);
         let is_reached = engine.time.system.monotonic_ms() >= self.quiet_at_ms();
@@ -64,7 +66,9 @@ impl EngineAttempt for Idle {
 
     fn goes_on_for_ms(&self, engine: &Engine) -> Option<u64> {
         let now_ms = engine.time.system.monotonic_ms();
-        let next_ms = self.quiet_at_ms().min(self.limit_at_ms);
+        let many = engine.waiting_for(StateOf::Silence) / LOOKS_PER_MS;
+        let again_ms = now_ms.saturating_add_unsigned(many as u64);
+        let next_ms = self.quiet_at_ms().max(again_ms).min(self.limit_at_ms);
         u64::try_from(next_ms - now_ms).ok().filter(|&ms| ms > 0)
     }
 }
@@ -82,7 +86,6 @@ fn idle(
         quiet_ms: i64::try_from(quiet_ms).unwrap_or(i64::MAX),
         pattern: options.name.map(Box::from),
         limit_at_ms: now_ms.saturating_add_unsigned(options.limit_ms),
-        seen: Cell::new(engine.time.last_request().0),
         since_ms: Cell::new(now_ms),
     };
     if state.attempt(engine, reply) {

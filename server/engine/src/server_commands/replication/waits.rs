@@ -1,6 +1,6 @@
 //! WAIT and WAITAOF: until replicas have said that they have a client's writes.
 
-use crate::core::{Call, Engine, EngineAttempt, Origin, Retry};
+use crate::core::{Call, Engine, EngineAttempt, Origin, Retry, StateOf};
 use crate::spec::{Answer, Args, CommandError, Flow, Null, Wait, errors};
 use lockwheel_resp::Reply;
 
@@ -60,6 +60,10 @@ impl Awaited {
 }
 
 impl EngineAttempt for Awaited {
+    fn watches(&self) -> StateOf {
+        StateOf::Replicas
+    }
+
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let reached = self.reached(engine);
         let is_done = reached >= self.replicas;

@@ -1,0 +1,115 @@
+//! Waits for counts that rise by one at a time: each is woken by the step that reaches its number.
+//!
+//! A count that begins anew, or is no longer kept, wakes all of its kind: see [`super::state_waits`].
+
+use crate::faults::RuleId;
+use crate::keyspace::WaiterId;
+use crate::spec::CommandId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A count that rises by one at a time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CountOf {
+    /// The calls of these commands.
+    Calls(Box<[CommandId]>),
+    /// The calls of these commands on keys like this.
+    KeyCalls(Box<[CommandId]>, Box<[u8]>),
+    /// The acts of a rule.
+    Hits(RuleId),
+    /// The requests and replies that a rule holds. It falls too.
+    Held(RuleId),
+}
+
+/// The waits for counts, by the numbers that these have to rise to.
+#[derive(Debug, Default)]
+pub(crate) struct CountWaits {
+    waits: BTreeMap<CountOf, BTreeMap<u64, BTreeSet<WaiterId>>>,
+    /// The lists of commands whose calls are awaited, by each of their commands. They are forgotten together.
+    lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
+    /// Number of waits for calls of commands.
+    of_calls: usize,
+    /// The waits whose numbers have been reached since they were last taken.
+    reached: Vec<WaiterId>,
+}
+
+impl CountWaits {
+    /// A client waits until a count reaches a number. O(log n).
+    pub(super) fn add(&mut self, of: CountOf, number: u64, id: WaiterId) {
+        if let CountOf::Calls(list) = &of {
+            self.of_calls += 1;
+            for command in list {
+                self.lists.entry(*command).or_default().insert(list.clone());
+            }
+        }
+        self.waits.entry(of).or_default().entry(number).or_default().insert(id);
+    }
+
+    /// A client no longer waits for that. O(log n).
+    pub(super) fn remove(&mut self, of: &CountOf, number: u64, id: WaiterId) {
+        let Some(numbers) = self.waits.get_mut(of) else { return };
+        let was_there = numbers.get_mut(&number).is_some_and(|ids| ids.remove(&id));
+        if numbers.get(&number).is_some_and(BTreeSet::is_empty) {
+            numbers.remove(&number);
+        }
+        if numbers.is_empty() {
+            self.waits.remove(of);
+        }
+        if was_there && matches!(of, CountOf::Calls(_)) {
+            self.of_calls -= 1;
+            if self.of_calls == 0 {
+                self.lists.clear();
+            }
+        }
+    }
+
+    /// Whether somebody waits for calls of commands.
+    pub(super) fn await_calls(&self) -> bool {
+        self.of_calls > 0
+    }
+
+    /// Returns the awaited lists of commands that have this one. O(log n), and the lists.
+    pub(super) fn lists_with(&self, command: CommandId) -> Vec<Box<[CommandId]>> {
+        self.lists.get(&command).map_or_else(Vec::new, |lists| lists.iter().cloned().collect())
+    }
+
+    /// A count has risen to this number. O(log n), and the waits that this wakes.
+    pub(super) fn rises(&mut self, of: &CountOf, number: u64) {
+        if let Some(ids) = self.waits.get(of).and_then(|numbers| numbers.get(&number)) {
+            self.reached.extend(ids);
+        }
+    }
+
+    /// Takes the waits whose numbers have been reached.
+    pub(super) fn take_reached(&mut self) -> Vec<WaiterId> {
+        std::mem::take(&mut self.reached)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_that_reaches_a_number_wakes_those_who_wait_for_it() {
+        let [get, set] = [1, 2].map(CommandId::new);
+        let (of_get, of_both) = (CountOf::Calls([get].into()), CountOf::Calls([set, get].into()));
+        let mut waits = CountWaits::default();
+        waits.add(of_get.clone(), 5, 1);
+        waits.add(of_get.clone(), 6, 2);
+        waits.add(of_both.clone(), 6, 3);
+        assert_eq!((waits.lists_with(get).len(), waits.lists_with(set).len()), (2, 1));
+        waits.rises(&of_get, 4);
+        assert_eq!(waits.take_reached(), []);
+        waits.rises(&of_get, 5);
+        waits.rises(&of_both, 6);
+        assert_eq!((waits.take_reached(), waits.take_reached()), (vec![1, 3], vec![]));
+        waits.remove(&of_get, 6, 2);
+        waits.rises(&of_get, 6);
+        assert_eq!(waits.take_reached(), []);
+        waits.remove(&of_get, 5, 1);
+        waits.remove(&of_get, 5, 1);
+        assert!(waits.await_calls());
+        waits.remove(&of_both, 6, 3);
+        assert!(!waits.await_calls() && waits.lists_with(get).is_empty() && waits.waits.is_empty());
+    }
+}

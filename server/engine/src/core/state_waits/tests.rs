@@ -1,0 +1,303 @@
+//! How often waits are looked at, whatever the time takes.
+
+use crate::clients::{Outbox, Peer, Slot};
+use crate::config::Config;
+use crate::core::Engine;
+use crate::keyspace::Rng;
+use crate::locks::{self, Happening, HistoryEvent, ListenerCount};
+use crate::time::Now;
+use std::collections::BTreeSet;
+
+/// So many wait in each way.
+const WAITS: usize = 1000;
+
+fn at(ms: u64) -> Now {
+    Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
+}
+
+fn engine() -> (Engine, Slot) {
+    let mut config = Config::default();
+    config.lock_history = true;
+    let mut engine = Engine::new(config, 7, at(0));
+    engine.begin(at(0));
+    let slot = engine.connect(Peer::default());
+    (engine, slot)
+}
+
+fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
+    let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+    engine.execute(slot, &argv);
+    told(engine, slot)
+}
+
+fn told(engine: &mut Engine, slot: Slot) -> String {
+    let mut answer = Outbox::default();
+    engine.take_output(slot, &mut answer);
+    String::from_utf8_lossy(answer.bytes()).into_owned()
+}
+
+fn waiters(engine: &mut Engine, count: usize, request: &str) -> Vec<Slot> {
+    let slots: Vec<Slot> = (0..count).map(|_| engine.connect(Peer::default())).collect();
+    for slot in &slots {
+        assert_eq!(ask(engine, *slot, request), "", "{request}");
+    }
+    slots
+}
+
+/// Number of looks at waits while `requests` run.
+fn looks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
+    let before = engine.retried_requests();
+    for request in requests {
+        ask(engine, slot, request);
+    }
+    engine.retried_requests() - before
+}
+
+#[test]
+fn requests_that_do_not_matter_to_a_wait_cost_it_nothing() {
+    for request in [
+        "AWAIT.BLOCKED 9000 LIMIT 600000",
+        "AWAIT.BLOCKED 9000 KEY k LIMIT 600000",
+        "AWAIT.WAITERS k 9000 LIMIT 600000",
+        "AWAIT.SUBSCRIBERS c 9000 LIMIT 600000",
+        "AWAIT.CLIENTS 9000 LIMIT 600000",
+        "AWAIT.CLIENTS 9000 NAME n* LIMIT 600000",
+        "AWAIT.CALLS get 9000 LIMIT 600000",
+        "AWAIT.CALLS ping 9000 LIMIT 600000",
+        "AWAIT.CALLS config 9000 LIMIT 600000",
+        "AWAIT.CALLS set 9000 KEY k* LIMIT 600000",
+        "AWAIT.CALLS ping 0 ATMOST LIMIT 600000",
+        "AWAIT.IDLE 600000 LIMIT 600000",
+        "AWAIT.IDLE 600000 NAME n* LIMIT 600000",
+        "AWAIT.EVENT acquired KEY k SINCE 1000000 LIMIT 600000",
+        "AWAIT.FAULT rule 9000 LIMIT 600000",
+        "AWAIT.HELD rule 9000 LIMIT 600000",
+        "WAIT 1 0",
+        "WAITAOF 0 1 0",
+    ] {
+        let (mut engine, slot) = engine();
+        ask(&mut engine, slot, "FAULT.ADD rule ON get KEY faulty DO REPLY NULL");
+        ask(&mut engine, slot, "PING");
+        waiters(&mut engine, WAITS, request);
+        // The first look at a kind.
+        ask(&mut engine, slot, "PING");
+        let others = ["PING", "SET k1 v", "GET k1", "CONFIG GET port", "DEL k1", "PING"];
+        assert_eq!(looks(&mut engine, slot, &others), 0, "{request}");
+    }
+}
+
+#[test]
+fn the_call_that_is_waited_for_wakes_those_alone_who_wait_for_it() {
+    let (mut engine, slot) = engine();
+    let waits: Vec<Slot> = (0..WAITS).map(|_| engine.connect(Peer::default())).collect();
+    for (n, wait) in waits.iter().enumerate() {
+        let exact = if n % 2 == 0 { "EXACT " } else { "" };
+        ask(&mut engine, *wait, &format!("AWAIT.CALLS get {} {exact}LIMIT 600000", n + 1));
+    }
+    ask(&mut engine, slot, "PING");
+    for wait in &waits {
+        assert_eq!(looks(&mut engine, slot, &["GET k"]), 1);
+        assert_eq!(told(&mut engine, *wait), ":1\r\n");
+    }
+    assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
+}
+
+#[test]
+fn numbers_of_calls_that_begin_anew_wake_who_waits_for_few() {
+    let (mut engine, slot) = engine();
+    ask(&mut engine, slot, "GET k");
+    ask(&mut engine, slot, "AWAIT.CALLS get 1 KEY k* LIMIT 0");
+    ask(&mut engine, slot, "GET k");
+    let few = waiters(&mut engine, 1, "AWAIT.CALLS get 0 ATMOST LIMIT 600000")[0];
+    let none_of_key = waiters(&mut engine, 1, "AWAIT.CALLS get 0 EXACT KEY k* LIMIT 600000")[0];
+    ask(&mut engine, slot, "GET k");
+    assert_eq!((told(&mut engine, few), told(&mut engine, none_of_key)), (String::new(), String::new()));
+    ask(&mut engine, slot, "CONFIG RESETSTAT");
+    assert_eq!((&*told(&mut engine, few), &*told(&mut engine, none_of_key)), (":1\r\n", ":1\r\n"));
+}
+
+#[test]
+fn a_call_of_a_subcommand_counts_for_its_container() {
+    let (mut engine, slot) = engine();
+    let of_all = waiters(&mut engine, 1, "AWAIT.CALLS config 2 LIMIT 600000")[0];
+    let of_one = waiters(&mut engine, 1, "AWAIT.CALLS config|get 2 LIMIT 600000")[0];
+    ask(&mut engine, slot, "CONFIG GET port");
+    ask(&mut engine, slot, "EVAL return{redis.call('config','set','timeout','0')} 0");
+    assert_eq!((&*told(&mut engine, of_all), &*told(&mut engine, of_one)), ("", ""));
+    ask(&mut engine, slot, "CONFIG SET timeout 0");
+    assert_eq!((&*told(&mut engine, of_all), &*told(&mut engine, of_one)), (":1\r\n", ""));
+    ask(&mut engine, slot, "MULTI");
+    ask(&mut engine, slot, "CONFIG GET port");
+    ask(&mut engine, slot, "EXEC");
+    assert_eq!(told(&mut engine, of_one), ":1\r\n");
+}
+
+/// The call is counted when it has begun to wait.
+#[test]
+fn a_call_that_waits_is_counted_when_it_begins() {
+    let (mut engine, slot) = engine();
+    let wait = waiters(&mut engine, 1, "AWAIT.CALLS blpop 1 LIMIT 600000")[0];
+    assert_eq!(ask(&mut engine, slot, "BLPOP q 0"), "");
+    assert_eq!(told(&mut engine, wait), ":1\r\n");
+}
+
+#[test]
+fn a_rule_wakes_who_waits_for_its_act_or_its_end() {
+    let (mut engine, slot) = engine();
+    ask(&mut engine, slot, "FAULT.ADD hits ON get DO REPLY NULL");
+    ask(&mut engine, slot, "FAULT.ADD holds ON set DO HOLD");
+    let twice = waiters(&mut engine, 1, "AWAIT.FAULT hits 2 LIMIT 600000")[0];
+    let often = waiters(&mut engine, 1, "AWAIT.FAULT hits 9 LIMIT 600000")[0];
+    let held = waiters(&mut engine, 1, "AWAIT.HELD holds 2 LIMIT 600000")[0];
+    ask(&mut engine, slot, "PING");
+    assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
+    assert_eq!(looks(&mut engine, slot, &["GET k"]), 1);
+    assert_eq!((&*told(&mut engine, twice), &*told(&mut engine, often)), (":1\r\n", ""));
+    let [one, other, third] = [0; 3].map(|_| engine.connect(Peer::default()));
+    ask(&mut engine, one, "SET k v");
+    engine.disconnect(one);
+    ask(&mut engine, slot, "FAULT.GO holds");
+    ask(&mut engine, other, "SET k v");
+    assert_eq!(told(&mut engine, held), "");
+    ask(&mut engine, third, "SET k v");
+    assert_eq!(told(&mut engine, held), ":1\r\n");
+    ask(&mut engine, slot, "FAULT.DEL hits");
+    assert_eq!(told(&mut engine, often), "-ERR there is no rule 'hits'\r\n");
+}
+
+#[test]
+fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
+    let (mut engine, slot) = engine();
+    let all = waiters(&mut engine, 1, "AWAIT.IDLE 100 LIMIT 600000")[0];
+    let named = waiters(&mut engine, 1, "AWAIT.IDLE 100 NAME n* LIMIT 600000")[0];
+    let other = engine.connect(Peer::default());
+    engine.begin(at(50));
+    ask(&mut engine, other, "CLIENT SETNAME n1");
+    ask(&mut engine, other, "CLIENT SETNAME m");
+    engine.disconnect(other);
+    engine.begin(at(90));
+    ask(&mut engine, slot, "PING");
+    engine.begin(at(140));
+    assert_eq!((told(&mut engine, all), told(&mut engine, named)), (String::new(), String::new()));
+    engine.begin(at(152));
+    assert_eq!((&*told(&mut engine, all), &*told(&mut engine, named)), ("", ":1\r\n"));
+    engine.begin(at(192));
+    assert_eq!(told(&mut engine, all), ":1\r\n");
+}
+
+/// Each would be looked at in every millisecond.
+#[test]
+fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
+    let (mut engine, slot) = engine();
+    let waits = waiters(&mut engine, WAITS, "AWAIT.IDLE 1 LIMIT 600000");
+    let before = engine.retried_requests();
+    for ms in 1..=150 {
+        engine.begin(at(ms));
+        ask(&mut engine, slot, "PING");
+    }
+    let looks = engine.retried_requests() - before;
+    assert!(looks <= 12 * WAITS as u64, "{looks}");
+    engine.begin(at(170));
+    assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"));
+}
+
+/// More names than are kept.
+#[test]
+fn no_name_is_missed_however_many_there_are() {
+    let (mut engine, slot) = engine();
+    let named = waiters(&mut engine, 1, "AWAIT.IDLE 100 NAME n7 LIMIT 600000")[0];
+    engine.begin(at(50));
+    let looks = (0..5000).map(|n| looks(&mut engine, slot, &[&format!("CLIENT SETNAME n{n}")])).sum::<u64>();
+    assert!(looks < 10, "{looks}");
+    engine.begin(at(140));
+    assert_eq!(told(&mut engine, named), "");
+    engine.begin(at(152));
+    assert_eq!(told(&mut engine, named), ":1\r\n");
+}
+
+/// Something of a few threads of Redisson's and a few locks, which these listen to.
+fn random_entry(engine: &mut Engine, rng: &mut Rng) {
+    let event = [
+        HistoryEvent::Refused,
+        HistoryEvent::Refused,
+        HistoryEvent::Acquired,
+        HistoryEvent::Queued,
+        HistoryEvent::LeftQueue,
+        HistoryEvent::Renewed,
+    ][rng.below(6) as usize];
+    let is_listener = matches!(event, HistoryEvent::Queued | HistoryEvent::LeftQueue);
+    let owner = format!("{:08x}-0000-4000-8000-000000000000:{}", rng.below(4), rng.below(3));
+    let key = format!("k{}", rng.below(3));
+    let what = Happening {
+        client: Some(1 + u64::from(rng.below(4))),
+        native: is_listener.then_some(false),
+        ..Happening::new(event, key.as_bytes(), if is_listener { b"" } else { owner.as_bytes() })
+    };
+    locks::happened(&mut engine.keyspace, at(0), what);
+}
+
+fn counted(engine: &Engine, count: &mut ListenerCount) -> usize {
+    count.count(&engine.keyspace, &engine.pubsub, (0, b"k1"))
+}
+
+#[test]
+fn listeners_are_counted_alike_by_who_reads_on_and_by_who_reads_all() {
+    let (mut engine, slot) = engine();
+    (0..4).for_each(|id| engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", id + 1));
+    let (mut rng, mut count, mut seen) = (Rng::new(7), ListenerCount::default(), BTreeSet::new());
+    for turn in 0..1000 {
+        random_entry(&mut engine, &mut rng);
+        let shown = engine.lock_snapshot(0, b"k1").waiters.len();
+        assert_eq!(counted(&engine, &mut count), shown, "{turn}");
+        seen.insert(shown);
+        if turn % 250 == 249 {
+            ask(&mut engine, slot, "CONFIG SET lock-history no");
+            assert_eq!(counted(&engine, &mut count), 4, "nothing is known");
+            ask(&mut engine, slot, "CONFIG SET lock-history yes");
+        }
+    }
+    assert!(seen.len() > 3, "{seen:?}");
+}
+
+/// While the history drops an entry for each new one.
+#[test]
+fn each_entry_is_read_a_few_times_by_who_counts_listeners() {
+    let (mut engine, slot) = engine();
+    ask(&mut engine, slot, "CONFIG SET lock-history-max 2000");
+    engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", 1);
+    let (mut rng, mut count) = (Rng::new(7), ListenerCount::default());
+    for turn in 0..10_000 {
+        random_entry(&mut engine, &mut rng);
+        counted(&engine, &mut count);
+        if turn == 5000 {
+            ask(&mut engine, slot, "CONFIG SET lock-history-max 1500");
+        }
+    }
+    assert!((10_000..25_000).contains(&count.looks()), "{}", count.looks());
+}
+
+/// A wait goes on while the history is switched off and on, and the lock is asked for again.
+#[test]
+fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
+    let (mut engine, slot) = engine();
+    let listener = engine.connect(Peer::default());
+    ask(&mut engine, listener, "SUBSCRIBE redisson_lock__channel:{k1}");
+    let owner = "00000001-0000-4000-8000-000000000000:1";
+    let entry = |engine: &mut Engine, event, owner: &str, native| {
+        let client = Some(engine.session(listener).id);
+        let what = Happening { client, native, ..Happening::new(event, b"k1", owner.as_bytes()) };
+        locks::happened(&mut engine.keyspace, at(0), what);
+    };
+    entry(&mut engine, HistoryEvent::Refused, owner, None);
+    entry(&mut engine, HistoryEvent::Queued, "", Some(false));
+    let wait = waiters(&mut engine, 1, "AWAIT.WAITERS k1 1 LIMIT 600000")[0];
+    ask(&mut engine, slot, "CONFIG SET lock-history no");
+    assert_eq!(told(&mut engine, wait), ":1\r\n", "every subscription stands for one that waits");
+    ask(&mut engine, slot, "CONFIG SET lock-history yes");
+    entry(&mut engine, HistoryEvent::Refused, owner, None);
+    entry(&mut engine, HistoryEvent::Queued, "", Some(false));
+    let again = waiters(&mut engine, 1, "AWAIT.WAITERS k1 1 LIMIT 600000")[0];
+    entry(&mut engine, HistoryEvent::Refused, owner, None);
+    assert_eq!(looks(&mut engine, slot, &["PING"]), 1);
+    assert_eq!(told(&mut engine, again), ":1\r\n");
+}

@@ -1,0 +1,135 @@
+//! The number of clients that wait for a lock by subscriptions, counted again and again while the history grows: each
+//! entry is read once.
+
+use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
+use super::super::history::{Entry, Event, Name, Names, Ring, shown};
+use super::super::ledger::LockLedger;
+use super::super::redisson::{instance_of, owner_of};
+use super::listeners::Reader;
+use crate::keyspace::Keyspace;
+use crate::pubsub::PubSub;
+
+/// The least number of entries that are read before all that are kept are read again.
+const MIN_READ: u64 = 1024;
+
+/// A count of the clients that wait for one lock by subscriptions, which goes on where it has read last.
+///
+/// It may know of entries that the history has dropped, but of no more than the history holds: then it reads all that
+/// are kept once more, as everybody else does.
+#[derive(Debug, Default)]
+pub(crate) struct ListenerCount {
+    known: Option<Known>,
+    /// Number of entries that have been read.
+    looks: u64,
+}
+
+/// What has been read of a history.
+#[derive(Debug)]
+struct Known {
+    reader: Reader,
+    /// Names of its own: the history gives away numbers of names whose entries it has dropped.
+    names: Names,
+    lock: Name,
+    /// The number of the history among those that have begun.
+    history: u64,
+    /// The first entry that was read, the entry after the last, and that at which reading began.
+    first: u64,
+    next: u64,
+    began: u64,
+}
+
+impl Known {
+    /// Nothing has been read.
+    fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
+        let mut names = ring.names().none_of_these();
+        let lock = names.intern(db, &shown(key));
+        let first = ring.first();
+        Known { reader: Reader::default(), names, lock, history, first, next: first, began: ring.next() }
+    }
+
+    /// Whether it can be continued with what the history has now.
+    fn can_go_on(&self, ring: &Ring, history: u64) -> bool {
+        let has_all = ring.first() <= self.next && self.next <= ring.next();
+        let read = ring.next().saturating_sub(self.began);
+        let is_of_kept = ring.first() == self.first || read < MIN_READ.max(ring.len() as u64);
+        self.history == history && has_all && is_of_kept
+    }
+
+    /// Reads the entries since the last; how many there were.
+    fn go_on(&mut self, ring: &Ring) -> u64 {
+        let before = self.next;
+        for (seq, entry) in ring.after(before.saturating_sub(1)) {
+            self.take_in(ring, entry);
+            self.next = seq + 1;
+        }
+        self.next - before
+    }
+
+    fn take_in(&mut self, ring: &Ring, entry: &Entry) {
+        let matters = matches!(
+            entry.event,
+            Event::Refused
+                | Event::Acquired
+                | Event::Reentered
+                | Event::Released
+                | Event::Queued
+                | Event::LeftQueue
+        );
+        if !matters {
+            return;
+        }
+        let mut own = |name: Name| match name {
+            Name::NONE => name,
+            name => self.names.intern(ring.db(name).unwrap_or(0), ring.text(name)),
+        };
+        let mut entry = *entry;
+        (entry.key, entry.owner) = (own(entry.key), own(entry.owner));
+        let is_wanted = entry.key == self.lock;
+        self.reader.take_in(&self.names, &entry, is_wanted);
+    }
+
+    /// Whether a client that listens to a channel of the lock waits for it. O(log n), and the threads of its instance.
+    fn waits(&self, waiter: &ChannelWaiter) -> bool {
+        let is_refused = |owner: &[u8]| {
+            self.reader.refused.get(owner_of(owner)).is_some_and(|refusals| refusals.key == self.lock)
+        };
+        if let Some(owner) = &waiter.owner {
+            let owner = &*shown(owner);
+            return instance_of(owner).is_none() || is_refused(owner);
+        }
+        let first = self.reader.listeners.get(&(self.lock, waiter.client));
+        let Some(instance) = first.and_then(|first| instance_of(self.names.text_of(*first))) else {
+            return true;
+        };
+        let of_instance = self.reader.refused.range(Box::from(instance)..);
+        let mut of_instance = of_instance.take_while(|(owner, _)| owner.starts_with(instance));
+        of_instance.any(|(_, refusals)| refusals.key == self.lock && refusals.count > 1)
+    }
+}
+
+impl ListenerCount {
+    /// Counts the clients that wait for a lock by subscriptions: always the same lock. O(n), n the patterns, the
+    /// listeners, and the entries of the history since the last count.
+    pub(crate) fn count(&mut self, keyspace: &Keyspace, pubsub: &PubSub, lock: (usize, &[u8])) -> usize {
+        let waiters = channel_waiters(pubsub, lock.1);
+        if waiters.is_empty() {
+            return 0;
+        }
+        let ledger: Option<&LockLedger> = keyspace.subscriber();
+        let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
+            self.known = None;
+            return waiters.len();
+        };
+        let ring = history.ring();
+        let known = self.known.take().filter(|known| known.can_go_on(ring, ledger.histories));
+        let known = self.known.insert(known.unwrap_or_else(|| Known::new(ring, ledger.histories, lock)));
+        self.looks += known.go_on(ring);
+        waiters.iter().filter(|waiter| known.waits(waiter)).count()
+    }
+
+    /// Returns the number of entries that it has read.
+    #[cfg(test)]
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks
+    }
+}
