@@ -196,10 +196,10 @@ func (f *Faults) Lag(pattern string) {
 	f.server.must(words...)
 }
 
-// What [Faults.Failover] and [Faults.Restart] do beside.
+// What [Faults.Failover], [Faults.Restart] and [Faults.Down] do beside.
 const (
 	ForgetTokens = "TOKENS" // the numbers of grants go back too, of a failover or a restart
-	KeepData     = "KEEP"   // the data stays, of a restart
+	KeepData     = "KEEP"   // the data stays, of a restart or of a server that was killed
 )
 
 // Failover lets a replica take over: keys are as they were at [Faults.Lag], the scripts are gone, every other connection
@@ -222,13 +222,14 @@ func (f *Faults) Restart(down time.Duration, options ...string) {
 }
 
 // Down kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
-// cut, its data is gone, and nobody is let in for so long; 0: until [Faults.Up].
-func (f *Faults) Down(server int, backAfter time.Duration) {
+// cut, its data is gone unless [KeepData] is said, and nobody is let in for so long; 0: until [Faults.Up].
+func (f *Faults) Down(server int, backAfter time.Duration, options ...string) {
 	f.server.test.Helper()
 	words := []any{"FAULT.DOWN", server}
 	if backAfter != 0 {
 		words = append(words, backAfter)
 	}
+	words = f.with(words, options, keepData)
 	other := f.server.beside(server)
 	defer other.close()
 	f.server.mustBy(other.do, words)

@@ -26,6 +26,20 @@ func roles(server *Server) string {
 	return strings.Join(all, " ")
 }
 
+func TestAServerThatIsKilledCanKeepItsData(t *testing.T) {
+	server := RunWith(t, Options{Topology: "replicas 1", Time: "manual"})
+	mustReply(t, server, "OK", "SET", "k", "v")
+	server.Faults.Down(0, 0, KeepData)
+	server.Faults.Up(0)
+	mustReply(t, server, "v", "GET", "k")
+	server.Faults.Down(0, 5*time.Second, KeepData)
+	server.Clock.Advance(5 * time.Second)
+	mustReply(t, server, "v", "GET", "k")
+	server.Faults.Down(0, 0)
+	server.Faults.Up(0)
+	mustReply(t, server, nil, "GET", "k")
+}
+
 func TestReplicasHaveWhatTheirMasterHasOnOneClock(t *testing.T) {
 	server := RunWith(t, Options{Topology: "replicas 2", Time: "manual"})
 	if got := roles(server); got != "master replica replica" {

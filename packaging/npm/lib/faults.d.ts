@@ -167,9 +167,10 @@ export interface Faults {
   restart(options?: { down?: number; keep?: boolean; tokens?: boolean }): Promise<void>;
   /**
    * Of members of a topology, each named by its place, from 0: kills a server as if its process had ended. Its clients
-   * and links are cut, its data is gone, and nobody is let in for so many milliseconds, or until `up`.
+   * and links are cut, its data is gone, and nobody is let in for so many milliseconds, or until `up`. With `keep` it
+   * comes back with its data.
    */
-  down(server: number, backAfter?: number): Promise<void>;
+  down(server: number, backAfter?: number | { backAfter?: number; keep?: boolean }): Promise<void>;
   /** Lets a server that was killed come back; resolves to whether it was down. */
   up(server: number): Promise<boolean>;
   /**

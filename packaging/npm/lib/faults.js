@@ -2,7 +2,7 @@
 // Faults in what goes between the server and its clients.
 
 const { Action } = require('./actions.js');
-const { optionsAt, publish, quoted } = require('./caller.js');
+const { checkOptions, optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { milliseconds, options } = require('./words.js');
 
@@ -92,8 +92,12 @@ class Faults {
     await this.#command('FAULT.RESTART', ...lasts, ...(keep ? ['KEEP'] : []), ...(tokens ? ['TOKENS'] : []));
   }
 
-  async down(server, backAfter) {
-    await this.#command('FAULT.DOWN', server, ...(backAfter === undefined ? [] : [milliseconds(backAfter)]));
+  async down(server, lasts = {}) {
+    const given = typeof lasts === 'number' ? { backAfter: lasts } : lasts;
+    checkOptions('faults.down', given, ['backAfter', 'keep']);
+    const { backAfter, keep = false } = given;
+    const words = backAfter === undefined ? [] : [milliseconds(backAfter)];
+    await this.#command('FAULT.DOWN', server, ...words, ...(keep ? ['KEEP'] : []));
   }
 
   async up(server) {

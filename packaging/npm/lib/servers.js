@@ -22,7 +22,7 @@ class Servers {
 
   /**
    * The first server that answers, and its connection, as `connectionTo` makes it of a place; `avoid` is the place that is
-   * asked last. A server that was killed accepts connections, and closes them: so an answer shows that one lives.
+   * asked last. A server may be killed once it has accepted a connection: an answer shows that one lives.
    */
   async first(connectionTo, avoid) {
     let first;

@@ -66,6 +66,21 @@ test('servers fail by method', async (t) => {
   assert.equal(await server.faults.up(2), false);
 });
 
+test('a server that is killed can keep its data', async (t) => {
+  const { server } = await started(t, { topology: 'replicas 1' });
+  await server.command('SET', 'k', 'v');
+  await server.faults.down(0, { keep: true });
+  assert.equal(await server.faults.up(0), true);
+  assert.equal(await server.command('GET', 'k'), 'v');
+  await server.faults.down(0, { backAfter: 5000, keep: true });
+  await server.clock.advance(5000);
+  assert.equal(await server.command('GET', 'k'), 'v');
+  await server.faults.down(0);
+  assert.equal(await server.faults.up(0), true);
+  assert.equal(await server.command('GET', 'k'), null);
+  await assert.rejects(server.faults.down(0, { kep: true }), /faults.down has no option 'kep'; did you mean 'keep'\?/);
+});
+
 test('the nodes of a cluster and sentinels are told', async (t) => {
   const cluster = await started(t, { topology: 'cluster 3x1', args: ['--requirepass', 'secret'] });
   assert.equal(cluster.server.servers.length, 6);

@@ -63,6 +63,20 @@ def test_servers_fail_by_method():
         assert two.ping()
 
 
+def test_a_server_that_is_killed_can_keep_its_data():
+    with Server(topology="replicas 1", time="manual") as server:
+        server.command("SET", "k", "v")
+        server.faults.down(0, keep=True)
+        assert server.faults.up(0)
+        assert server.command("GET", "k") == "v"
+        server.faults.down(0, 5, keep=True)
+        server.clock.advance(5)
+        assert server.command("GET", "k") == "v"
+        server.faults.down(0)
+        assert server.faults.up(0)
+        assert server.command("GET", "k") is None
+
+
 def test_a_client_of_clusters_finds_all_nodes():
     with Server(topology="cluster 3x1", args=["--requirepass", "secret word"]) as server:
         first = server.servers[0]

@@ -150,7 +150,7 @@ class Connections:
             connection.socket.close()
             raise
         if len(self._servers) > 1:
-            # A server that was killed accepts connections, and closes them.
+            # A server may be killed once it has accepted a connection.
             yield from over(connection, connection.channel.probe())
         return connection
 

@@ -321,11 +321,11 @@ def restart(down: Optional[Duration], keep: bool, tokens: bool) -> Request[None]
     return Request(("FAULT.RESTART", *words), done)
 
 
-def down(server: int, back_after: Optional[Duration]) -> Request[None]:
+def down(server: int, back_after: Optional[Duration], keep: bool) -> Request[None]:
     """FAULT.DOWN."""
     lasts = [] if back_after is None else [milliseconds(back_after)]
     # A server that runs a script without end hears of it by another.
-    return Request(("FAULT.DOWN", server, *lasts), done, avoid=server)
+    return Request(("FAULT.DOWN", server, *lasts, *flags(KEEP=keep)), done, avoid=server)
 
 
 def flags(**given: bool) -> List[Argument]:

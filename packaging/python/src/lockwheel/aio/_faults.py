@@ -114,10 +114,10 @@ class Faults:
 
     # Of members of a topology, each named by its place, from 0.
 
-    async def down(self, server: int, back_after: Optional[Duration] = None) -> None:
+    async def down(self, server: int, back_after: Optional[Duration] = None, *, keep: bool = False) -> None:
         """Kills a server as if its process had ended: its clients and links are cut, its data is gone, and nobody is
-        let in for so long, or until `up`."""
-        await self._ask(faults.down(server, back_after))
+        let in for so long, or until `up`. With `keep` it comes back with its data."""
+        await self._ask(faults.down(server, back_after, keep))
 
     async def up(self, server: int) -> bool:
         """Lets a server that was killed come back. Whether it was down."""

@@ -169,6 +169,16 @@ public final class Faults {
         kill(server, "FAULT.DOWN", server, Milliseconds.of(backAfter));
     }
 
+    /** As {@link #down(int)}, and it comes back with its data. */
+    public void downKeepingData(int server) {
+        kill(server, "FAULT.DOWN", server, "KEEP");
+    }
+
+    /** As {@link #down(int, Duration)}, and it comes back with its data. */
+    public void downKeepingData(int server, Duration backAfter) {
+        kill(server, "FAULT.DOWN", server, Milliseconds.of(backAfter), "KEEP");
+    }
+
     /** Asks another server, if there is one: this one may hang in a script. */
     private void kill(int server, Object... command) {
         try (Connection other = beside.apply(server)) {

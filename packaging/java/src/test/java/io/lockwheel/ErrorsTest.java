@@ -66,6 +66,7 @@ class ErrorsTest {
                     () -> server.faults().restartWithTokens(UNEVEN),
                     () -> server.faults().restartKeepingData(UNEVEN),
                     () -> server.faults().down(0, UNEVEN),
+                    () -> server.faults().downKeepingData(0, UNEVEN),
                     () -> server.faults().lagBy(UNEVEN),
                     () -> Action.delay(UNEVEN),
                     () -> Action.delay(Duration.ZERO, UNEVEN),

@@ -28,6 +28,23 @@ class TopologyTest {
     }
 
     @Test
+    void aServerThatIsKilledCanKeepItsData() {
+        try (LockwheelServer server =
+                LockwheelServer.start(new ServerOptions().topology("replicas 1").time("manual"))) {
+            server.command("SET", "k", "v");
+            server.faults().downKeepingData(0);
+            assertTrue(server.faults().up(0));
+            assertEquals("v", server.command("GET", "k"));
+            server.faults().downKeepingData(0, Duration.ofSeconds(5));
+            server.clock().advance(Duration.ofSeconds(5));
+            assertEquals("v", server.command("GET", "k"));
+            server.faults().down(0);
+            assertTrue(server.faults().up(0));
+            assertNull(server.command("GET", "k"));
+        }
+    }
+
+    @Test
     void replicasHaveWhatTheirMasterHasOnOneClock(LockwheelServer server) {
         assertEquals(List.of("master", "replica", "replica"), roles(server));
         Member replica = server.servers().get(2);
