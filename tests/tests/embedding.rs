@@ -232,6 +232,17 @@ mod steering {
     }
 
     #[test]
+    fn a_server_that_is_killed_can_keep_its_data() -> Tried {
+        let topology = Server::builder().port(0).time(Time::Manual).replicas(1).start()?;
+        let [master, replica] = topology.servers() else { unreachable!() };
+        master.command(&["SET", "k", "v"])?;
+        replica.faults().down_keeping_data(0, None)?;
+        assert!(replica.faults().up(0)?);
+        assert_eq!(master.command(&["GET", "k"])?, Reply::Text(b"v".to_vec()));
+        Ok(())
+    }
+
+    #[test]
     fn states_are_awaited() -> Tried {
         let server = with_history();
         let waits = server.handle();

@@ -25,7 +25,7 @@ impl Faults {
     ///
     /// # Errors
     /// When there is no such server.
-    pub fn down_with_data(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
+    pub fn down_keeping_data(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
         self.kill(server, back_after, true)
     }
 
