@@ -94,7 +94,9 @@ fn long() -> Server {
 
 #[test]
 fn others_are_served_while_a_long_history_is_read() {
-    for request in ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT JSON", "LOCK.STATS"] {
+    for request in
+        ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT JSON", "LOCK.HISTORY FORMAT EDN", "LOCK.STATS"]
+    {
         let mut server = long();
         let [reader, other] = [server.client(), server.client()];
         server.simulation.send(reader, request);
@@ -107,6 +109,33 @@ fn others_are_served_while_a_long_history_is_read() {
         let reply = server.simulation.read(reader);
         assert!(!reply.is_empty() && !reply.contains("section"), "{request}");
         assert_eq!(server.send(other, "PING"), "+PONG\r\n", "{request}");
+    }
+}
+
+/// The number of pieces in which a request is answered: there is one in a millisecond.
+fn pieces(server: &mut Server, request: &str) -> (usize, String) {
+    let reader = server.client();
+    server.simulation.send(reader, request);
+    for pieces in 0..10_000 {
+        let reply = server.simulation.read(reader);
+        if !reply.is_empty() {
+            return (pieces, reply);
+        }
+        server.pass(1);
+    }
+    panic!("no answer");
+}
+
+#[test]
+fn a_long_history_is_looked_at_and_written_in_pieces() {
+    let mut server = long();
+    let (of_json, json) = pieces(&mut server, "LOCK.HISTORY FORMAT JSON");
+    let (of_edn, edn) = pieces(&mut server, "LOCK.HISTORY FORMAT EDN");
+    let entries = json.matches("\"seq\"").count();
+    let operations = edn.matches(":index ").count();
+    assert!(entries > 6000 && operations > 12_000, "{entries} {operations}");
+    for (pieces, steps) in [(of_json, entries + entries), (of_edn, entries + operations)] {
+        assert!(pieces * 1100 > steps, "{pieces} pieces for {steps}");
     }
 }
 

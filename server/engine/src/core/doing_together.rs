@@ -8,7 +8,7 @@ use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 use crate::clients::{Closing, Slot};
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
-use crate::locks::{self, MergedHistory};
+use crate::locks::{self, MergedHistory, MergingHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::{Reply, number};
 use std::net::SocketAddr;
@@ -138,52 +138,58 @@ impl Engine {
             TogetherAnswer::Count(count) => reply.integer(count as i64),
             TogetherAnswer::Clock(next_ms, pending) => self.tell_clock(next_ms, pending, reply),
             TogetherAnswer::History(_) if self.reads_later(self.sessions.get(slot).id) => return Ok(false),
-            TogetherAnswer::History(merged) => {
-                let run = locks::history_handler(self.commands.get(command).spec.name);
-                let now = self.time.now;
-                let mut tell = |keyspace: &mut Keyspace| {
-                    run.map_or(Ok(None), |run| run(&mut keyspace.tx(db, now), args, reply))
-                };
-                let work = match merged {
-                    Some(merged) => merged.instead(&mut self.keyspace, tell)?,
-                    None => tell(&mut self.keyspace)?,
-                };
-                let client = self.sessions.get(slot).id;
-                return Ok(!self.reads_in_pieces(client, work));
+            TogetherAnswer::History(merging) => {
+                let (client, now) = (self.sessions.get(slot).id, self.time.now);
+                match merging {
+                    Some(merging) if merging.is_long() => self.readings.merging = Some((merging, now)),
+                    Some(merging) => {
+                        self.readings.work = self.read_merged(merging, (command, db, now), args, reply)?;
+                    }
+                    None => {
+                        let run = locks::history_handler(self.commands.get(command).spec.name);
+                        let tx = &mut self.keyspace.tx(db, now);
+                        self.readings.work = run.map_or(Ok(None), |run| run(tx, args, reply))?;
+                    }
+                }
+                return Ok(!self.reads_in_pieces(client));
             }
         }
         Ok(true)
     }
 }
 
-/// The same, which somebody reads.
-pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergedHistory> {
+/// The histories of locks of these servers, which somebody reads, on their way into one.
+pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergingHistory> {
     nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
-    merged_history(nodes)
+    MergingHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
 }
 
 /// The histories of locks of these servers as one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
-    let first = nodes.first()?;
+    MergedHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
+}
+
+/// The servers that have locks, and what they are called. A sentinel has none.
+fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
     let named = |node: &Engine| {
         let port = node.time.shared.members[node.time.shared.place].port;
         SocketAddr::new(node.config.loopback(), port).to_string()
     };
-    // A sentinel has no locks.
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
-    let servers: Vec<_> = keep_locks.map(|node| (&node.keyspace, named(node))).collect();
-    MergedHistory::of(&servers, first.start.seed)
+    keep_locks.map(|node| (&node.keyspace, named(node))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::Peer;
+    use crate::clients::{Outbox, Peer};
     use crate::config::Config;
     use crate::core::MemberAddress;
     use crate::locks::{HistoryReader, StampSource};
     use crate::time::Now;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// One of two servers, with a history that has one lock taken.
     fn member() -> Engine {
@@ -193,6 +199,79 @@ mod tests {
         engine.share_clock(&[7001, 7002].map(MemberAddress::new), 0, StampSource::new(|_| 1));
         acquire(&mut engine, b"first");
         engine
+    }
+
+    /// Two servers, which have taken so many locks each, in turn.
+    fn members(locks: usize) -> [Engine; 2] {
+        let last = Arc::new(AtomicU64::new(0));
+        let mut engines = [0, 1].map(|place| {
+            let mut config = Config::default();
+            config.lock_history = true;
+            let mut engine = Engine::new(config, 7, Now::default());
+            let last = last.clone();
+            let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::Relaxed) + count);
+            engine.share_clock(&[7001, 7002].map(MemberAddress::new), place, stamps);
+            engine
+        });
+        for lock in 0..locks {
+            engines.iter_mut().for_each(|engine| acquire(engine, format!("lock:{lock}").as_bytes()));
+        }
+        engines
+    }
+
+    fn received(engine: &mut Engine, slot: Slot) -> String {
+        let mut output = Outbox::default();
+        engine.take_output(slot, &mut output);
+        String::from_utf8_lossy(output.bytes()).into_owned()
+    }
+
+    /// The number of pieces in which a request is answered that reads the histories of both servers, and the answer.
+    /// Another client is served in between.
+    fn pieces(engines: &mut [Engine; 2], request: &[&[u8]]) -> (usize, String) {
+        let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
+        let client = engines[0].session(reader).id;
+        engines[0].execute(reader, request);
+        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>());
+        engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
+        let mut pieces = 1;
+        while engines[0].continue_reading(client) {
+            engines[0].execute(other, &[b"SET", b"lock:between", b"x", b"NX", b"PX", b"1000"]);
+            assert!(!received(&mut engines[0], other).is_empty());
+            pieces += 1;
+        }
+        (pieces, received(&mut engines[0], reader))
+    }
+
+    #[test]
+    fn long_histories_of_several_servers_are_merged_and_read_in_pieces() {
+        let mut engines = members(4000);
+        for words in [&["LOCK.HISTORY", "FORMAT", "JSON"][..], &["LOCK.HISTORY"], &["LOCK.VERIFY"]] {
+            let request: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            let (pieces, answer) = pieces(&mut engines, &request);
+            // They are merged, and looked at.
+            assert!(pieces * 1100 > 2 * 8000, "{words:?}: {pieces}");
+            assert!(!answer.contains("lock:between"), "what happens meanwhile is no part of it");
+            if words.len() > 1 {
+                assert!(answer.matches("\"seq\"").count() > 8000);
+                assert!(answer.contains("lock:3999") && answer.contains(":7002"));
+            }
+            engines = members(4000);
+        }
+        assert_eq!(pieces(&mut members(100), &[b"LOCK.VERIFY"]).0, 1);
+    }
+
+    #[test]
+    fn a_reader_of_several_servers_may_go_away_while_they_are_merged() {
+        let mut engines = members(4000);
+        let reader = engines[0].connect(Peer::default());
+        let client = engines[0].session(reader).id;
+        engines[0].execute(reader, &[b"LOCK.VERIFY"]);
+        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>());
+        engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
+        assert!(engines[0].readings.merging.is_some() && engines[0].readings.memory() > 1_000_000);
+        engines[0].disconnect(reader);
+        assert!(engines[0].readings.merging.is_none() && !engines[0].is_history_read());
+        assert_eq!(engines[0].readings.memory(), 0);
     }
 
     fn acquire(engine: &mut Engine, lock: &[u8]) {

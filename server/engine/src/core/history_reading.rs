@@ -6,8 +6,9 @@ use super::doing_together::OF_HISTORY;
 use super::engine::{Engine, Retry};
 use super::shared_clock::ClockRequest;
 use super::together::Together;
-use crate::locks::{HistoryHandler, HistoryWork, history_handler};
+use crate::locks::{HistoryHandler, HistoryWork, MergingHistory, history_handler};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
+use crate::time::Now;
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 
@@ -49,6 +50,13 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
+        if let Some((mut merging, now)) = self.readings.merging.take() {
+            match merging.go_on() {
+                true => self.readings.work = self.read_merged(merging, (command, db, now), args, reply)?,
+                false => self.readings.merging = Some((merging, now)),
+            }
+            return Ok(self.readings.work.is_none() && self.readings.merging.is_none());
+        }
         let Some(mut work) = self.readings.work.take() else {
             let Some(run) = history_handler(self.commands.get(command).spec.name) else { return Ok(true) };
             self.readings.work = run(&mut self.keyspace.tx(db, self.time.now), args, reply)?;
@@ -60,6 +68,18 @@ impl Engine {
         }
         self.readings.work = Some(work);
         Ok(false)
+    }
+
+    /// Reads the histories of all servers as they were at an instant, or begins to.
+    pub(super) fn read_merged(
+        &mut self,
+        merging: MergingHistory,
+        (command, db, now): (CommandId, usize, Now),
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
+        let Some(run) = history_handler(self.commands.get(command).spec.name) else { return Ok(None) };
+        merging.finish().instead(&mut self.keyspace, |keyspace| run(&mut keyspace.tx(db, now), args, reply))
     }
 
     /// The time of a client that reads the history has come; whether it is one.
@@ -97,11 +117,10 @@ impl Engine {
         is_later
     }
 
-    /// A client reads the histories of all servers, by this work in pieces if there is any; whether it does.
-    pub(super) fn reads_in_pieces(&mut self, client: u64, work: Option<Box<dyn HistoryWork>>) -> bool {
-        let is_long = work.is_some();
+    /// A client reads the histories of all servers, in pieces if there is work left; whether there is.
+    pub(super) fn reads_in_pieces(&mut self, client: u64) -> bool {
+        let is_long = self.readings.work.is_some() || self.readings.merging.is_some();
         if is_long {
-            self.readings.work = work;
             if self.readings.clients.is_empty() {
                 self.readings.clients.push_back(client);
             }
@@ -128,7 +147,7 @@ impl Engine {
         if !was_served {
             return;
         }
-        self.readings.work = None;
+        (self.readings.work, self.readings.merging) = (None, None);
         let Some(&next) = self.readings.clients.front() else { return };
         let Some(blocked) = self.parked.get_mut(next) else { return };
         let is_of_all = OF_HISTORY.contains(&self.commands.get(blocked.command).spec.name);

@@ -1,6 +1,7 @@
 //! The state of readings of the history that are done in pieces.
 
-use crate::locks::HistoryWork;
+use crate::locks::{HistoryWork, MergingHistory};
+use crate::time::Now;
 use std::collections::VecDeque;
 
 /// The clients that read the history in pieces.
@@ -10,11 +11,14 @@ pub(crate) struct HistoryReadings {
     pub(super) clients: VecDeque<u64>,
     /// The reading of the first, once it has begun.
     pub(super) work: Option<Box<dyn HistoryWork>>,
+    /// The histories of all servers that it is to read, as they were then, until they are one.
+    pub(super) merging: Option<(MergingHistory, Now)>,
 }
 
 impl HistoryReadings {
     /// Bytes of the copy that is read. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.work.as_ref().map_or(0, |work| work.memory())
+        let merging = self.merging.as_ref().map_or(0, |(merging, _)| merging.memory());
+        merging + self.work.as_ref().map_or(0, |work| work.memory())
     }
 }

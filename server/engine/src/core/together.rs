@@ -1,7 +1,7 @@
 //! What a client asks that servers of one process do together, and what it is answered.
 
 use super::faults::NodeFault;
-use crate::locks::MergedHistory;
+use crate::locks::MergingHistory;
 
 /// What is answered where a server is named.
 pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
@@ -28,7 +28,7 @@ pub(crate) enum TogetherAnswer {
     /// It concerns so many.
     Count(usize),
     /// What the command says of this history of locks; none: of its own, which is off.
-    History(Option<MergedHistory>),
+    History(Option<MergingHistory>),
     /// In how many milliseconds something is due next, and how much is pending.
     Clock(Option<i64>, usize),
 }

@@ -1,6 +1,7 @@
 //! `LOCK.HISTORY`: what happened to locks, and to those who use them.
 
-use super::history::{Entry, Filter, Ring, format};
+use super::history::format::edn::Operations;
+use super::history::{Filter, Ring, format};
 use super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::ledger::LockLedger;
 use crate::keyspace::Tx;
@@ -91,6 +92,8 @@ struct Listing {
     /// The entries that are wanted, and how many of them are written.
     wanted: Vec<u64>,
     written: usize,
+    /// The wanted entries as operations, for EDN.
+    operations: Operations,
     text: Vec<u8>,
 }
 
@@ -104,6 +107,9 @@ impl Listing {
             }
             if self.options.filter.wants(ring, entry) {
                 found.push(seq);
+                if self.options.format == Format::Edn {
+                    self.operations.take_in(ring, seq, entry);
+                }
             }
             (self.seen, looked) = (seq, looked + 1);
         }
@@ -118,27 +124,28 @@ impl Listing {
         is_end
     }
 
-    /// Writes so many entries more.
-    fn write_some(&mut self, ring: &Ring, count: usize) {
+    /// Writes so many entries, or operations, more; whether these were the last.
+    fn write_some(&mut self, ring: &Ring, count: usize) -> bool {
         let (format, protocol) = (self.options.format, self.protocol);
-        if self.written == 0 {
-            match format {
-                Format::Map => format::map::head(ring, self.wanted.len(), (&mut self.text, protocol)),
-                Format::Json => format::json::head(ring, &mut self.text),
-                Format::Edn => {}
+        match format {
+            Format::Edn => return self.operations.write_some(ring, count, &mut self.text),
+            Format::Map if self.written == 0 => {
+                format::map::head(ring, self.wanted.len(), (&mut self.text, protocol));
             }
+            Format::Json if self.written == 0 => format::json::head(ring, &mut self.text),
+            Format::Map | Format::Json => {}
         }
         let end = self.written.saturating_add(count).min(self.wanted.len());
         for at in self.written..end {
             let seq = self.wanted[at];
             let Some(entry) = ring.get(seq) else { continue };
             match format {
-                Format::Map => format::map::entry(ring, (seq, entry), (&mut self.text, protocol)),
                 Format::Json => format::json::entry(ring, (seq, entry), at == 0, &mut self.text),
-                Format::Edn => {}
+                _ => format::map::entry(ring, (seq, entry), (&mut self.text, protocol)),
             }
         }
         self.written = end;
+        self.written == self.wanted.len()
     }
 }
 
@@ -147,11 +154,10 @@ impl Reading for Listing {
         if self.seen != u64::MAX - 1 && !self.look(ring, count) {
             return false;
         }
-        self.write_some(ring, count);
-        self.written == self.wanted.len()
+        self.write_some(ring, count)
     }
 
-    fn write(&mut self, ring: &Ring, reply: &mut dyn Reply) {
+    fn write(&mut self, _: &Ring, reply: &mut dyn Reply) {
         let mut text = std::mem::take(&mut self.text);
         match self.options.format {
             Format::Map => reply.append(&text),
@@ -159,11 +165,7 @@ impl Reading for Listing {
                 format::json::tail(&mut text);
                 reply.bulk(&text);
             }
-            Format::Edn => {
-                let entries = self.wanted.iter().filter_map(|&seq| Some((seq, ring.get(seq)?)));
-                let entries: Vec<(u64, &Entry)> = entries.collect();
-                reply.bulk(format::edn::text(ring, &entries).as_bytes());
-            }
+            Format::Edn => reply.bulk(&text),
         }
     }
 }
@@ -174,20 +176,15 @@ fn history(
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options = Options::parse(args)?;
-    let ring = ring(tx)?;
+    let (ledger, _) = tx.subscriber_mut::<LockLedger>().ok_or(OFF)?;
+    let history = ledger.history_mut().ok_or(OFF)?;
+    let ring = history.ring();
     let seen = options.filter.since;
     let after = usize::try_from(ring.next().saturating_sub(seen.max(ring.first()))).unwrap_or(usize::MAX);
     let is_filtered = options.filter.key.is_some() || options.filter.owner.is_some();
     let entries = if is_filtered { after } else { after.min(options.count) }.min(ring.len());
     let (protocol, wanted, text) = (reply.protocol(), Vec::new(), Vec::new());
-    let listing = Listing { options, protocol, seen, wanted, written: 0, text };
-    Ok(read(ring, entries, listing, reply))
-}
-
-/// The history.
-///
-/// Errors: it is off.
-pub(super) fn ring<'t>(tx: &'t Tx<'_>) -> Result<&'t Ring, CommandError> {
-    let ledger = tx.subscriber::<LockLedger>();
-    Ok(ledger.and_then(LockLedger::history).ok_or(OFF)?.ring())
+    let operations = Operations::default();
+    let listing = Listing { options, protocol, seen, wanted, written: 0, operations, text };
+    Ok(read(history, entries, listing, reply))
 }

@@ -1,6 +1,7 @@
 //! How the engine tells the history what it knows: which request runs, who waits, what was turned and cut.
 
-use super::history::{Event, Filter, Happening, History, Request, Ring, merge};
+use super::history::{Event, Filter, Happening, History, Merging, Request, Ring};
+use super::history_work::{MAX_AT_ONCE, PIECE};
 use super::ledger::{LockLedger, ReleaseCause};
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
@@ -100,13 +101,9 @@ pub(crate) struct MergedHistory(Box<History>);
 impl MergedHistory {
     /// That of these keyspaces, each with what its server is called; `None` when all are off.
     pub(crate) fn of(servers: &[(&Keyspace, String)], seed: u64) -> Option<Self> {
-        let rings = servers.iter().filter_map(|(keyspace, name)| {
-            let ledger: &LockLedger = keyspace.subscriber()?;
-            Some((ledger.history()?.ring(), name.as_bytes().into()))
-        });
-        let rings: Vec<_> = rings.collect();
+        let rings = recorded_by(servers);
         let lacks_some = rings.len() < servers.len();
-        (!rings.is_empty()).then(|| MergedHistory(Box::new(merge(&rings, lacks_some, seed))))
+        (!rings.is_empty()).then(|| MergedHistory(Box::new(Merging::new(rings, lacks_some, seed).finish())))
     }
 
     /// Its entries.
@@ -121,6 +118,49 @@ impl MergedHistory {
             exchange(keyspace, own);
         })
     }
+}
+
+/// Copies of the histories of several servers on their way into one.
+#[derive(Debug)]
+pub(crate) struct MergingHistory(Box<Merging<Ring>>);
+
+impl MergingHistory {
+    /// That of these keyspaces, each with what its server is called; `None` when all are off. O(n), n the entries.
+    pub(crate) fn of(servers: &[(&Keyspace, String)], seed: u64) -> Option<Self> {
+        let rings = recorded_by(servers).into_iter().map(|(ring, name)| (ring.copy_to_merge(), name));
+        let rings: Vec<_> = rings.collect();
+        let lacks_some = rings.len() < servers.len();
+        (!rings.is_empty()).then(|| MergingHistory(Box::new(Merging::new(rings, lacks_some, seed))))
+    }
+
+    /// Whether it is merged in pieces. O(1).
+    pub(crate) fn is_long(&self) -> bool {
+        self.0.left() > MAX_AT_ONCE
+    }
+
+    /// Merges a piece; whether that was the last.
+    pub(crate) fn go_on(&mut self) -> bool {
+        self.0.go_on(PIECE)
+    }
+
+    /// Merges the rest.
+    pub(crate) fn finish(self) -> MergedHistory {
+        MergedHistory(Box::new(self.0.finish()))
+    }
+
+    /// Bytes of the copies, and of what has been merged. O(n), n the servers.
+    pub(crate) fn memory(&self) -> usize {
+        self.0.memory()
+    }
+}
+
+/// The histories of these keyspaces that are on.
+fn recorded_by<'a>(servers: &[(&'a Keyspace, String)]) -> Vec<(&'a Ring, Box<[u8]>)> {
+    let rings = servers.iter().filter_map(|(keyspace, name)| {
+        let ledger: &LockLedger = keyspace.subscriber()?;
+        Some((ledger.history()?.ring(), name.as_bytes().into()))
+    });
+    rings.collect()
 }
 
 /// Gives a keyspace another history, or none; the one that it had.

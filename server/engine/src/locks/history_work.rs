@@ -1,15 +1,15 @@
 //! Readings of the history that take long: they are done in pieces, on a copy, so that others are served in between.
 
-use super::history::Ring;
+use super::history::{History, Ring};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
 
 /// The most entries that a request reads at once.
-const MAX_AT_ONCE: usize = 4096;
+pub(super) const MAX_AT_ONCE: usize = 4096;
 /// Entries that a piece of a longer reading has.
-const PIECE: usize = 1024;
+pub(super) const PIECE: usize = 1024;
 
 /// The handler of a command that reads the history: it answers, or leaves the rest to be done in pieces.
 pub(crate) type HistoryHandler =
@@ -57,17 +57,17 @@ impl<R: Reading> HistoryWork for Copied<R> {
     }
 }
 
-/// Reads a history of which so many entries are to be looked at: at once if they are few, else a copy in pieces.
+/// Reads a history of which so many entries are to be looked at: at once if they are few, else a copy in pieces. What
+/// takes long of few entries goes on as that of many.
 pub(super) fn read(
-    ring: &Ring,
+    history: &mut History,
     entries: usize,
     mut reading: impl Reading,
     reply: &mut dyn Reply,
 ) -> Option<Box<dyn HistoryWork>> {
-    if entries > MAX_AT_ONCE {
-        return Some(Box::new(Copied { ring: ring.copy(), reading }));
+    if entries <= MAX_AT_ONCE && reading.go_on(history.ring(), 2 * MAX_AT_ONCE) {
+        reading.write(history.ring(), reply);
+        return None;
     }
-    while !reading.go_on(ring, usize::MAX) {}
-    reading.write(ring, reply);
-    None
+    Some(Box::new(Copied { ring: history.to_read(), reading }))
 }

@@ -62,8 +62,8 @@ pub(crate) use history::{
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
-    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, history_is_read,
-    mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
+    HistoryReader, MergedHistory, MergingHistory, answer_kept, clock_turned, failing_over, happened,
+    history_is_read, mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
 };
 pub(crate) use history_work::{HistoryHandler, HistoryWork};
 pub(crate) use info::snapshot;

@@ -4,34 +4,81 @@ use super::entry::Entry;
 use super::places::{CLIENT_BITS, Places, own_number};
 use super::recorder::History;
 use super::ring::Ring;
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// One history of these, each with what its server is called. It begins where all of them are known: behind the last
-/// beginning of one, and where none has lost entries since. `lacks_some`: there are servers that keep none.
-pub(in crate::locks) fn merge(rings: &[(&Ring, Box<[u8]>)], lacks_some: bool, seed: u64) -> History {
-    let since = rings.iter().map(|(ring, _)| ring.stamped_since()).max().unwrap_or(0);
-    let lost = rings.iter().filter(|(ring, _)| ring.is_truncated());
-    let from = lost.filter_map(|(ring, _)| ring.first_stamp()).max().unwrap_or(0).max(since + 1);
-    let mut all: Vec<(u64, usize, (u64, &Entry))> = Vec::new();
-    for (place, (ring, _)) in rings.iter().enumerate() {
-        let kept = ring.stamped_entries().filter(|(stamp, _)| *stamp >= from);
-        all.extend(kept.map(|(stamp, entry)| (stamp, place, entry)));
+/// Histories on their way into one. It begins where all of them are known: behind the last beginning of one, and where
+/// none has lost entries since.
+#[derive(Debug)]
+pub(in crate::locks) struct Merging<R> {
+    rings: Vec<R>,
+    /// The next entry of each ring that has one: its number among all, the place of its server, and its own number.
+    next: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    merged: Ring,
+    left: usize,
+}
+
+impl<R: Borrow<Ring>> Merging<R> {
+    /// Begins to merge these, each with what its server is called. `lacks_some`: there are servers that keep none.
+    /// O(log n).
+    pub(in crate::locks) fn new(servers: Vec<(R, Box<[u8]>)>, lacks_some: bool, seed: u64) -> Self {
+        let (rings, names): (Vec<R>, Vec<Box<[u8]>>) = servers.into_iter().unzip();
+        let of = || rings.iter().map(Borrow::borrow);
+        let since = of().map(Ring::stamped_since).max().unwrap_or(0);
+        let lost = of().filter(|ring| ring.is_truncated());
+        let from = lost.filter_map(Ring::first_stamp).max().unwrap_or(0).max(since + 1);
+        let (mut next, mut left) = (BinaryHeap::new(), 0);
+        for (place, ring) in of().enumerate() {
+            if let Some((stamp, seq)) = ring.first_stamped(from) {
+                next.push(Reverse((stamp, place, seq)));
+                left += usize::try_from(ring.next() - seq).unwrap_or(usize::MAX);
+            }
+        }
+        let first = if left > 0 { from - since } else { 1 };
+        let mut merged = Ring::of_several(first, Places { names, of: Vec::new() }, seed);
+        if lacks_some {
+            merged.note_gaps();
+        }
+        Merging { rings, next, merged, left }
     }
-    all.sort_unstable_by_key(|(stamp, ..)| *stamp);
-    let first = all.first().map_or(1, |_| from - since);
-    let names = rings.iter().map(|(_, name)| name.clone()).collect();
-    let of = all.iter().map(|(_, place, _)| u8::try_from(*place).unwrap_or(u8::MAX)).collect();
-    let mut merged = Ring::of_several(first, Places { names, of }, seed);
-    for (_, place, (seq, entry)) in all {
-        let client = match entry.client {
-            0 => 0,
-            client => own_number(client) | ((place as u64 + 1) << CLIENT_BITS),
-        };
-        merged.push_copy(rings[place].0, seq, Entry { client, ..*entry });
+
+    /// The number of entries that are still to be merged. O(1).
+    pub(in crate::locks) fn left(&self) -> usize {
+        self.left
     }
-    if lacks_some {
-        merged.note_gaps();
+
+    /// Merges so many entries more; whether these were the last. O(log n) each, n the servers.
+    pub(in crate::locks) fn go_on(&mut self, count: usize) -> bool {
+        for _ in 0..count {
+            let Some(Reverse((_, place, seq))) = self.next.pop() else { break };
+            let ring = self.rings[place].borrow();
+            let Some(&entry) = ring.get(seq) else { continue };
+            let client = match entry.client {
+                0 => 0,
+                client => own_number(client) | ((place as u64 + 1) << CLIENT_BITS),
+            };
+            self.merged.push_copy((ring, place), seq, Entry { client, ..entry });
+            if let Some(stamp) = ring.stamp(seq + 1) {
+                self.next.push(Reverse((stamp, place, seq + 1)));
+            }
+            self.left -= 1;
+        }
+        self.next.is_empty()
     }
-    History::of(merged)
+
+    /// Merges the rest. O(n log m), n the entries and m the servers.
+    pub(in crate::locks) fn finish(mut self) -> History {
+        while !self.go_on(usize::MAX) {}
+        History::of(self.merged)
+    }
+}
+
+impl Merging<Ring> {
+    /// Bytes of all of it. O(n), n the servers.
+    pub(in crate::locks) fn memory(&self) -> usize {
+        self.merged.memory() + self.rings.iter().map(Ring::memory).sum::<usize>()
+    }
 }
 
 #[cfg(test)]
@@ -55,7 +102,12 @@ mod tests {
     }
 
     fn merged(one: &History, other: &History) -> History {
-        merge(&[(one.ring(), Box::from(&b"one"[..])), (other.ring(), Box::from(&b"other"[..]))], false, 7)
+        let servers = || vec![(one.ring(), Box::from(&b"one"[..])), (other.ring(), Box::from(&b"other"[..]))];
+        let mut in_pieces = Merging::new(servers(), false, 7);
+        while !in_pieces.go_on(1) {}
+        let at_once = Merging::new(servers(), false, 7).finish();
+        assert_eq!(told(&in_pieces.finish()), told(&at_once));
+        at_once
     }
 
     fn told(history: &History) -> Vec<(u64, String, String)> {

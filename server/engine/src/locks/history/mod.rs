@@ -20,7 +20,7 @@ mod times;
 pub(super) use entry::Entry;
 pub(crate) use entry::{Cause, Event, Mode};
 pub(crate) use filter::Filter;
-pub(super) use merged::merge;
+pub(super) use merged::Merging;
 pub(super) use names::{Name, Names, shown};
 pub(super) use recorder::History;
 pub(crate) use recorder::{By, Happening, Request};

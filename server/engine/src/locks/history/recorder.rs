@@ -191,6 +191,14 @@ impl History {
         &self.ring
     }
 
+    /// The entries to be read in pieces: a copy, or themselves where they are a copy of those of several servers. O(n).
+    pub(in crate::locks) fn to_read(&mut self) -> Ring {
+        match self.ring.is_of_several() {
+            true => std::mem::replace(&mut self.ring, Ring::new(0, 0)),
+            false => self.ring.copy(),
+        }
+    }
+
     /// Keeps at most so many entries from now on.
     pub(in crate::locks) fn set_most(&mut self, most: usize) {
         self.ring.set_most(most);

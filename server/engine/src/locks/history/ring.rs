@@ -83,13 +83,18 @@ impl Ring {
         }
     }
 
+    /// The same, with the numbers that they have among those of several servers. O(n).
+    pub(in crate::locks) fn copy_to_merge(&self) -> Self {
+        Ring { stamps: self.stamps.clone(), ..self.copy() }
+    }
+
     /// Returns the number of entries. O(1).
     pub(in crate::locks) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Adds an entry that another ring has under this number, with its names.
-    pub(super) fn push_copy(&mut self, other: &Ring, seq: u64, mut entry: Entry) {
+    /// Adds an entry that another ring, which is of the server of this place, has under this number, with its names.
+    pub(super) fn push_copy(&mut self, (other, place): (&Ring, usize), seq: u64, mut entry: Entry) {
         let mut named = |name: &mut Name| {
             if *name != Name::NONE {
                 *name = self.names.intern(other.db(*name).unwrap_or(0), other.text(*name));
@@ -102,6 +107,9 @@ impl Ring {
         named(&mut entry.text);
         entry.since = self.note(other.when(seq, &entry));
         self.push(entry);
+        if let Some(places) = &mut self.places {
+            places.of.push(u8::try_from(place).unwrap_or(u8::MAX));
+        }
     }
 
     /// Whether the entries have numbers among those of several servers.
@@ -124,9 +132,17 @@ impl Ring {
         self.stamps.as_ref()?.first()
     }
 
-    /// The entries with their numbers among those of several servers, and their own.
-    pub(super) fn stamped_entries(&self) -> impl Iterator<Item = (u64, (u64, &Entry))> {
-        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(self.after(0))
+    /// The number of an entry among those of several servers. O(1).
+    pub(super) fn stamp(&self, seq: u64) -> Option<u64> {
+        self.stamps.as_ref()?.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The first entry whose number among those of several servers is not below `from`: that number, and its own.
+    /// O(log n).
+    pub(super) fn first_stamped(&self, from: u64) -> Option<(u64, u64)> {
+        let before = self.stamps.as_ref()?.count_before(from);
+        let seq = self.first + before as u64;
+        Some((self.stamp(seq)?, seq))
     }
 
     /// The server of an entry, where they are those of several.

@@ -30,7 +30,7 @@ impl fmt::Debug for StampSource {
 }
 
 /// The numbers of a ring's entries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stamps {
     source: StampSource,
     of: VecDeque<u64>,
@@ -64,7 +64,13 @@ impl Stamps {
         self.of.front().copied()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
-        self.of.iter().copied()
+    /// The number of the entry at this place, counted from the oldest. O(1).
+    pub(super) fn get(&self, at: usize) -> Option<u64> {
+        self.of.get(at).copied()
+    }
+
+    /// The number of entries whose numbers are below `from`. O(log n).
+    pub(super) fn count_before(&self, from: u64) -> usize {
+        self.of.partition_point(|stamp| *stamp < from)
     }
 }

@@ -83,7 +83,8 @@ fn stats(
     let Options { key, resets } = options(args)?;
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Err(OFF) };
     let since = ledger.counted_up_to;
-    let ring = ledger.history().ok_or(OFF)?.ring();
+    let history = ledger.history_mut().ok_or(OFF)?;
+    let ring = history.ring();
     let next = ring.next();
     let counting = Counting {
         filter: Filter { key, owner: None, since },
@@ -92,7 +93,7 @@ fn stats(
         count: Count::default(),
     };
     let entries = usize::try_from(next.saturating_sub(since)).unwrap_or(usize::MAX).min(ring.len());
-    let work = read(ring, entries, counting, reply);
+    let work = read(history, entries, counting, reply);
     if resets {
         ledger.counted_up_to = next - 1;
     }

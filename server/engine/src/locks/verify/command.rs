@@ -82,15 +82,16 @@ fn verify(
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let wanted = Wanted::parse(args)?;
     let now = tx.now();
-    let ledger = tx.subscriber::<LockLedger>();
-    let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
+    let ledger = tx.subscriber_mut::<LockLedger>().map(|(ledger, _)| ledger);
+    let Some((limits, history)) = ledger.and_then(|ledger| Some((ledger.limits, ledger.history_mut()?)))
+    else {
         head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), (0, true), 0, reply);
         reply.array(0);
         return Ok(None);
     };
-    let ring = history.ring();
-    let verification = Verification::new(wanted, ledger.limits);
-    Ok(read(ring, ring.len(), Verifying { verification, now }, reply))
+    let verification = Verification::new(wanted, limits);
+    let entries = history.ring().len();
+    Ok(read(history, entries, Verifying { verification, now }, reply))
 }
 
 /// Writes the reply but for what `findings` has. The reason says why the history is not whole.

@@ -3,7 +3,7 @@
 //! A client is a process, and so is a wait during which its client goes on. What nobody asked for is `:nemesis`':
 //! leases that ran out, turned clocks, faults.
 
-use super::operations::{Phase, Step, steps};
+use super::operations::{Phase, Step, Steps};
 use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
@@ -11,43 +11,59 @@ use crate::locks::history::ring::Ring;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// These entries as operations.
-pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
-    let steps = steps(ring, entries);
-    let mut processes = Processes::of(entries);
-    let mut text = String::from("[");
-    for (index, step) in steps.iter().enumerate() {
-        text.push_str(if index == 0 { "{" } else { "\n {" });
-        write_step(&mut text, ring, index, step, &mut processes);
-        text.push('}');
+/// Entries on their way into operations: first all are taken in, then the operations are written.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct Operations {
+    steps: Steps,
+    processes: Processes,
+    /// The number of operations that are written.
+    written: usize,
+}
+
+impl Operations {
+    /// Takes an entry in. O(log n).
+    pub(in crate::locks) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
+        self.steps.take_in(ring, seq, entry);
+        self.processes.next = self.processes.next.max(entry.client + 1);
     }
-    text.push_str("]\n");
-    text
+
+    /// Writes so many operations more, after the last entry; whether these were the last.
+    pub(in crate::locks) fn write_some(&mut self, ring: &Ring, count: usize, into: &mut Vec<u8>) -> bool {
+        let mut text = String::from(if self.written == 0 { "[" } else { "" });
+        for step in self.steps.all.iter().skip(self.written).take(count) {
+            text.push_str(if self.written == 0 { "{" } else { "\n {" });
+            write_step(&mut text, ring, self.written, step, &mut self.processes);
+            text.push('}');
+            self.written += 1;
+        }
+        let is_end = self.written == self.steps.all.len();
+        if is_end {
+            text.push_str("]\n");
+        }
+        into.extend_from_slice(text.as_bytes());
+        is_end
+    }
 }
 
 /// Which process each client is: itself, until nobody knows how an operation of it has ended. Such a process does
 /// nothing more, so that the client is another one from then on. A process does one thing at a time: what a client does
 /// besides is a process of its own.
+#[derive(Debug, Default)]
 struct Processes {
     by_client: BTreeMap<u64, u64>,
     apart: BTreeMap<u64, u64>,
+    /// A number above those of all clients and processes.
     next: u64,
 }
 
 impl Processes {
-    fn of(entries: &[(u64, &Entry)]) -> Self {
-        let last = entries.iter().map(|(_, entry)| entry.client).max().unwrap_or(0);
-        Processes { by_client: BTreeMap::new(), apart: BTreeMap::new(), next: last + 1 }
-    }
-
-    /// The process that does this.
-    fn of_step(&mut self, step: &Step<'_>) -> u64 {
+    /// The process that does this, which a client has asked for.
+    fn of_step(&mut self, step: &Step, client: u64) -> u64 {
         if let Some(number) = step.apart {
             let process = *self.apart.entry(number).or_insert(self.next);
             self.next = self.next.max(process + 1);
             return process;
         }
-        let client = step.entry.client;
         let process = self.by_client.get(&client).copied().unwrap_or(client);
         if step.phase == Phase::Info {
             self.by_client.insert(client, self.next);
@@ -57,10 +73,16 @@ impl Processes {
     }
 }
 
-fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, processes: &mut Processes) {
-    let (entry, nanos) = (step.entry, step.at_ms.saturating_mul(1_000_000));
-    let by_client = entry.client != 0 && !is_of_nemesis(step);
-    let process = if by_client { processes.of_step(step).to_string() } else { ":nemesis".to_owned() };
+fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step, processes: &mut Processes) {
+    let (Some(entry), Some(at)) = (ring.get(step.entry), ring.get(step.at)) else { return };
+    let nanos = step.at_ms.saturating_mul(1_000_000);
+    // What is told by the name of its event is nobody's request.
+    let is_of_nemesis = step.phase == Phase::Info && step.function == entry.event.name();
+    let by_client = entry.client != 0 && !is_of_nemesis;
+    let process = match by_client {
+        true => processes.of_step(step, entry.client).to_string(),
+        false => ":nemesis".to_owned(),
+    };
     let (phase, function) = (step.phase.name(), step.function);
     let _infallible = write!(
         text,
@@ -102,15 +124,10 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, pro
         let _infallible = write!(text, ":{}", entry.mode.name());
     }
     // What has ended in vain was only asked for by the other entry.
-    let cause = if step.at.event == Event::LeftQueue { step.at.cause } else { entry.cause };
+    let cause = if at.event == Event::LeftQueue { at.cause } else { entry.cause };
     if known && cause != Cause::None {
         begin(text, "cause");
         let _infallible = write!(text, ":{}", cause.name());
     }
     text.push('}');
-}
-
-/// Whether a step is nobody's request.
-fn is_of_nemesis(step: &Step<'_>) -> bool {
-    step.phase == Phase::Info && step.function == step.entry.event.name()
 }

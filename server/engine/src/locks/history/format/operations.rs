@@ -29,13 +29,13 @@ impl Phase {
     }
 }
 
-/// A line of the history: `entry` says what was asked for, `at` is the entry of when that was.
+/// A line of the history: `entry` says what was asked for, `at` when that was. Both are numbers of entries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step<'a> {
+pub(super) struct Step {
     pub(super) phase: Phase,
     pub(super) function: &'static str,
-    pub(super) entry: &'a Entry,
-    pub(super) at: &'a Entry,
+    pub(super) entry: u64,
+    pub(super) at: u64,
     /// In milliseconds of the clock that only goes on.
     pub(super) at_ms: i64,
     /// The number of the operation among those that have processes of their own.
@@ -76,24 +76,16 @@ fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
     by.starts_with(b"lock.") || by.starts_with(b"sem.")
 }
 
-/// The steps of these entries, in order.
-pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Step<'a>> {
-    let mut steps = Steps::default();
-    for &(seq, entry) in entries {
-        steps.take_in(ring, seq, entry);
-    }
-    steps.all
-}
-
 /// Identity of an operation: its client, its lock, and its ticket.
 type Operation = (u64, Name, Option<i64>);
 
 /// Steps on their way through a history.
-#[derive(Default)]
-struct Steps<'a> {
-    all: Vec<Step<'a>>,
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    /// In order. A fault may still change those that are answers.
+    pub(super) all: Vec<Step>,
     /// The invocations of clients whose operations have not ended yet, each with its number.
-    open: BTreeMap<Operation, VecDeque<(u64, Step<'a>)>>,
+    open: BTreeMap<Operation, VecDeque<(u64, Step)>>,
     opened: u64,
     /// The clients that wait for an answer by themselves, and by how many such invocations.
     asking: BTreeMap<u64, usize>,
@@ -109,14 +101,15 @@ fn operation(entry: &Entry) -> Operation {
     (entry.client, entry.key, entry.ticket())
 }
 
-impl<'a> Steps<'a> {
-    fn take_in(&mut self, ring: &Ring, seq: u64, entry: &'a Entry) {
+impl Steps {
+    /// Takes an entry in. O(log n).
+    pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let at_ms = ring.when(seq, entry).monotonic_ms;
         self.now_ms = at_ms;
         match entry.event {
             Event::Queued if entry.client != 0 && entry.native() == Some(true) => {
                 if is_acquisition(ring, entry) {
-                    let invoked = self.invoke("acquire", entry);
+                    let invoked = self.invoke("acquire", seq, entry);
                     self.opened += 1;
                     *self.asking.entry(entry.client).or_default() += usize::from(invoked.apart.is_none());
                     self.open.entry(operation(entry)).or_default().push_back((self.opened, invoked));
@@ -127,12 +120,12 @@ impl<'a> Steps<'a> {
                 let is_gone = entry.cause == Cause::Disconnected;
                 if let Some(invoked) = self.take_open(entry) {
                     let phase = if is_gone { Phase::Info } else { Phase::Fail };
-                    self.all.push(Step { phase, at: entry, at_ms, ..invoked });
+                    self.all.push(Step { phase, at: seq, at_ms, ..invoked });
                 }
                 return;
             }
             Event::Queued | Event::LeftQueue => return,
-            Event::Disconnect if self.is_left_open(entry) => return,
+            Event::Disconnect if self.is_left_open(seq, entry) => return,
             Event::Fault if ring.keeps_answer(entry) => {
                 for at in ring.unanswered(seq).filter_map(|(seq, _)| self.answers.get(&seq)) {
                     self.all[*at].phase = Phase::Info;
@@ -142,28 +135,28 @@ impl<'a> Steps<'a> {
         }
         let Some((function, phase)) = asked(entry) else {
             let (phase, function) = (Phase::Info, entry.event.name());
-            return self.all.push(Step { phase, function, entry, at: entry, at_ms, apart: None });
+            return self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, apart: None });
         };
-        let invoked = self.take_open(entry).unwrap_or_else(|| self.invoke(function, entry));
+        let invoked = self.take_open(entry).unwrap_or_else(|| self.invoke(function, seq, entry));
         self.answers.insert(seq, self.all.len());
-        self.all.push(Step { phase, function, entry, at: entry, at_ms, ..invoked });
+        self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, ..invoked });
     }
 
     /// A client asks for something. While it waits for an answer, what else it asks for is another process's; so is
     /// what it may wait for while it goes on.
-    fn invoke(&mut self, function: &'static str, entry: &'a Entry) -> Step<'a> {
+    fn invoke(&mut self, function: &'static str, seq: u64, entry: &Entry) -> Step {
         let asks = self.asking.get(&entry.client).is_some_and(|asking| *asking > 0);
         let is_apart = entry.ticket().is_some() || asks;
         self.apart += u64::from(is_apart);
         let apart = is_apart.then_some(self.apart);
         let at_ms = self.now_ms;
-        let invoked = Step { phase: Phase::Invoke, function, entry, at: entry, at_ms, apart };
+        let invoked = Step { phase: Phase::Invoke, function, entry: seq, at: seq, at_ms, apart };
         self.all.push(invoked);
         invoked
     }
 
     /// The invocation of which an entry tells the end, if it has been waiting.
-    fn take_open(&mut self, entry: &Entry) -> Option<Step<'a>> {
+    fn take_open(&mut self, entry: &Entry) -> Option<Step> {
         let open = self.open.get_mut(&operation(entry))?;
         let (_, invoked) = open.pop_front()?;
         if open.is_empty() {
@@ -176,17 +169,16 @@ impl<'a> Steps<'a> {
     }
 
     /// A client is gone: whether there was anything that it waited for, of which nobody knows now.
-    fn is_left_open(&mut self, entry: &'a Entry) -> bool {
+    fn is_left_open(&mut self, seq: u64, entry: &Entry) -> bool {
         let first = (entry.client, Name::NONE, None);
-        let mut left: Vec<(u64, Step<'a>)> = Vec::new();
+        let mut left: Vec<(u64, Step)> = Vec::new();
         while let Some((&of, _)) = self.open.range(first..).next().filter(|(of, _)| of.0 == entry.client) {
             left.extend(self.open.remove(&of).unwrap_or_default());
         }
         self.asking.remove(&entry.client);
         left.sort_unstable_by_key(|(number, _)| *number);
         let at_ms = self.now_ms;
-        let unknown =
-            left.iter().map(|(_, invoked)| Step { phase: Phase::Info, at: entry, at_ms, ..*invoked });
+        let unknown = left.iter().map(|(_, invoked)| Step { phase: Phase::Info, at: seq, at_ms, ..*invoked });
         self.all.extend(unknown);
         !left.is_empty()
     }
