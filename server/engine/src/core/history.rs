@@ -140,7 +140,9 @@ impl Engine {
     #[cold]
     pub(super) fn note_answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
         let session = self.sessions.get(slot);
-        if let (Some(answer), None) = (Answer::read(reply), &session.multi) {
+        if !locks::has_script_acted(&self.keyspace, session.db, args, reply)
+            && let (Some(answer), None) = (Answer::read(reply), &session.multi)
+        {
             // What is answered an error has perhaps not been run.
             let command = match answer {
                 Answer::Error(_) => {

@@ -170,7 +170,22 @@ impl Keyspace {
         all.find_map(|one| one.downcast_ref())
     }
 
+    /// The subscriber whose the marks are, if it is of this type. O(1).
+    #[inline]
+    pub fn marker<T: Subscriber>(&self) -> Option<&T> {
+        let one = self.subscriptions.get(self.marking.marker()?)?;
+        (&*one.subscriber as &dyn Any).downcast_ref()
+    }
+
     /// The same, to be changed.
+    #[inline]
+    pub fn marker_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
+        self.marking.set_idle(false);
+        let one = self.subscriptions.get_mut(self.marking.marker()?)?;
+        (&mut *one.subscriber as &mut dyn Any).downcast_mut()
+    }
+
+    /// The subscriber of this type, to be changed.
     #[inline]
     pub fn subscriber_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
         self.marking.set_idle(false);

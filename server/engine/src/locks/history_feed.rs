@@ -8,7 +8,7 @@ use crate::keyspace::Keyspace;
 use crate::time::Now;
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
-    keyspace.subscriber_itself::<LockLedger>()?.history_mut()
+    keyspace.marker_itself::<LockLedger>()?.history_mut()
 }
 
 /// A request is about to run.

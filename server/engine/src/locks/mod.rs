@@ -72,7 +72,7 @@ pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_led
 pub(crate) use listening::ListeningHandler;
 pub(crate) use past::{forget_past, past_bytes};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
-pub(crate) use refusals::{Answer, call_ended};
+pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, one slice per file.

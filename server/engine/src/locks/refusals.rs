@@ -5,7 +5,7 @@ use super::events::lint;
 use super::history::{Cause, Event, Happening};
 use super::ledger::{self, LockLedger};
 use super::redisson::{self, Channels, MODE_FIELD};
-use crate::keyspace::Tx;
+use crate::keyspace::{Keyspace, Tx};
 use crate::spec::Args;
 use crate::values::Value;
 use lockwheel_resp::number;
@@ -33,6 +33,16 @@ impl<'a> Answer<'a> {
             _ => Answer::Other(reply),
         })
     }
+}
+
+/// Whether a request was a script that has done something to its first key, and was answered null or a number: that is
+/// what scripts do most, and such a one was refused nothing. O(1), but for what it has recorded of other keys.
+#[inline]
+pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, reply: &[u8]) -> bool {
+    let is_of_one = matches!(reply, [b':' | b'_', ..] | [b'$', b'-', ..]);
+    let Some(key) = args.get(3).filter(|_| is_of_one) else { return false };
+    let history = keyspace.marker::<LockLedger>().and_then(LockLedger::history);
+    history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
 /// A request of a client has ended with this answer: adds to the history what it was refused.

@@ -310,6 +310,12 @@ impl History {
         self.running.unit = self.running.unit_before;
     }
 
+    /// Whether the running request is a script.
+    #[inline]
+    pub(in crate::locks) fn is_of_script(&self) -> bool {
+        self.running.command.is_none()
+    }
+
     /// Whether the running request has made an entry for this key.
     pub(in crate::locks) fn has_recorded(&self, db: usize, key: &[u8]) -> bool {
         self.last_of_request(db, key, |_| true).is_some()
