@@ -2,6 +2,8 @@
 
 use crate::fixture::Server;
 use crate::verify::found;
+use std::fs;
+use std::time::Duration;
 
 /// The number behind a name in a reply.
 fn number(reply: &str, name: &str) -> u64 {
@@ -195,4 +197,98 @@ fn a_long_name_is_cut_and_stays_one_name() {
     server.ask(&format!("LOCK.ENTER section {owner}a"));
     server.ask(&format!("LOCK.ENTER section {owner}b"));
     assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
+}
+
+/// Each owner but the first waits for the lock of the one before: a search for a deadlock goes through all of them.
+fn chain(length: usize) -> Server {
+    let mut server = Server::new();
+    let asker = server.asker;
+    server.send(asker, "HELLO 3");
+    for owner in 0..length {
+        server.ask(&format!("LOCK.ACQUIRE lock-{owner} owner-{owner} PX 10000000"));
+    }
+    for owner in 1..length {
+        server.ask(&format!("LOCK.ACQUIRE lock-{} owner-{owner} PX 10000000 BLOCK 0 ASYNC", owner - 1));
+    }
+    server
+}
+
+#[test]
+fn searches_for_deadlocks_are_done_in_pieces_even_of_few_entries() {
+    const LENGTH: usize = 1000;
+    let mut server = chain(LENGTH);
+    assert!(server.history("COUNT 0")["last"].as_u64().is_some_and(|last| last < 4096));
+    let (pieces, reply) = pieces(&mut server, "LOCK.VERIFY");
+    // Half of the square of the length: the steps of all searches.
+    assert!(pieces * 1024 * 16 > LENGTH * LENGTH / 4, "{pieces} pieces");
+    assert!(reply.contains("\r\nok\r\n"), "{reply}");
+    // A short one is read at once.
+    assert_eq!(self::pieces(&mut chain(20), "LOCK.VERIFY").0, 0);
+}
+
+#[test]
+fn all_patterns_of_keys_are_compared_with_locks() {
+    let mut server = Server::new();
+    for lock in 0..300 {
+        server.ask(&format!("SET order:{lock}:lock x NX PX 100000"));
+    }
+    for pattern in 0..100 {
+        server.ask(&format!("KEYS other:{pattern}:*"));
+    }
+    for pattern in ["order:29?:*", "*:17:lock", "[o]rder:5:lock", "order:299:lock", "order:3000*"] {
+        server.ask(&format!("KEYS {pattern}"));
+    }
+    let (_, reply) = pieces(&mut server, "LOCK.VERIFY");
+    for (pattern, lock) in [
+        ("order:29?:*", "order:290:lock"),
+        ("*:17:lock", "order:17:lock"),
+        ("[o]rder:5:lock", "order:5:lock"),
+        ("order:299:lock", "order:299:lock"),
+    ] {
+        let text = format!("KEYS {pattern} walks all keys to find locks as {lock}");
+        assert!(reply.contains(&text), "{text}: {reply}");
+    }
+    assert_eq!(reply.matches("walks all keys").count(), 4, "{reply}");
+}
+
+/// The CPU time that a reading takes of this thread, which the simulated server runs on. It is counted in ticks, so that
+/// the request is repeated until there are enough of them.
+fn cpu_of(server: &mut Server, request: &str) -> Duration {
+    let now = || {
+        let told = fs::read_to_string("/proc/thread-self/schedstat").expect("this is Linux");
+        Duration::from_nanos(told.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds"))
+    };
+    let began = now();
+    for count in 1.. {
+        pieces(server, request);
+        let taken = now() - began;
+        if taken >= Duration::from_millis(200) {
+            return taken / count;
+        }
+    }
+    unreachable!("time passes")
+}
+
+/// The growth of what they do is measured, not the time: four times as many entries take about four times as long, and
+/// would take sixteen times where each is compared with all.
+#[test]
+fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
+    let kinds: [&dyn Fn(usize) -> String; 5] = [
+        &|n| format!("LOCK.ENTER section owner-{n}"),
+        &|_| "LOCK.ENTER section owner".to_owned(),
+        &|n| format!("HSET lock 8743c9c0-0795-4907-87fd-6c719a6b4586:{n} 1"),
+        &|n| format!("LOCK.ACQUIRE lock reader-{n} SHARED PX 10000000"),
+        &|n| format!("SET lock-{n} owner NX"),
+    ];
+    for kind in kinds {
+        let [mut few, mut many] = [4000, 16_000].map(|count| {
+            let mut server = Server::new();
+            (0..count).for_each(|n| drop(server.ask(&kind(n))));
+            server
+        });
+        for request in ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT EDN", "LOCK.STATS"] {
+            let [few, many] = [&mut few, &mut many].map(|server| cpu_of(server, request));
+            assert!(many < 10 * few, "{} {request}: {few:?}, {many:?}", kind(0));
+        }
+    }
 }

@@ -85,6 +85,22 @@ fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
     );
 }
 
+/// A field of a hash is a lock as a text is: the same rule holds.
+#[test]
+fn a_lease_that_comes_later_to_a_hash_is_a_habit_and_no_eternal_lock() {
+    for take in [format!("HSET l {A} 1"), format!("HINCRBY l {A} 1"), format!("HSETNX l {A} 1")] {
+        for lease in ["PEXPIRE l 30000", "EXPIRE l 30", "PEXPIREAT l 99999999999999"] {
+            assert_eq!(after(&[&take, lease]), ["ok", HABIT], "{take}, {lease}");
+        }
+        assert_eq!(after(&[&take]), ["violated", ETERNAL], "{take}");
+        assert_eq!(after(&["MULTI", &take, "PEXPIRE l 30000", "EXEC"]), ["ok"], "{take}");
+        let lost = [&take, "PEXPIRE l 30000", "PERSIST l"];
+        assert_eq!(after(&lost), ["violated", HABIT, ETERNAL], "{take}");
+    }
+    // It was without one until its owner gave it back.
+    assert_eq!(after(&[&format!("HSET l {A} 1"), &format!("HDEL l {A}")])[..2], ["violated", ETERNAL]);
+}
+
 #[test]
 fn nothing_is_seen_within_one_request_or_transaction() {
     let script = "redis.call('setnx', KEYS[1], ARGV[1]) redis.call('pexpire', KEYS[1], 1000)";

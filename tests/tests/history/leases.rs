@@ -70,9 +70,9 @@ fn a_transaction_that_takes_a_lock_and_then_sets_its_lease_does_both_at_once() {
         (
             &["MULTI", "HSET o:1 a 1", "EXEC", "MULTI", "PEXPIRE o:1 1000", "EXEC"],
             &["acquired a null", "renewed a 1000"],
-            "violated",
+            "lint bare-habits",
         ),
-        (&["HSET o:1 a 1", "PEXPIRE o:1 1000"], &["acquired a null", "renewed a 1000"], "violated"),
+        (&["HSET o:1 a 1", "PEXPIRE o:1 1000"], &["acquired a null", "renewed a 1000"], "lint bare-habits"),
     ] {
         let mut server = Server::new();
         server.ask("LOCK.OBSERVE o:*");
@@ -80,6 +80,6 @@ fn a_transaction_that_takes_a_lock_and_then_sets_its_lease_does_both_at_once() {
             server.ask(line);
         }
         assert_eq!(leases(&mut server), told, "{lines:?}");
-        assert_eq!(found(&mut server)[0], verdict, "{lines:?}");
+        assert_eq!(found(&mut server).last().map(String::as_str), Some(verdict), "{lines:?}");
     }
 }

@@ -11,6 +11,7 @@ use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
+use std::task::Poll;
 
 /// What has been found of a cycle.
 #[derive(Clone, Debug)]
@@ -42,8 +43,10 @@ type Names = Vec<(Name, Name)>;
 #[derive(Debug, Default)]
 pub(super) struct Deadlocks {
     waits: Waits,
-    /// The entry whose effect is looked at with the next: until then the locks have not taken it in.
+    /// The entry whose effect is looked at before the next: until then the locks have not taken it in.
     last: Option<u64>,
+    /// The cycle that the next entry was refused for, once it has been searched for.
+    of_refused: Option<Option<Cycle>>,
     /// By the owners and locks in a cycle, in the order of their names: its place among those that were found.
     places: BTreeMap<Names, usize>,
     found: Vec<Found>,
@@ -69,30 +72,35 @@ fn told(ring: &Ring, cycle: &Cycle) -> String {
 }
 
 impl Deadlocks {
-    /// Looks whether an entry that the locks have taken in has opened a cycle, or closed one.
-    fn look(&mut self, view: View<'_>, seq: u64, findings: &mut Findings) {
-        let Some(entry) = view.ring.get(seq) else { return };
-        if !self.closed.is_empty() {
+    /// Looks whether an entry that the locks have taken in has opened a cycle, or closed one; whether that is done.
+    fn look(&mut self, view: View<'_>, seq: u64, steps: &mut u64, findings: &mut Findings) -> bool {
+        let Some(entry) = view.ring.get(seq) else { return true };
+        if !self.closed.is_empty() && !self.waits.is_searching() {
             self.look_at_closed(view, entry);
         }
         let closes = matches!(entry.event, Event::Queued | Event::Refused | Event::Acquired);
         if !closes || entry.owner == Name::NONE || entry.cause == Cause::Deadlock {
-            return;
+            return true;
         }
-        if let Some(cycle) = self.waits.cycle(view, entry.owner, entry.key) {
+        let Poll::Ready(cycle) = self.waits.cycle(view, (entry.owner, entry.key), steps) else {
+            return false;
+        };
+        if let Some(cycle) = cycle {
             let text = format!("deadlock: {} waited for each other", told(view.ring, &cycle));
             self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text, findings);
         }
+        true
     }
 
     /// A request was refused, or its wait was ended, since it closed a cycle.
     fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let is_full = self.refused.len() == MAX_CYCLES;
         if is_full && entry.event != Event::LeftQueue {
+            self.of_refused = None;
             return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
         }
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
-        let cycle = self.waits.cycle_by(view, entry.owner, entry.key);
+        let cycle = self.of_refused.take().flatten();
         let named = match (words(view.ring, entry.text), &cycle) {
             (text, Some(cycle)) if text.is_empty() => told(view.ring, cycle),
             (text, _) => text,
@@ -238,22 +246,45 @@ fn names_of(steps: &[Step], entry: &Entry) -> Names {
     names
 }
 
+/// Whether an owner was refused a lock, or its wait for that ended, since that closed a cycle.
+fn is_refused(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Refused | Event::LeftQueue) && entry.cause == Cause::Deadlock
+}
+
 impl Invariant for Deadlocks {
-    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
-        if let Some(last) = self.last.replace(seq) {
-            self.look(view, last, findings);
+    fn prepare(
+        &mut self,
+        view: View<'_>,
+        next: Option<(u64, &Entry)>,
+        steps: &mut u64,
+        findings: &mut Findings,
+    ) -> bool {
+        if let Some(last) = self.last {
+            if !self.look(view, last, steps, findings) {
+                return false;
+            }
+            self.last = None;
         }
-        let is_refused = matches!(entry.event, Event::Refused | Event::LeftQueue);
-        if is_refused && entry.cause == Cause::Deadlock {
+        if let Some((_, entry)) = next.filter(|(_, entry)| is_refused(entry))
+            && self.of_refused.is_none()
+        {
+            match self.waits.cycle_by(view, (entry.owner, entry.key), steps) {
+                Poll::Ready(cycle) => self.of_refused = Some(cycle),
+                Poll::Pending => return false,
+            }
+        }
+        true
+    }
+
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+        self.last = Some(seq);
+        if is_refused(entry) {
             self.refused(view, seq, entry, findings);
         }
         self.waits.take_in(view, seq, entry);
     }
 
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
-        if let Some(last) = self.last.take() {
-            self.look(view, last, findings);
-        }
         for place in std::mem::take(&mut self.places).into_values() {
             findings.push(view.ring, self.found[place].finding());
         }

@@ -6,6 +6,7 @@
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
 use super::findings::Findings;
+use super::habits::late_lease;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -51,6 +52,13 @@ impl Invariant for EternalLocks {
             }
             (Event::Habit, Cause::LateLease) => {
                 self.open.remove(&hold);
+            }
+            // A text's lease that comes later is recorded as a habit before; a field's is seen here.
+            (Event::Renewed | Event::Reentered, _) if !is_eternal(entry) => {
+                if let Some(before) = self.open.remove(&hold) {
+                    let seqs = before.seqs.into_iter().chain([seq]).collect();
+                    findings.push(view.ring, late_lease(view, seqs, entry, "a script does both at once"));
+                }
             }
             (Event::Released | Event::Lost | Event::Transferred, _) if entry.holds == 0 => {
                 let over = self.open.remove(&hold);

@@ -6,21 +6,22 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use super::own_channels::OwnChannels;
 use crate::time::Now;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Who left a fair queue last, by lock; the clients that are gone; and the lock that an owner has just given another.
+/// Who left a fair queue last, by lock; who waits by which channel; and the lock that an owner has just given another.
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     left: BTreeMap<Name, Name>,
-    gone: BTreeSet<u64>,
+    channels: OwnChannels,
     given: Option<Name>,
 }
 
 impl Invariant for FairOrder {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
+        self.channels.take_in(entry);
         match entry.event {
-            Event::Disconnect => drop(self.gone.insert(entry.client)),
             Event::LeftQueue if entry.mode == Mode::Fair => {
                 self.left.insert(entry.key, entry.owner);
                 // A place that somebody has left who was served by another keeps nobody out.
@@ -28,17 +29,9 @@ impl Invariant for FairOrder {
                 let is_holder = lock.is_some_and(|lock| lock.holds.contains(entry.owner));
                 if entry.cause == Cause::Evicted && !is_holder {
                     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-                    findings.push(
-                        view.ring,
-                        Finding {
-                            level: Level::Suspect,
-                            invariant: "skew",
-                            key: entry.key,
-                            seqs: vec![seq],
-                            owners: vec![entry.owner],
-                            text: format!("{owner} was taken out of the queue of {lock} by its score"),
-                        },
-                    );
+                    let text = format!("{owner} was taken out of the queue of {lock} by its score");
+                    let of = (entry.key, entry.owner);
+                    findings.push(view.ring, Finding::new(Level::Suspect, "skew", of, vec![seq], text));
                 }
             }
             Event::Acquired if self.given != Some(entry.key) && !is_brought(view, entry) => {
@@ -51,20 +44,13 @@ impl Invariant for FairOrder {
 
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         for (&key, lock) in &view.locks.by_key {
-            let leaked = lock.waiting.fair().filter(|one| self.gone.contains(&one.client));
+            let fair = lock.waiting.fair();
+            let leaked = fair.filter(|one| self.channels.is_left(key, one.owner, one.client));
             for waiting in leaked {
                 let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
-                findings.push(
-                    view.ring,
-                    Finding {
-                        level: Level::Lint,
-                        invariant: "queue-leak",
-                        key,
-                        seqs: vec![waiting.seq],
-                        owners: vec![waiting.owner],
-                        text: format!("{owner} stands in the queue of {name}, and its connection is gone"),
-                    },
-                );
+                let text = format!("{owner} stands in the queue of {name}, and its connection is gone");
+                let (of, seqs) = ((key, waiting.owner), vec![waiting.seq]);
+                findings.push(view.ring, Finding::new(Level::Lint, "queue-leak", of, seqs, text));
             }
         }
     }
@@ -82,7 +68,8 @@ impl FairOrder {
         let was_head = left.is_some_and(|owner| owner == entry.owner);
         let Some(waiting) = view.lock(entry.key).map(|lock| &lock.waiting) else { return };
         let Some(head) = waiting.first_fair() else { return };
-        if head.owner == entry.owner || was_head || self.gone.contains(&head.client) {
+        if head.owner == entry.owner || was_head || self.channels.is_left(entry.key, head.owner, head.client)
+        {
             return;
         }
         // While somebody waits natively and not fairly, the server's own line decides which native request is next: by

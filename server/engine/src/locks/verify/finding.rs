@@ -39,6 +39,18 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    /// A finding on what an owner has done to a lock, shown by these entries.
+    pub(super) fn new(
+        level: Level,
+        invariant: &'static str,
+        (key, owner): (Name, Name),
+        seqs: Vec<u64>,
+        text: String,
+    ) -> Self {
+        let owners = if owner == Name::NONE { Vec::new() } else { vec![owner] };
+        Finding { level, invariant, key, seqs, owners, text }
+    }
+
     /// About how many bytes a reply takes to show it. O(its entries).
     pub(super) fn shown_bytes(&self, ring: &Ring) -> usize {
         let named = |names: &[Name]| names.iter().map(|name| ring.text(*name).len()).sum::<usize>();

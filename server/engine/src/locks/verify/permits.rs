@@ -42,17 +42,9 @@ impl Invariant for Permits {
         let before = last.map_or(0, |(_, excess)| excess);
         if let Some(wrong) = Permits::wrong(entry, left, excess, before) {
             let name = words(view.ring, entry.key);
-            findings.push(
-                view.ring,
-                Finding {
-                    level: Level::Violation,
-                    invariant: "permits-bound",
-                    key: entry.key,
-                    seqs: last.map(|(seq, _)| seq).into_iter().chain([seq]).collect(),
-                    owners: if entry.owner == Name::NONE { Vec::new() } else { vec![entry.owner] },
-                    text: format!("of {name} {wrong}"),
-                },
-            );
+            let seqs = last.map(|(seq, _)| seq).into_iter().chain([seq]).collect();
+            let (of, text) = ((entry.key, entry.owner), format!("of {name} {wrong}"));
+            findings.push(view.ring, Finding::new(Level::Violation, "permits-bound", of, seqs, text));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The way through the history, and what comes of it.
 
-use super::super::history::Ring;
+use super::super::history::{Entry, Ring};
 use super::super::ledger::VerifyLimits;
 use super::finding::Level;
 use super::findings::{Findings, Wanted};
@@ -65,6 +65,9 @@ pub(super) fn reason(ring: &Ring) -> Option<&'static str> {
     }
 }
 
+/// Steps that searches may take in a piece of so many entries, for each of these.
+const STEPS_PER_ENTRY: u64 = 16;
+
 /// A way through a history, which is taken in pieces.
 #[derive(Debug)]
 pub(super) struct Verification {
@@ -102,16 +105,23 @@ impl Verification {
     }
 
     /// Looks at so many entries more, or at the locks after the last entry, when each invariant counts as one; whether
-    /// that was all. O(n log n), n the entries of the history.
+    /// that was all. Searches that take long are left to the next piece. O(n log n), n the entries of the history.
     pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {
+        let mut steps = (count as u64).saturating_mul(STEPS_PER_ENTRY);
         let mut left = count;
         for (seq, entry) in ring.after(self.seen).take(count) {
             self.locks.owners.note(ring, entry.owner);
+            if !self.prepare(ring, Some((seq, entry)), &mut steps) {
+                return false;
+            }
             for invariant in &mut self.invariants {
                 invariant.see(View { ring, locks: &self.locks }, seq, entry, &mut self.findings);
             }
             self.locks.take_in(ring, seq, entry);
             (self.seen, left) = (seq, left - 1);
+        }
+        if left == 0 || !self.prepare(ring, None, &mut steps) {
+            return false;
         }
         let to_end = self.invariants.iter_mut().skip(self.ended).take(left);
         for invariant in to_end {
@@ -119,6 +129,13 @@ impl Verification {
             self.ended += 1;
         }
         self.ended == self.invariants.len()
+    }
+
+    /// Does what invariants do before an entry, or before their ends; whether that is done.
+    fn prepare(&mut self, ring: &Ring, next: Option<(u64, &Entry)>, steps: &mut u64) -> bool {
+        let view = View { ring, locks: &self.locks };
+        let (invariants, findings) = (self.invariants.iter_mut(), &mut self.findings);
+        invariants.skip(self.ended).all(|invariant| invariant.prepare(view, next, steps, findings))
     }
 
     /// Takes the findings. Nothing is found afterwards.

@@ -8,7 +8,9 @@ use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::redisson::instance_of;
 use super::locks::{Lock, View};
+use super::own_channels::OwnChannels;
 use std::collections::{BTreeMap, BTreeSet};
+use std::task::Poll;
 
 /// Steps that the searches for cycles may take in all: so many, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
@@ -58,7 +60,9 @@ pub(super) struct Waits {
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
     /// Which locks clients listen to.
     by_client: BTreeSet<(u64, Name)>,
-    gone: BTreeSet<u64>,
+    channels: OwnChannels,
+    /// The search that is not at its end yet.
+    running: Option<Search>,
     /// Steps that searches may still take.
     steps: u64,
     /// The number of searches that have taken all of them.
@@ -75,7 +79,8 @@ impl Default for Waits {
             refused: BTreeMap::new(),
             refused_again: BTreeMap::new(),
             by_client: BTreeSet::new(),
-            gone: BTreeSet::new(),
+            channels: OwnChannels::default(),
+            running: None,
             steps: FIRST_STEPS,
             given_up: 0,
         }
@@ -83,27 +88,61 @@ impl Default for Waits {
 }
 
 /// A wait that a search has come upon.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Reached {
     step: Step,
     /// Whose lock's holder this is.
     from: Option<usize>,
 }
 
-/// State of a search.
-#[derive(Default)]
+/// State of a search for the cycle that an owner is in.
+#[derive(Debug)]
 struct Search {
+    owner: Name,
     reached: Vec<Reached>,
+    /// The number of those whose locks have been looked at.
+    looked_at: usize,
+    /// The fields of the last of these locks that are still to be looked at, the next one last.
+    fields: Vec<Name>,
     /// The owners with the locks that they wait for.
     seen: BTreeSet<(Name, Name)>,
+    /// The holders whose waits are all in `seen`.
+    followed: BTreeSet<Name>,
     /// The locks whose holders have been looked at, but for the one that waits for its own lock.
     walked: BTreeMap<Name, Option<Name>>,
+}
+
+impl Search {
+    /// By these waits of an owner, which are locks with entries.
+    fn new(owner: Name, waits: &[(Name, u64)]) -> Self {
+        let mut search = Search {
+            owner,
+            reached: Vec::new(),
+            looked_at: 0,
+            fields: Vec::new(),
+            seen: BTreeSet::new(),
+            followed: BTreeSet::new(),
+            walked: BTreeMap::new(),
+        };
+        for &(key, waits) in waits {
+            search.reach(Step { owner, key, waits, holds: 0 }, None);
+        }
+        search
+    }
+
+    /// Comes upon a wait, perhaps again.
+    fn reach(&mut self, step: Step, from: Option<usize>) {
+        if self.seen.insert((step.owner, step.key)) {
+            self.reached.push(Reached { step, from });
+        }
+    }
 }
 
 impl Waits {
     /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         self.steps += STEPS_PER_ENTRY;
+        self.channels.take_in(entry);
         if entry.event == Event::Disconnect {
             return self.is_gone(view.ring, entry.client);
         }
@@ -151,7 +190,6 @@ impl Waits {
     }
 
     fn is_gone(&mut self, ring: &Ring, client: u64) {
-        self.gone.insert(client);
         let of_client: Vec<_> =
             self.by_client.range((client, Name::NONE)..(client + 1, Name::NONE)).copied().collect();
         for of in of_client {
@@ -232,7 +270,11 @@ impl Waits {
         let certain =
             self.certain.get(&owner).into_iter().flat_map(move |of| of.range((from, false, 0, 0)..));
         let certain = certain.take_while(move |wait| is_wanted(wait.0));
-        let certain = certain.filter(|wait| !self.gone.contains(&wait.2)).map(|wait| (wait.0, wait.3));
+        let is_over = move |&(key, is_fair, client, _): &Wait| match is_fair {
+            true => self.channels.is_left(key, owner, client),
+            false => self.channels.has_lost(client),
+        };
+        let certain = certain.filter(move |wait| !is_over(wait)).map(|wait| (wait.0, wait.3));
         let inferred = self.refused.get(&owner).filter(move |last| {
             let asked = self.asked.get(&last.key);
             let is_again = is_wanted(last.key) && (last.count > 1 || !is_thread(ring, last.owner));
@@ -262,55 +304,82 @@ impl Waits {
         self.of(ring, owner, Some(key)).next().is_some()
     }
 
-    /// The shortest cycle that an owner is in by its waits: by that for this lock alone, if it has many.
-    pub(super) fn cycle(&mut self, view: View<'_>, owner: Name, key: Name) -> Option<Cycle> {
+    /// Goes on to search for the shortest cycle that an owner is in by its waits: by that for this lock, if it has
+    /// many. Takes so many steps at most; `Pending` is asked again, before anything has changed.
+    pub(super) fn cycle(
+        &mut self,
+        view: View<'_>,
+        (owner, key): (Name, Name),
+        steps: &mut u64,
+    ) -> Poll<Option<Cycle>> {
         let owner = self.known(view, owner);
-        let waits: Vec<(Name, u64)> = self.of(view.ring, owner, None).take(MAX_WAITS + 1).collect();
-        let waits = match waits.len() {
-            ..=MAX_WAITS => waits,
-            _ => self.of(view.ring, owner, Some(key)).take(1).collect(),
-        };
-        self.shortest(view, owner, &waits)
+        let search = self.running.take().unwrap_or_else(|| {
+            let waits: Vec<(Name, u64)> = self.of(view.ring, owner, None).take(MAX_WAITS + 1).collect();
+            let waits = match waits.len() {
+                ..=MAX_WAITS => waits,
+                _ => self.of(view.ring, owner, Some(key)).take(1).collect(),
+            };
+            Search::new(owner, &waits)
+        });
+        self.search_on(view, search, steps)
     }
 
-    /// The shortest cycle that an owner would be in if it waited for a lock.
-    pub(super) fn cycle_by(&mut self, view: View<'_>, owner: Name, key: Name) -> Option<Cycle> {
+    /// The same of the cycle that an owner would be in if it waited for a lock.
+    pub(super) fn cycle_by(
+        &mut self,
+        view: View<'_>,
+        (owner, key): (Name, Name),
+        steps: &mut u64,
+    ) -> Poll<Option<Cycle>> {
         let owner = self.known(view, owner);
-        self.shortest(view, owner, &[(key, 0)])
+        let search = self.running.take().unwrap_or_else(|| Search::new(owner, &[(key, 0)]));
+        self.search_on(view, search, steps)
     }
 
-    /// The shortest cycle by these waits of an owner, which are locks with entries.
+    /// Whether a search has begun and is not at its end.
+    pub(super) fn is_searching(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Goes on with a search until it is at its end, or has taken all of `steps`.
     ///
     /// O(n log n), n the owners and locks that can be reached; but a search ends when all have taken too many steps.
-    fn shortest(&mut self, view: View<'_>, owner: Name, waits: &[(Name, u64)]) -> Option<Cycle> {
-        let mut search = Search::default();
-        for &(key, waits) in waits {
-            if search.seen.insert((owner, key)) {
-                search.reached.push(Reached { step: Step { owner, key, waits, holds: 0 }, from: None });
-            }
-        }
-        let mut at = 0;
-        while let Some(&Reached { step: Step { owner: waiter, key, .. }, .. }) = search.reached.get(at) {
-            self.steps = self.steps.saturating_sub(1);
+    fn search_on(&mut self, view: View<'_>, mut search: Search, steps: &mut u64) -> Poll<Option<Cycle>> {
+        loop {
             if self.steps == 0 {
                 self.given_up += 1;
-                return None;
+                return Poll::Ready(None);
             }
-            if let Some(lock) = view.lock(key) {
-                let mut own = view.locks.owners.fields_of(owner).filter_map(|field| lock.holds.get(field));
-                if let Some(hold) = own.next().filter(|_| waiter != owner) {
-                    return Some(way(&search.reached, at, hold.seq));
+            if *steps == 0 {
+                self.running = Some(search);
+                return Poll::Pending;
+            }
+            let taken = match search.fields.pop() {
+                Some(field) => self.follow(view, &mut search, field),
+                None => {
+                    let at = search.looked_at;
+                    let Some(&Reached { step, .. }) = search.reached.get(at) else {
+                        return Poll::Ready(None);
+                    };
+                    search.looked_at += 1;
+                    if let Some(lock) = view.lock(step.key) {
+                        let fields = view.locks.owners.fields_of(search.owner);
+                        let own = fields.filter_map(|field| lock.holds.get(field)).next();
+                        if let Some(hold) = own.filter(|_| step.owner != search.owner) {
+                            return Poll::Ready(Some(way(&search.reached, at, hold.seq)));
+                        }
+                        self.walk(view, lock, &mut search, step);
+                    }
+                    1
                 }
-                self.walk(view, lock, &mut search, at);
-            }
-            at += 1;
+            };
+            self.steps = self.steps.saturating_sub(taken);
+            *steps = steps.saturating_sub(taken);
         }
-        None
     }
 
-    /// Looks at the holders of a lock that a step waits for, of those that wait for something themselves.
-    fn walk(&mut self, view: View<'_>, lock: &Lock, search: &mut Search, at: usize) {
-        let Step { owner: waiter, key, .. } = search.reached[at].step;
+    /// Begins to look at the holders of a lock that a step waits for, of those that wait for something themselves.
+    fn walk(&self, view: View<'_>, lock: &Lock, search: &mut Search, Step { owner: waiter, key, .. }: Step) {
         let (walked, is_waiter) = match search.walked.get(&key) {
             None => (lock.holds.len(), false),
             Some(left_out) if left_out.is_some_and(|left_out| left_out != waiter) => (1, true),
@@ -318,8 +387,7 @@ impl Waits {
         };
         let left_out = search.walked.insert(key, (!is_waiter).then_some(waiter)).flatten();
         let waiting = self.certain.len() + self.refused.len();
-        self.steps = self.steps.saturating_sub(walked.min(waiting) as u64);
-        let fields: Vec<Name> = match left_out {
+        search.fields = match left_out {
             Some(left_out) => view.locks.owners.fields_of(left_out).collect(),
             None if walked > waiting => {
                 let owners = self.certain.keys().chain(self.refused.keys());
@@ -327,22 +395,25 @@ impl Waits {
             }
             None => lock.holds.iter().map(|(field, _)| field).collect(),
         };
-        for field in fields {
-            let Some(hold) = lock.holds.get(field) else { continue };
-            let holder = self.known(view, field);
-            if holder == waiter {
-                continue;
-            }
-            let mut steps = 0;
-            for (key, waits) in self.of(view.ring, holder, None) {
-                steps += 1;
-                if search.seen.insert((holder, key)) {
-                    let step = Step { owner: holder, key, waits, holds: hold.seq };
-                    search.reached.push(Reached { step, from: Some(at) });
-                }
-            }
-            self.steps = self.steps.saturating_sub(steps);
+        search.fields.reverse();
+    }
+
+    /// Looks at a field of the lock that was looked at last: what its owner waits for itself, if it holds the lock.
+    /// Returns the number of steps, at least one.
+    fn follow(&self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
+        let at = search.looked_at - 1;
+        let Step { owner: waiter, key, .. } = search.reached[at].step;
+        let Some(hold) = view.lock(key).and_then(|lock| lock.holds.get(field)) else { return 1 };
+        let holder = self.known(view, field);
+        if holder == waiter || !search.followed.insert(holder) {
+            return 1;
         }
+        let mut steps = 1;
+        for (key, waits) in self.of(view.ring, holder, None) {
+            steps += 1;
+            search.reach(Step { owner: holder, key, waits, holds: hold.seq }, Some(at));
+        }
+        steps
     }
 }
 

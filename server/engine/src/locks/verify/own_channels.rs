@@ -1,0 +1,65 @@
+//! The subscriptions of the channels that owners have for themselves: a thread of Redisson's that stands in a fair queue
+//! waits by one, also when the pooled connection that has asked is closed.
+
+use super::super::history::{Entry, Event, Mode, Name};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who listens to the channels of owners, and which clients are gone.
+#[derive(Debug, Default)]
+pub(super) struct OwnChannels {
+    /// By client, lock and owner.
+    subscriptions: BTreeSet<(u64, Name, Name)>,
+    /// The number of clients that listen to the channel of a lock and owner.
+    listeners: BTreeMap<(Name, Name), usize>,
+    gone: BTreeSet<u64>,
+}
+
+impl OwnChannels {
+    /// Takes an entry in. O(log n), but for the subscriptions of a client that goes.
+    pub(super) fn take_in(&mut self, entry: &Entry) {
+        if entry.event == Event::Disconnect {
+            return self.is_gone(entry.client);
+        }
+        if entry.native() != Some(false) || entry.mode == Mode::Fair || entry.owner == Name::NONE {
+            return;
+        }
+        let subscription = (entry.client, entry.key, entry.owner);
+        match entry.event {
+            Event::Queued if self.subscriptions.insert(subscription) => {
+                *self.listeners.entry((entry.key, entry.owner)).or_default() += 1;
+            }
+            Event::LeftQueue if self.subscriptions.remove(&subscription) => self.left(subscription),
+            _ => {}
+        }
+    }
+
+    fn is_gone(&mut self, client: u64) {
+        self.gone.insert(client);
+        while let Some(&of) = self.subscriptions.range((client, Name::NONE, Name::NONE)..).next()
+            && of.0 == client
+        {
+            self.subscriptions.remove(&of);
+            self.left(of);
+        }
+    }
+
+    fn left(&mut self, (_, key, owner): (u64, Name, Name)) {
+        if let Some(count) = self.listeners.get_mut(&(key, owner)) {
+            *count -= 1;
+            if *count == 0 {
+                self.listeners.remove(&(key, owner));
+            }
+        }
+    }
+
+    /// Whether a client is gone. O(log n).
+    pub(super) fn has_lost(&self, client: u64) -> bool {
+        self.gone.contains(&client)
+    }
+
+    /// Whether nobody waits by an owner's place in the queue of a fair lock any more: its client is gone, and nobody
+    /// listens for the owner. O(log n).
+    pub(super) fn is_left(&self, key: Name, owner: Name, client: u64) -> bool {
+        self.has_lost(client) && !self.listeners.contains_key(&(key, owner))
+    }
+}
