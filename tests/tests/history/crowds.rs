@@ -251,8 +251,8 @@ fn all_patterns_of_keys_are_compared_with_locks() {
     assert_eq!(reply.matches("walks all keys").count(), 4, "{reply}");
 }
 
-/// The CPU time that a reading takes of this thread, which the simulated server runs on. It is counted in ticks, so that
-/// the request is repeated until there are enough of them.
+/// The CPU time that a reading takes of this thread, which the simulated server runs on. It is counted in ticks, so
+/// that the request is repeated until there are enough of them.
 fn cpu_of(server: &mut Server, request: &str) -> Duration {
     let now = || {
         let told = fs::read_to_string("/proc/thread-self/schedstat").expect("this is Linux");

@@ -518,6 +518,34 @@ fn fair_queues() {
     assert_eq!(found(&mut server)[1..], ["lint queue-leak", "violation fair-order", "suspect skew"]);
 }
 
+/// A thread of Redisson's that stands in a fair queue waits by its own channel: the pooled connection by which it has
+/// asked may close. When nobody listens for it either, it waits no more.
+#[test]
+fn a_place_in_a_fair_queue_outlives_the_connection_that_asked() {
+    let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
+    for (listens, then, expected) in [
+        (true, "", &["suspect", "suspect deadlock"][..]),
+        (false, "", &["ok", "lint queue-leak"]),
+        (true, "UNSUBSCRIBE", &["ok", "lint queue-leak", "lint deadlock"]),
+    ] {
+        let mut server = Server::new();
+        let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
+        server.take(one, "l", A, 100_000);
+        server.take(two, "m", B, 100_000);
+        if listens {
+            server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{m}}:{A}"));
+        }
+        server.send(pooled, &format!("EVAL \"{join}\" 1 m {A}"));
+        server.simulation.close(pooled);
+        server.simulation.notice();
+        server.send(two, &format!("EVAL \"{join}\" 1 l {B}"));
+        if !then.is_empty() {
+            server.send(listener, then);
+        }
+        assert_eq!(found(&mut server), expected, "{listens} {then}");
+    }
+}
+
 /// A native request that waits for a fair lock, but not fairly, stands in the server's own line: it goes first when it
 /// has come first, or by its priority.
 #[test]

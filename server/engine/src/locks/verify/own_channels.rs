@@ -1,5 +1,5 @@
-//! The subscriptions of the channels that owners have for themselves: a thread of Redisson's that stands in a fair queue
-//! waits by one, also when the pooled connection that has asked is closed.
+//! The subscriptions of the channels that owners have for themselves: a thread of Redisson's that stands in a fair
+//! queue waits by one, also when the pooled connection that has asked is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
 use std::collections::{BTreeMap, BTreeSet};
