@@ -76,7 +76,11 @@ impl Engine {
             return None;
         }
         let id = session.id;
-        let blocked = self.parked.remove(id)?;
+        let mut blocked = self.parked.remove(id)?;
+        if let Retry::Turn(turn) = &mut blocked.retry {
+            let turn = std::mem::take(turn);
+            self.leave_turn(turn, 0);
+        }
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(state) => self.await_no_state(&**state, id),

@@ -104,7 +104,8 @@ impl Fired<'_> {
             | TimerKind::Output
             | TimerKind::Save
             | TimerKind::Replication
-            | TimerKind::Shutdown => Fired::Timeout(timer.client),
+            | TimerKind::Shutdown
+            | TimerKind::Turn => Fired::Timeout(timer.client),
         }
     }
 
@@ -182,6 +183,10 @@ pub struct ClockTurn {
     fired: u64,
     /// Number of deadlines fired since the turn last let others be answered, if it does so.
     fired_at_once: Option<u64>,
+    /// Whether it lets others be answered before all has fired that is due at its instant.
+    is_amid: bool,
+    /// Whether clients were sent something at its instant, or at those since it last let them react.
+    has_sent: bool,
     /// How many of these recur for ever, since it last leapt over those to come.
     recurrences: u64,
     /// Whether it has leapt over such.
@@ -211,6 +216,8 @@ impl ClockTurn {
             waiters: RedissonWaiters::default(),
             fired: 0,
             fired_at_once: None,
+            is_amid: false,
+            has_sent: false,
             recurrences: 0,
             leapt: false,
             retried: None,
@@ -250,6 +257,40 @@ impl ClockTurn {
         ClockTurn { fired_at_once: Some(0), ..self }
     }
 
+    /// Returns how many deadlines fire before it lets others be answered.
+    pub(super) fn most_at_once(&self) -> usize {
+        let fired = self.fired_at_once.map(|fired| MAX_FIRED_AT_ONCE.saturating_sub(fired).max(1));
+        fired.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// It lets others be answered, though more is due at its instant.
+    pub(super) fn stop_amid(&mut self) {
+        self.is_amid = true;
+    }
+
+    /// Whether it has stopped amid an instant.
+    pub(super) fn is_amid(&self) -> bool {
+        self.is_amid
+    }
+
+    /// Goes on to a deadline in so many microseconds, if it reaches that; whether it does.
+    pub(super) fn goes_to(&mut self, in_us: u64) -> bool {
+        // The rest of an instant at which it has been.
+        if std::mem::take(&mut self.is_amid) && in_us == 0 {
+            return true;
+        }
+        let reaches = self.left.reaches(in_us);
+        if reaches {
+            self.left.spend(in_us);
+        }
+        reaches
+    }
+
+    /// Others are answered before it goes on.
+    pub(super) fn begin_piece(&mut self) {
+        self.fired_at_once = self.fired_at_once.map(|_| 0);
+    }
+
     /// Whether it is to let others be answered now.
     pub(super) fn ends_piece(&mut self) -> bool {
         let ends = self.fired_at_once.is_some_and(|fired| fired >= MAX_FIRED_AT_ONCE);
@@ -263,6 +304,11 @@ impl ClockTurn {
     pub(super) fn renewed(&mut self, leases: u64) {
         let more = leases.saturating_sub(1);
         self.recurrences += more;
+        self.works(more);
+    }
+
+    /// So much more was done at a deadline than one does.
+    pub(super) fn works(&mut self, more: u64) {
         self.fired_at_once = self.fired_at_once.map(|fired| fired + more);
     }
 
@@ -320,6 +366,16 @@ impl ClockTurn {
         self.settle.is_some()
     }
 
+    /// Whether clients have been sent something at its instant.
+    pub(super) fn note_sent(&mut self, has_sent: bool) {
+        self.has_sent |= has_sent && self.settles();
+    }
+
+    /// Whether clients have been sent something since this was asked last.
+    pub(super) fn take_sent(&mut self) -> bool {
+        std::mem::take(&mut self.has_sent)
+    }
+
     /// Clients have been sent something, at `now_us` of the system's monotonic clock.
     pub(super) fn tell(&mut self, now_us: u64) {
         self.told_at_us = Some(now_us);
@@ -341,10 +397,10 @@ impl ClockTurn {
         Some(quiet_at_us.min(limit_at_us) - now_us)
     }
 
-    /// It goes to its end without letting clients react any more.
+    /// It goes to its end without letting clients react any more. Others are answered on its way nevertheless.
     pub(super) fn cut(&mut self) {
         self.settle = None;
-        self.fired_at_once = None;
+        self.told_at_us = None;
         self.is_settled = false;
     }
 

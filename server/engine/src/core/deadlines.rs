@@ -48,16 +48,21 @@ impl Engine {
         Some(self.time.system.monotonic_us.saturating_add(first))
     }
 
-    /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it.
+    /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it. A turn of
+    /// the clock that has stopped amid that instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
-        let most = if self.time.clock.mode() == Mode::Real { PIECE } else { usize::MAX };
-        self.fire_due(most, self.time.clock.over());
+        let most = match self.time.clock.mode() {
+            _ if self.time.is_amid_turn() => 0,
+            Mode::Real => PIECE,
+            Mode::Manual => usize::MAX,
+        };
+        self.fire_due(most, self.time.over());
     }
 
     /// Leaves everything due at the present instant for the next batch.
     pub(crate) fn hide_due(&mut self) {
         if self.time.clock.mode() == Mode::Real {
-            self.fire_due(0, self.time.clock.over());
+            self.fire_due(0, self.time.over());
         }
     }
 
@@ -68,7 +73,7 @@ impl Engine {
         let mut due = self.earliest_due(over);
         let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
         while let Some(first) = due.filter(|_| left > 0) {
-            left -= self.fire_some(first, over, left, |_| ());
+            left -= self.fire(first, over, left, |_| ());
             due = self.earliest_due(over);
         }
         if let Some((expired, began_ns)) = began
@@ -108,13 +113,9 @@ impl Engine {
         self.commit();
     }
 
-    /// Fires what is due first, after `see` has been called with it.
-    pub(super) fn fire(&mut self, due: Due, over: Over, see: impl FnOnce(Fired<'_>)) {
-        self.fire_some(due, over, usize::MAX, see);
-    }
-
-    /// The same, but no more than so many fields of one hash; how many deadlines fired.
-    fn fire_some(&mut self, due: Due, over: Over, most: usize, see: impl FnOnce(Fired<'_>)) -> usize {
+    /// Fires what is due first, after `see` has been called with it, but no more than so many fields of one hash; how
+    /// many deadlines fired.
+    pub(super) fn fire(&mut self, due: Due, over: Over, most: usize, see: impl FnOnce(Fired<'_>)) -> usize {
         let mut fired = 1;
         match due {
             Due::Key => {
@@ -163,6 +164,7 @@ impl Engine {
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
             TimerKind::Shutdown => self.shutdown_due(),
+            TimerKind::Turn => self.continue_left_turn(),
         }
     }
 

@@ -1,12 +1,18 @@
 //! The instant at which the engine is.
 
+use super::clock_turn::ClockTurn;
 use super::planned_turns::PlannedTurns;
 use super::shared_clock::SharedClock;
-use crate::time::{Clock, Now};
+use crate::time::{Clock, Now, Over};
 use crate::timers::Timers;
+use std::collections::VecDeque;
 
 /// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
 const FRESH_NS: u64 = 500_000;
+
+/// A turn of the clock that has stopped amid an instant goes on a millisecond later. One that has not gone on after so
+/// many milliseconds of real time never will, as that of a server of a topology that was killed.
+const AMID_MS: i64 = 10_000;
 
 /// The instant of the present batch, on both sides of the clock that a test turns.
 #[derive(Debug)]
@@ -25,6 +31,11 @@ pub(crate) struct EngineTime {
     pub(crate) shared: SharedClock,
     /// The turns of the clock that the running script or transaction has asked for.
     pub(crate) planned: PlannedTurns,
+    /// The turns of the clock whose clients have gone, or no longer wait for them: they go on without them.
+    pub(super) left_turns: VecDeque<Box<ClockTurn>>,
+    /// A turn has stopped amid an instant: it fires what is due there, and nobody else does until this millisecond of
+    /// the system's monotonic clock.
+    amid_until_ms: Option<i64>,
     /// Number of leases of connections that have been renewed.
     pub(crate) renewed_leases: u64,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
@@ -55,6 +66,8 @@ impl EngineTime {
             timers: Timers::default(),
             shared: SharedClock::default(),
             planned: PlannedTurns::default(),
+            left_turns: VecDeque::new(),
+            amid_until_ms: None,
             renewed_leases: 0,
             instant_ns: 0,
             reading_ns: 0,
@@ -65,6 +78,23 @@ impl EngineTime {
             requests: 0,
             last_caller: 0,
         }
+    }
+
+    /// The rule by which deadlines are over at the present instant.
+    #[inline]
+    pub(super) fn over(&self) -> Over {
+        if self.is_amid_turn() { Over::Reached } else { self.clock.over() }
+    }
+
+    /// Whether a turn has stopped amid an instant, and fires what is due there when it goes on.
+    #[inline]
+    pub(super) fn is_amid_turn(&self) -> bool {
+        self.amid_until_ms.is_some_and(|until_ms| self.system.monotonic_ms() <= until_ms)
+    }
+
+    /// A turn has stopped, amid an instant or not.
+    pub(super) fn stop_turn(&mut self, is_amid: bool) {
+        self.amid_until_ms = is_amid.then(|| self.system.monotonic_ms().saturating_add(AMID_MS));
     }
 
     /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
@@ -100,6 +130,8 @@ impl EngineTime {
 
     /// Begins the clocks as at the start; the monotonic one continues from where it is.
     pub(crate) fn reset(&mut self, at_start: &Clock) {
+        self.left_turns.clear();
+        self.amid_until_ms = None;
         self.clock.restart(at_start, self.system);
         self.now = self.clock.read(self.system);
     }

@@ -101,7 +101,7 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.time.go_on_at(system, self.stopwatch_ns());
-        self.keyspace.go_on_at(self.time.now, self.time.clock.over());
+        self.keyspace.go_on_at(self.time.now, self.time.over());
         if self.memory.is_due(system.monotonic_us) {
             self.look_at_memory();
             self.sample_rates();
@@ -131,7 +131,7 @@ impl Engine {
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
     pub fn go_on_at(&mut self, system: Now) {
         self.time.go_on_at(system, self.stopwatch_ns());
-        self.keyspace.go_on_at(self.time.now, self.time.clock.over());
+        self.keyspace.go_on_at(self.time.now, self.time.over());
         self.hide_due();
     }
 

@@ -77,10 +77,13 @@ impl Engine {
         // The turn may have disconnected the client itself.
         let id = self.sessions.get(slot).id;
         let order = self.keyspace.next_order();
-        let Some(blocked) = self.parked.get_mut(id) else { return };
+        let Some(blocked) = self.parked.get_mut(id) else {
+            return self.end_left_turn(turn, progress);
+        };
         let was_killed = matches!(blocked.retry, Retry::Turning { killed: true });
         if let TurnProgress::WaitUs(us) = progress {
             if was_killed {
+                blocked.retry = Retry::Turn(turn);
                 return self.cut_off(slot);
             }
             let timer = Timer { kind: TimerKind::RealWait, client: id, order };
@@ -119,6 +122,34 @@ impl Engine {
             blocked.retry = Retry::Turn(turn);
         }
         self.continue_turn(slot)
+    }
+
+    /// The client of a turn has gone, or no longer waits for it: the turn goes on without it, in so many microseconds
+    /// of real time.
+    pub(super) fn leave_turn(&mut self, turn: Box<ClockTurn>, us: u64) {
+        let timer = Timer { kind: TimerKind::Turn, client: 0, order: self.keyspace.next_order() };
+        let at_ms = self.time.system.monotonic_ms().saturating_add_unsigned(us.div_ceil(1000));
+        self.time.left_turns.push_back(turn);
+        self.time.timers.insert(timer, at_ms);
+    }
+
+    /// The time has come for a turn whose client has gone.
+    pub(super) fn continue_left_turn(&mut self) {
+        if self.shares_clock() {
+            return self.ask_clock(ClockRequest::LeftTurn);
+        }
+        let Some(mut turn) = self.take_left_turn() else { return };
+        // Nobody is left whom a panic could cost anything.
+        if let Ok(progress) = catch_unwind(AssertUnwindSafe(|| self.continue_turning(&mut turn))) {
+            self.end_left_turn(turn, progress);
+        }
+    }
+
+    /// A turn has stopped, amid an instant or not: what is still due there is hidden until it goes on.
+    pub(super) fn leave_instant(&mut self, is_amid: bool) {
+        self.time.stop_turn(is_amid);
+        let hidden_ms = Over::Reached.until_ms(self.time.now.wall_ms());
+        self.set_expiry_backlog(is_amid.then_some(hidden_ms));
     }
 
     fn waits_for_turn(&self, slot: Slot) -> bool {
@@ -217,6 +248,7 @@ impl Engine {
     /// Changes the clock, then fires what is due by the new time.
     pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
         let before = self.time.now;
+        self.time.stop_turn(false);
         let result = verb(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
         self.keyspace.go_on_at(self.time.now, over);

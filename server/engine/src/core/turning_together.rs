@@ -115,12 +115,27 @@ impl Engine {
         Some((slot, turn))
     }
 
+    /// The first turn whose client has gone, or no longer waits for it.
+    pub(crate) fn take_left_turn(&mut self) -> Option<Box<ClockTurn>> {
+        self.time.left_turns.pop_front()
+    }
+
+    /// Such a turn has been continued.
+    pub(crate) fn end_left_turn(&mut self, turn: Box<ClockTurn>, progress: TurnProgress) {
+        if let TurnProgress::WaitUs(us) = progress {
+            self.leave_turn(turn, us);
+        }
+        self.commit();
+    }
+
     /// A turn that a client waits for has been continued: it waits on, or is answered.
     pub(crate) fn end_shared_turn(&mut self, slot: Slot, turn: Box<ClockTurn>, progress: TurnProgress) {
         self.note_turning(false);
         if self.sessions.is_connected(slot) {
             self.go_on_waiting(slot, turn, progress);
             self.commit();
+        } else {
+            self.end_left_turn(turn, progress);
         }
     }
 
@@ -146,6 +161,7 @@ impl Engine {
     /// has changed the clock before it hung, all are to follow that change, from where the others are.
     pub fn catch_up(&mut self, clock: &Clock, system: Now) {
         let before = self.time.now;
+        self.time.stop_turn(false);
         let has_changed =
             self.time.shared.requests.iter().any(|asked| matches!(asked, ClockRequest::Changed));
         if has_changed {
@@ -190,8 +206,9 @@ pub(crate) fn turn_together(
     if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
         nodes.iter_mut().for_each(|node| node.turn(us));
     }
+    let is_amid = turn.is_amid() && matches!(turned, Ok(TurnProgress::WaitUs(_)));
     for node in nodes {
-        node.set_expiry_backlog(None);
+        node.leave_instant(is_amid);
         node.keyspace.turn_quietly(false);
     }
     turned.unwrap_or_else(|panic| resume_unwind(panic))
@@ -221,11 +238,14 @@ fn turn_by_instants(
 ) -> TurnProgress {
     let mut next = earliest(nodes);
     while let Some(due) = next
-        && turn.left.reaches(due.2)
+        && turn.goes_to(due.2)
     {
-        turn.left.spend(due.2);
         let wakes_before = wakes(nodes);
         next = fire_instant(nodes, turn, due, exchange);
+        turn.note_sent(wakes(nodes) != wakes_before);
+        if turn.is_amid() {
+            return TurnProgress::WaitUs(0);
+        }
         if turn.leaps() {
             match turn.left {
                 Left::Us(us) => nodes.iter_mut().for_each(|node| node.leap_over(us / 1000)),
@@ -233,22 +253,24 @@ fn turn_by_instants(
             }
             next = earliest(nodes);
         }
-        if turn.ends_piece() && next.is_some_and(|due| turn.left.reaches(due.2)) {
-            return TurnProgress::WaitUs(0);
-        }
-        if turn.settles() && wakes(nodes) != wakes_before {
+        if turn.take_sent() {
             // Firing may have taken long.
             let now_us = nodes[0].system_now().monotonic_us;
             turn.tell(now_us);
             if let Some(wait_us) = turn.wait_us(now_us, 0) {
+                turn.begin_piece();
                 return TurnProgress::WaitUs(wait_us);
             }
+        }
+        if turn.ends_piece() && next.is_some_and(|due| turn.left.reaches(due.2)) {
+            return TurnProgress::WaitUs(0);
         }
     }
     TurnProgress::Done
 }
 
-/// Goes to an instant and fires all that is due there. What is due after that.
+/// Goes to an instant and fires all that is due there, unless that is too much for one piece of the turn. What is due
+/// after that.
 fn fire_instant(
     nodes: &mut [&mut Engine],
     turn: &mut ClockTurn,
@@ -264,13 +286,19 @@ fn fire_instant(
         let node = &mut nodes[index];
         let served = node.observers.stats.unblocked_clients;
         let renewed = node.time.renewed_leases;
-        node.fire(due, Over::Reached, |fired| turn.see(fired));
+        let most = turn.most_at_once();
+        let fired = node.fire(due, Over::Reached, most, |fired| turn.see(fired));
+        turn.works(fired.saturating_sub(1) as u64);
         turn.renewed(node.time.renewed_leases - renewed);
         if let Some((db, key)) = turn.put_off(node.observers.stats.unblocked_clients != served) {
             node.retry_after(turn.left, db, &key);
         }
         exchange(nodes);
         match earliest(nodes) {
+            Some((next, next_due, 0)) if turn.ends_piece() => {
+                turn.stop_amid();
+                return Some((next, next_due, 0));
+            }
             Some((next, next_due, 0)) => (index, due) = (next, next_due),
             later => return later,
         }

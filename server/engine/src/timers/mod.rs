@@ -46,10 +46,12 @@ pub(crate) enum TimerKind {
     Replication,
     /// Replicas are waited for no longer by a server that is to end, in real time.
     Shutdown,
+    /// A turn of the clock goes on whose client has gone, in real time.
+    Turn,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Shutdown as usize + 1;
+    const COUNT: usize = TimerKind::Turn as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
@@ -60,6 +62,7 @@ impl TimerKind {
                 | TimerKind::Save
                 | TimerKind::Replication
                 | TimerKind::Shutdown
+                | TimerKind::Turn
         )
     }
 }

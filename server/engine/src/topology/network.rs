@@ -129,6 +129,11 @@ impl Network {
                 let progress = self.turn_all(nodes, &mut turn, outside);
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
+            ClockRequest::LeftTurn => {
+                let Some(mut turn) = nodes[node].take_left_turn() else { return };
+                let progress = self.turn_all(nodes, &mut turn, outside);
+                nodes[node].end_left_turn(turn, progress);
+            }
             ClockRequest::Arrival => {}
             ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
             ClockRequest::SlotsMove => count_all_grants(nodes),

@@ -1,4 +1,4 @@
-//! A turn that panics on its way.
+//! Turns in pieces, and one that panics on its way.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::{Config, HostChanges, HostRefusal};
@@ -73,4 +73,111 @@ fn a_panic_while_clients_settle_disconnects_who_turns_the_clock() {
     while !matches!(engine.poll_output(), Output::Idle { .. }) {}
     let other = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
+}
+
+/// The most deadlines that fire in one piece.
+const PIECE: usize = 131_072;
+
+/// An engine on frozen hands with so many keys that are due in 10 ms, and two clients.
+fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
+    let mut engine = Engine::new(Config::default(), 7, at(0));
+    engine.begin(at(0));
+    let slots = [0; 2].map(|_| engine.connect(Peer::default()));
+    ask(&mut engine, slots[0], "CLOCK.FREEZE");
+    let script = b"for i = 1, ARGV[1] do redis.call('SET', i, '', 'PX', 10) end";
+    engine.execute(slots[0], &[b"EVAL", script, b"0", keys.to_string().as_bytes()]);
+    assert_eq!(ask(&mut engine, slots[1], "DBSIZE"), format!(":{keys}\r\n"));
+    ask(&mut engine, slots[0], "PING");
+    (engine, slots)
+}
+
+#[test]
+fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
+    let keys = 2 * PIECE + 10;
+    let (mut engine, [turner, other]) = frozen(keys);
+    ask(&mut engine, other, "SET later 1 PX 11");
+    assert_eq!(ask(&mut engine, turner, "CLOCK.NEXT"), "");
+    for pieces in 1..3 {
+        engine.begin(at(0));
+        let named = pieces - 1;
+        assert_eq!(engine.keyspace.timers(), keys + 1 - pieces * PIECE - named, "nobody else fires them");
+        assert_eq!(ask(&mut engine, other, "DBSIZE"), format!(":{pieces}\r\n"), "what is due is hidden");
+        assert_eq!(ask(&mut engine, other, "PTTL later"), ":1\r\n");
+        let last = keys.to_string();
+        assert_eq!(
+            ask(&mut engine, other, &format!("SET {last} 1 NX")),
+            if pieces == 1 { "+OK\r\n" } else { "$-1\r\n" }
+        );
+        engine.begin(at(pieces as u64 + 1));
+        ask(&mut engine, other, "PING");
+    }
+    let turned = ask(&mut engine, turner, "PING");
+    assert!(turned.contains(&format!("fired\r\n:{}\r\n", keys - 1)), "{}", &turned[..100]);
+    assert_eq!(engine.now().monotonic_ms(), 10, "that was one instant");
+    engine.begin(at(9));
+    assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (1, false));
+}
+
+#[test]
+fn a_turn_goes_on_when_its_client_is_gone() {
+    for (request, keys) in [("CLOCK.ADVANCE 100", PIECE + 10), ("CLOCK.ADVANCE 100 SETTLE 5", 10)] {
+        for way in 0..4 {
+            let (mut engine, [turner, other]) = frozen(keys);
+            ask(&mut engine, other, "SET later 1 PX 50");
+            let waiter = engine.connect(Peer::default());
+            assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
+            assert_eq!(ask(&mut engine, turner, request), "");
+            let id = engine.session(turner).id;
+            match way {
+                0 => engine.disconnect(turner),
+                1 => drop(ask(&mut engine, other, &format!("CLIENT KILL ID {id}"))),
+                2 => drop(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id} ERROR"))),
+                _ => drop(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}"))),
+            }
+            (1..40).for_each(|ms| engine.begin(at(ms)));
+            assert_eq!(engine.now().monotonic_ms(), 100, "{request}, {way}");
+            assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
+            assert_eq!(engine.next_deadline(), None);
+        }
+    }
+}
+
+#[test]
+fn a_turn_whose_client_is_gone_ends_with_a_reset() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 100"), "");
+    engine.disconnect(turner);
+    ask(&mut engine, other, "CONTROL.RESET");
+    ask(&mut engine, other, "CLOCK.FREEZE");
+    let before = engine.now();
+    (1..10).for_each(|ms| engine.begin(at(ms)));
+    assert_eq!(engine.now(), before);
+}
+
+#[test]
+fn clients_settle_at_the_end_of_a_piece_too() {
+    let (mut engine, [turner, other]) = frozen(PIECE - 1);
+    let waiter = engine.connect(Peer::default());
+    assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
+    ask(&mut engine, other, "SET later 1 PX 20");
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 50"), "");
+    assert_eq!(ask(&mut engine, waiter, "SET reaction 1 PX 5"), "*-1\r\n+OK\r\n");
+    engine.begin(at(20));
+    assert_eq!(engine.now().monotonic_ms(), 10, "clients may still react");
+    engine.begin(at(60));
+    assert_eq!(engine.now().monotonic_ms(), 30);
+}
+
+/// A turn whose limit is over is not one piece from then on.
+#[test]
+fn a_turn_that_no_longer_settles_still_lets_others_be_answered() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    ask(&mut engine, other, "SET later 1 PX 20");
+    let waiter = engine.connect(Peer::default());
+    assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 50 LIMIT 10"), "");
+    engine.begin(at(12));
+    assert_eq!(engine.now().monotonic_ms(), 10, "a piece has ended");
+    engine.begin(at(14));
+    assert!(ask(&mut engine, turner, "PING").contains("settled\r\n:0\r\n"));
 }

@@ -15,12 +15,17 @@ pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> boo
     leases(&keyspace.tx(0, now)).has(session)
 }
 
+/// The most leases of one connection that are renewed before others are looked after.
+const MAX_RENEWED_AT_ONCE: u64 = 8192;
+
 /// Renews the leases of a connection that are due, and gives back those whose client has said nothing for too long: it
-/// was heard of last at that instant. How many these were. O(log n) each.
+/// was heard of last at that instant. How many these were, at most [`MAX_RENEWED_AT_ONCE`]: the rest is still due.
+/// O(log n) each.
 pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) -> u64 {
     let (mut tx, mut count) = (keyspace.tx(0, now), 0);
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
+        && count < MAX_RENEWED_AT_ONCE
     {
         count += 1;
         match leases(&tx).silent_at_ms((id, session)) {
