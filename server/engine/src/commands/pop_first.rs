@@ -119,7 +119,8 @@ pub(super) fn blocking_multi_pop<T: Pop>(
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
     let request = PopFirst::parse(args, 2, T::ENDS)?;
-    pop_or_wait::<T>(tx, args, request, parse_timeout_ms(&args[1])?, reply)
+    let timeout_ms = parse_timeout_ms(&args[1], tx.now())?;
+    pop_or_wait::<T>(tx, args, request, timeout_ms, reply)
 }
 
 /// BLPOP, BZPOPMIN and their like.
@@ -130,7 +131,7 @@ pub(super) fn blocking_pop<T: Pop>(
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
     let keys = 1..args.len() - 1;
-    let timeout_ms = parse_timeout_ms(&args[keys.end])?;
+    let timeout_ms = parse_timeout_ms(&args[keys.end], tx.now())?;
     pop_or_wait::<T>(tx, args, PopFirst { keys, end, count: None }, timeout_ms, reply)
 }
 

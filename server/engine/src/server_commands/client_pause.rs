@@ -2,8 +2,8 @@
 
 use super::client_rows::{ADMIN, row};
 use crate::core::{Call, Engine, Handler, PauseKind};
-use crate::spec::{Args, CommandError, Outcome, Row, errors, unknown_or_arity};
-use lockwheel_resp::{Reply, number};
+use crate::spec::{Args, CommandError, Outcome, Row, parse_integer_timeout_ms, unknown_or_arity};
+use lockwheel_resp::Reply;
 
 /// The row of PAUSE.
 pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Engine(pause))
@@ -40,13 +40,9 @@ fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply
         Some(_) if args.is(3, "all") => PauseKind::All,
         Some(_) => return Err(CommandError::text("ERR CLIENT PAUSE mode must be WRITE or ALL")),
     };
-    let ms = number::parse_i64(&args[2]).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?;
-    if ms < 0 {
-        return Err(errors::TIMEOUT_NEGATIVE);
-    }
-    // In Redis the end overflows, and nobody is paused.
-    let until_ms = engine.time.now.monotonic_ms().checked_add(ms).ok_or(errors::TIMEOUT_OUT_OF_RANGE)?;
-    engine.pause(kind, until_ms);
+    let now = engine.time.now;
+    let ms = parse_integer_timeout_ms(&args[2], now)?.unwrap_or(0);
+    engine.pause(kind, now.monotonic_ms().saturating_add_unsigned(ms));
     reply.ok();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The arguments of a request.
 
 use super::error::{CommandError, errors};
+use crate::time::Now;
 use lockwheel_resp::number::{self, Extended};
 use std::ops::Index;
 
@@ -76,13 +77,28 @@ impl<'a> Index<usize> for Args<'a> {
 ///
 /// `None` is for ever: a timeout of zero. Errors as Redis': `timeout is not a float or out of range`,
 /// `timeout is negative`, `timeout is out of range`.
-pub fn parse_timeout_ms(arg: &[u8]) -> Result<Option<u64>, CommandError> {
+pub fn parse_timeout_ms(arg: &[u8], now: Now) -> Result<Option<u64>, CommandError> {
     let ms = match number::parse_i64(arg).and_then(|seconds| seconds.checked_mul(1000)) {
         Some(ms) => ms,
         None => fractional_timeout_ms(arg)?,
     };
-    let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
-    Ok((ms > 0).then_some(ms))
+    timeout_from(ms, now)
+}
+
+/// A timeout in milliseconds, an integer. `None` is for ever: a timeout of zero. Errors as Redis':
+/// `timeout is not an integer or out of range`, `timeout is negative`, `timeout is out of range`.
+pub fn parse_integer_timeout_ms(arg: &[u8], now: Now) -> Result<Option<u64>, CommandError> {
+    timeout_from(number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?, now)
+}
+
+/// A timeout of so many milliseconds, which must end before the last one that the wall clock counts, as in Redis 7.2.
+fn timeout_from(ms: i64, now: Now) -> Result<Option<u64>, CommandError> {
+    match ms {
+        ..0 => Err(errors::TIMEOUT_NEGATIVE),
+        0 => Ok(None),
+        ms if now.wall_ms().checked_add(ms).is_none() => Err(errors::TIMEOUT_OUT_OF_RANGE),
+        ms => Ok(Some(ms.unsigned_abs())),
+    }
 }
 
 /// A timeout with a fraction, in milliseconds; Redis reads it as a `long double`.

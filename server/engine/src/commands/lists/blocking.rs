@@ -110,7 +110,7 @@ fn blocking_transfer(
     timeout: usize,
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
-    let timeout_ms = parse_timeout_ms(&args[timeout])?;
+    let timeout_ms = parse_timeout_ms(&args[timeout], tx.now())?;
     if transfer(tx, args, ends, false, reply)? {
         return Ok(Flow::Done);
     }

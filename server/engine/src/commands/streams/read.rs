@@ -119,7 +119,7 @@ fn xreadgroup(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
 }
 
 fn read(tx: &mut Tx<'_>, args: Args<'_>, of_group: bool, reply: &mut dyn Reply) -> BlockingOutcome {
-    let options = ReadOptions::parse(args, of_group, tx.now().wall_ms())?;
+    let options = ReadOptions::parse(args, of_group, tx.now())?;
     let after = options.resolve(tx, args)?;
     let reading = Reading { options, after };
     if reading.serve(tx, args, reply)? {

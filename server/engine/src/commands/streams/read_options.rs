@@ -2,10 +2,10 @@
 
 use super::ids::parse_id;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{Args, CommandError, errors, parse_integer_timeout_ms};
+use crate::time::Now;
 use crate::values::Stream;
 use crate::values::stream::StreamId;
-use lockwheel_resp::number;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -41,13 +41,13 @@ pub(super) struct ReadOptions {
 
 impl ReadOptions {
     /// Reads the request of XREADGROUP, or of XREAD, at a wall time in milliseconds.
-    pub(super) fn parse(args: Args<'_>, of_group: bool, wall_ms: i64) -> Result<Self, CommandError> {
+    pub(super) fn parse(args: Args<'_>, of_group: bool, now: Now) -> Result<Self, CommandError> {
         let mut options = ReadOptions { count: 0, block: None, reader: None, keys: 0..0 };
         let (mut group, mut no_ack, mut at) = (None, false, 1);
         while at < args.len() {
             let more = args.len() - at - 1;
             if more > 0 && args.is(at, "block") {
-                options.block = Some(parse_block(&args[at + 1], wall_ms)?);
+                options.block = Some(parse_integer_timeout_ms(&args[at + 1], now)?);
                 at += 2;
             } else if more > 0 && args.is(at, "count") {
                 options.count = usize::try_from(args.int(at + 1)?).unwrap_or(0);
@@ -136,14 +136,4 @@ fn unbalanced(of_group: bool) -> CommandError {
     CommandError::new(format!(
         "ERR Unbalanced '{name}' list of streams: for each stream key an ID or '{sign}' must be specified."
     ))
-}
-
-/// A timeout in milliseconds; `None`: for ever.
-fn parse_block(arg: &[u8], wall_ms: i64) -> Result<Option<u64>, CommandError> {
-    match number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)? {
-        ..0 => Err(errors::TIMEOUT_NEGATIVE),
-        0 => Ok(None),
-        ms if wall_ms.checked_add(ms).is_none() => Err(errors::TIMEOUT_OUT_OF_RANGE),
-        ms => Ok(Some(ms.unsigned_abs())),
-    }
 }

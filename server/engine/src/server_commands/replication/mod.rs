@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(&[
             "ERR timeout is negative",
             "ERR timeout is not an integer or out of range",
+            "ERR timeout is out of range",
             "ERR value is not an integer or out of range",
             WAIT_ON_REPLICA,
         ]),
@@ -48,6 +49,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR value is out of range, must be positive",
             "ERR timeout is negative",
             "ERR timeout is not an integer or out of range",
+            "ERR timeout is out of range",
             NO_APPEND_ONLY_FILE,
             WAITAOF_ON_REPLICA,
         ]),

@@ -1,7 +1,7 @@
 //! WAIT and WAITAOF: until replicas have said that they have a client's writes.
 
 use crate::core::{Call, Engine, EngineAttempt, Origin, Retry, StateOf};
-use crate::spec::{Answer, Args, CommandError, Flow, Null, Wait, errors};
+use crate::spec::{Answer, Args, CommandError, Flow, Null, Wait, parse_integer_timeout_ms};
 use lockwheel_resp::Reply;
 
 pub(super) const LOCAL_OUT_OF_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
@@ -44,7 +44,7 @@ impl Awaited {
         self,
         engine: &mut Engine,
         call: Call<'_>,
-        timeout: i64,
+        timeout_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
         let reached = self.reached(engine);
@@ -53,7 +53,6 @@ impl Awaited {
             return Ok(Flow::Done);
         }
         engine.request_acknowledgements();
-        let timeout_ms = (timeout > 0).then_some(timeout.unsigned_abs());
         let null = if self.on_disk { Null::TwoZeros } else { Null::Zero };
         Ok(Wait::new(Retry::Always(Box::new(self)), timeout_ms, null).into())
     }
@@ -84,11 +83,6 @@ impl EngineAttempt for Awaited {
     }
 }
 
-fn timeout_of(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
-    let timeout = args.int(at).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
-    if timeout < 0 { Err(errors::TIMEOUT_NEGATIVE) } else { Ok(timeout) }
-}
-
 pub(super) fn wait(
     engine: &mut Engine,
     call: Call<'_>,
@@ -99,11 +93,11 @@ pub(super) fn wait(
         return Err(CommandError::text(WAIT_ON_REPLICA));
     }
     let replicas = args.int(1)?;
-    let timeout = timeout_of(args, 2)?;
+    let timeout_ms = parse_integer_timeout_ms(&args[2], engine.time.now)?;
     // Redis keeps the lowest 32 bits of the number.
     let replicas = usize::try_from(replicas as i32).unwrap_or(0);
     let offset = engine.replication.written_by(call.session);
-    Awaited { replicas, offset, on_disk: false }.begin(engine, call, timeout, reply)
+    Awaited { replicas, offset, on_disk: false }.begin(engine, call, timeout_ms, reply)
 }
 
 pub(super) fn waitaof(
@@ -114,7 +108,7 @@ pub(super) fn waitaof(
 ) -> Result<Flow<Retry>, CommandError> {
     let local = args.int_in(1, 0, 1, CommandError::text(LOCAL_OUT_OF_RANGE))?;
     let replicas = args.count(2)?;
-    let timeout = timeout_of(args, 3)?;
+    let timeout_ms = parse_integer_timeout_ms(&args[3], engine.time.now)?;
     if engine.following.is_some() {
         return Err(CommandError::text(WAITAOF_ON_REPLICA));
     }
@@ -122,5 +116,5 @@ pub(super) fn waitaof(
         return Err(CommandError::text(NO_APPEND_ONLY_FILE));
     }
     let offset = engine.replication.written_by(call.session);
-    Awaited { replicas, offset, on_disk: true }.begin(engine, call, timeout, reply)
+    Awaited { replicas, offset, on_disk: true }.begin(engine, call, timeout_ms, reply)
 }
