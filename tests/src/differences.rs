@@ -48,7 +48,7 @@ const LEX: Difference = Difference {
 const MANY_AT_RANDOM: Difference = Difference {
     name: "millions of random elements",
     reason: "real servers draw as many elements with repetition as they are asked for, until their memory is gone; \
-             ours refuses more than 4,194,304",
+             ours refuses more than 4,194,304, and more bytes than proto-max-bulk-len",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
@@ -220,16 +220,6 @@ pub const REDIS_7_0: &[Difference] = &[
         applies: |exchange| {
             let is = |name: &[u8]| exchange.arguments[0].eq_ignore_ascii_case(name);
             (is(b"BITCOUNT") || is(b"BITPOS")) && exchange.ours.reply.is_error()
-        },
-    },
-    Difference {
-        name: "pauses beyond the clock",
-        reason: "in Redis the end of such a pause overflows, so that it is over at once; an error says so",
-        claim: Claim::OnPurpose,
-        example: &["CLIENT PAUSE 9223372036854775807"],
-        applies: |exchange| {
-            words(exchange, 0..2) == ["CLIENT", "PAUSE"]
-                && is_error(&exchange.ours.reply, "ERR timeout is out of range")
         },
     },
     Difference {

@@ -163,6 +163,10 @@ fn hgetall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 impl Sampled for Hash {
     const WITH_SECOND: Option<&'static str> = Some("withvalues");
 
+    fn len_of((field, value): (&[u8], &[u8]), with_value: bool) -> usize {
+        field.len() + if with_value { value.len() } else { 0 }
+    }
+
     fn write((field, value): (&[u8], &[u8]), with_value: bool, reply: &mut dyn Reply) {
         reply.bulk(field);
         if with_value {

@@ -62,6 +62,8 @@ pub(in crate::commands) trait Pool {
 
     /// The number of elements.
     fn size(&self) -> usize;
+    /// Bytes of heap that all of them take.
+    fn heap_bytes(&self) -> usize;
     /// The element with this index: in the order of [`Pool::walk`], or, of one that is indexed, in any.
     fn at(&self, index: usize) -> Option<Self::Item<'_>>;
     /// Whether finding an element by its index takes no walk.
@@ -79,6 +81,10 @@ impl Pool for Hash {
 
     fn size(&self) -> usize {
         self.len()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        Hash::heap_bytes(self)
     }
 
     fn at(&self, index: usize) -> Option<Self::Item<'_>> {
@@ -101,6 +107,10 @@ impl Pool for Set {
         self.len()
     }
 
+    fn heap_bytes(&self) -> usize {
+        Set::heap_bytes(self)
+    }
+
     fn at(&self, index: usize) -> Option<Self::Item<'_>> {
         self.nth(index)
     }
@@ -119,6 +129,10 @@ impl Pool for ZSet {
 
     fn size(&self) -> usize {
         self.len()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        ZSet::heap_bytes(self)
     }
 
     fn at(&self, index: usize) -> Option<Self::Item<'_>> {

@@ -3,7 +3,10 @@
 use super::draw::{Draw, Pool, draw, one};
 use crate::keyspace::{Rng, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::{Protocol, Reply};
+use lockwheel_resp::{Protocol, Reply, allocation};
+
+/// Replies of repeated elements up to this size, in bytes, are not measured beforehand.
+const SMALL_REPLY: usize = 1 << 20;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
@@ -12,6 +15,8 @@ pub(in crate::commands) trait Sampled: Pool + Typed {
     /// The option that asks for the second part of each element: a field's value, a member's score.
     const WITH_SECOND: Option<&'static str>;
 
+    /// Bytes of what is replied of an element.
+    fn len_of(item: Self::Item<'_>, with_second: bool) -> usize;
     /// Replies an element: its first part, and `with_second` both.
     fn write(item: Self::Item<'_>, with_second: bool, reply: &mut dyn Reply);
 }
@@ -66,11 +71,15 @@ pub(in crate::commands) fn sample<P: Sampled>(
         return Ok(());
     }
     let (kind, with_second) = parse::<P>(args)?;
+    let max_bytes = tx.max_string();
     let Some(pool) = tx.read::<P>(&args[1])? else {
         reply.array(0);
         return Ok(());
     };
     let len = kind.len(pool.size())?;
+    if matches!(kind, Draw::Repeated(_)) {
+        check_size(pool, len, with_second, (rng.clone(), max_bytes))?;
+    }
     let nested = with_second && reply.protocol() == Protocol::Resp3;
     reply.array(if with_second && !nested { len * 2 } else { len });
     draw(pool, kind, len, &mut rng, |item| {
@@ -80,4 +89,29 @@ pub(in crate::commands) fn sample<P: Sampled>(
         P::write(item, with_second, reply);
     });
     Ok(())
+}
+
+/// Checks that `len` elements that a generator will draw with repetition take no more bytes than the longest string,
+/// and that there is memory for them: a short request asks for any multiple of what the collection holds.
+///
+/// # Errors
+/// `value is out of range`, or there is no such memory.
+fn check_size<P: Sampled>(
+    pool: &P,
+    len: usize,
+    with_second: bool,
+    (mut rng, max_bytes): (Rng, usize),
+) -> Outcome {
+    // No element is longer than all of them.
+    if pool.heap_bytes().saturating_mul(len) <= SMALL_REPLY {
+        return Ok(());
+    }
+    let mut bytes: usize = 0;
+    draw(pool, Draw::Repeated(len as u64), len, &mut rng, |item| {
+        bytes = bytes.saturating_add(P::len_of(item, with_second));
+    });
+    if bytes > max_bytes {
+        return Err(errors::OUT_OF_RANGE);
+    }
+    Ok(allocation::check(bytes)?)
 }

@@ -109,6 +109,10 @@ fn scard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 impl Sampled for Set {
     const WITH_SECOND: Option<&'static str> = None;
 
+    fn len_of(member: Text<'_>, _: bool) -> usize {
+        member.len()
+    }
+
     fn write(member: Text<'_>, _: bool, reply: &mut dyn Reply) {
         reply.bulk(&member);
     }

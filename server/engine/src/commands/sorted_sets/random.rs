@@ -17,6 +17,10 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[pair_row("zrandmembe
 impl Sampled for ZSet {
     const WITH_SECOND: Option<&'static str> = Some("withscores");
 
+    fn len_of((member, _): (&[u8], f64), _: bool) -> usize {
+        member.len()
+    }
+
     fn write(pair: (&[u8], f64), with_score: bool, reply: &mut dyn Reply) {
         if with_score {
             write_pair(pair, reply);
