@@ -18,7 +18,7 @@ use crate::sandbox;
 use lockwheel_resp::Reply;
 use std::ffi::c_int;
 use std::fmt::Display;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -171,21 +171,32 @@ impl Vm {
             context.limit_memory();
             let status = lua_pcall(state, parameters, 1, HANDLER);
             context.free_memory();
-            let mut errors = if status == LUA_OK {
-                self.write(reply)
-            } else {
-                Some(write_error(state, entry.name(), reply))
+            // A reply for which there is no memory unwinds: the script ends like any other before that goes on.
+            let written = catch_unwind(AssertUnwindSafe(|| {
+                if status == LUA_OK {
+                    self.write(reply)
+                } else {
+                    Some(write_error(state, entry.name(), reply))
+                }
+            }));
+            let (mut errors, unwritten) = match written {
+                Ok(errors) => (errors, None),
+                Err(panic) => (Some(Errors::default()), Some(panic)),
             };
             // A killed script must not answer with its result: the client of SCRIPT KILL was told that it was killed.
             if !context.control.finish() && lua_iskilled(state) == 0 {
                 errors = None;
             }
-            let errors = errors.unwrap_or_else(|| write_killed(before, reply));
+            let errors = match errors {
+                Some(errors) => errors,
+                None if unwritten.is_some() => Errors::default(),
+                None => write_killed(before, reply),
+            };
             lua_setkilled(state, 0);
             lua_settop(state, WALKER);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
             entry.release(state, arguments);
-            (errors, context.leave())
+            (errors, context.leave().or(unwritten))
         };
         self.tidy();
         match panic {

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
 use crate::config::{Config, OutputLimit};
 use crate::replication::Replication;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 /// Output from this many bytes on is counted as it grows; less is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
@@ -47,7 +47,10 @@ impl Engine {
             return;
         }
         let protocol = session.protocol;
-        session.delivery.push_message(message, protocol);
+        if allocation::contain(|| session.delivery.push_message(message, protocol)).is_err() {
+            // Its reader does not keep up, and loses the connection rather than a message.
+            return self.cut_off(slot);
+        }
         self.check_output_limit(slot);
         self.wake(slot);
     }

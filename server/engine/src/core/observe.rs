@@ -8,6 +8,7 @@ use crate::latency::Event;
 use crate::monitors;
 use crate::spec::{Args, CommandId, Flags, Spec};
 use crate::statistics::Totals;
+use lockwheel_resp::allocation;
 
 /// The address of the client that calls for a script, as Redis shows it.
 const SCRIPT_ADDR: &str = "?:0";
@@ -113,8 +114,14 @@ impl Engine {
             _ if session.peer.unix => &unix,
             _ => &session.peer.addr,
         };
-        let line = monitors::line(now.wall_us, session.db, by, &without_secrets(spec, args));
+        let argv = without_secrets(spec, args);
+        let line = allocation::contain(|| monitors::line(now.wall_us, session.db, by, &argv));
         let clients = self.observers.monitors().clients().to_vec();
+        let Ok(line) = line else {
+            // Who is shown every call but one is not told the truth.
+            let slots: Vec<Slot> = clients.into_iter().filter_map(|id| self.sessions.find(id)).collect();
+            return slots.into_iter().for_each(|slot| self.cut_off(slot));
+        };
         self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes()));
     }
 
