@@ -2,6 +2,7 @@
 
 use super::{lzf, marks};
 use crate::values::IntText;
+use lockwheel_resp::allocation;
 use std::borrow::Cow;
 
 /// The bytes are no value: cut off, or not what the format allows.
@@ -15,18 +16,25 @@ pub struct Reader<'a> {
     /// Bytes of an unpacked string, at most.
     max_string: usize,
     is_short: bool,
+    /// There was no memory for a string.
+    lacks_memory: bool,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, max_string: usize::MAX, is_short: false }
+        Self { rest: bytes, max_string: usize::MAX, is_short: false, lacks_memory: false }
     }
 
     /// The reader, which refuses strings that unpack to more bytes than `max_string`.
     #[must_use]
     pub fn with_max_string(self, max_string: usize) -> Self {
         Self { max_string, ..self }
+    }
+
+    /// Whether a string was taken for a damaged one since there was no memory for it.
+    pub fn lacks_memory(&self) -> bool {
+        self.lacks_memory
     }
 
     /// Whether everything has been read.
@@ -136,6 +144,10 @@ impl<'a> Reader<'a> {
         if len > self.max_string {
             return Err(Corrupt);
         }
-        lzf::decompress(compressed, len).map(Cow::Owned).ok_or(Corrupt)
+        let text = lzf::decompress(compressed, len);
+        self.lacks_memory |= text.is_none()
+            && len <= lzf::largest_expansion(compressed.len())
+            && allocation::check(len).is_err();
+        text.map(Cow::Owned).ok_or(Corrupt)
     }
 }

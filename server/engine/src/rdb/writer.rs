@@ -141,7 +141,7 @@ impl Writer {
             self.out.push(marks::LZF);
             self.length(self.compressed.len());
             self.length(text.len());
-            self.out.extend_from_slice(&self.compressed);
+            allocation::append(&mut self.out, &self.compressed);
         }
         is_shorter
     }

@@ -23,7 +23,12 @@ impl Backlog {
         let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
         let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
         self.bytes.drain(..excess.min(self.bytes.len()));
-        self.bytes.extend(kept);
+        if self.bytes.try_reserve(kept.len()).is_ok() {
+            self.bytes.extend(kept);
+        } else {
+            // Nothing is kept then, and what comes next begins here.
+            self.bytes = VecDeque::new();
+        }
     }
 
     /// Keeps so many bytes from now on. O(bytes).

@@ -15,7 +15,7 @@ mod streamed;
 mod transfer;
 
 pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
-pub(crate) use feed::Feed;
+pub(crate) use feed::{Feed, Unit};
 pub(crate) use last_heard::{LastHeard, LinkClocks};
 pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};

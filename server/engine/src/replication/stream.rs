@@ -3,7 +3,10 @@
 use super::feed::Structure;
 use crate::rdb::{self, payload};
 use crate::values::Value;
-use lockwheel_resp::{number, write_request};
+use lockwheel_resp::{allocation, number, write_request};
+
+/// Bytes around a word of a request, at most.
+const WORD_FRAME: usize = 32;
 
 /// Writes a part of the stream, from the beginning of a command's effects to their end.
 #[derive(Debug, Default)]
@@ -26,12 +29,13 @@ impl StreamWriter {
 
     /// A request.
     pub(crate) fn request(&mut self, words: &[&[u8]]) {
+        allocation::reserve(&mut self.bytes, words.iter().map(|word| word.len() + WORD_FRAME).sum());
         write_request(words, &mut self.bytes);
     }
 
     /// A request that is written already.
     pub(crate) fn written(&mut self, request: &[u8]) {
-        self.bytes.extend_from_slice(request);
+        allocation::append(&mut self.bytes, request);
     }
 
     /// Something has happened to whole databases.

@@ -99,7 +99,7 @@ pub mod errors {
         INCR_OF_MANY = "ERR INCR option supports a single increment-element pair";
         INDEX_OUT_OF_RANGE = "ERR index out of range";
         INFINITE_INCREMENT = "ERR value is NaN or Infinity";
-        INSUFFICIENT_MEMORY = "ERR Insufficient memory";
+        INSUFFICIENT_MEMORY = "OOM Insufficient memory";
         INVALID_CURSOR = "ERR invalid cursor";
         INVALID_END_ID = "ERR invalid end ID for the interval";
         INVALID_START_ID = "ERR invalid start ID for the interval";

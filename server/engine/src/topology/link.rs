@@ -2,7 +2,7 @@
 
 use crate::clients::{Outbox, Slot};
 use crate::core::{Engine, Progress};
-use lockwheel_resp::{Batch, RequestLimits, RequestParser};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation};
 use std::collections::VecDeque;
 
 /// A connection, seen from the server that has accepted it.
@@ -82,7 +82,11 @@ impl Link {
         // Nothing overtakes what was sent before it.
         let last_ms = self.on_its_way.back().map_or(i64::MIN, |(at_ms, _)| *at_ms);
         let at_ms = engine.now().monotonic_ms().saturating_add(lag_ms).max(last_ms);
-        self.on_its_way.push_back((at_ms, output.bytes().to_vec()));
+        match allocation::contain(|| allocation::copy(output.bytes()).into_vec()) {
+            Ok(bytes) => self.on_its_way.push_back((at_ms, bytes)),
+            // Nothing follows what is lost: the other end connects anew, and asks for what it lacks.
+            Err(_) => engine.cut_off(self.slot),
+        }
     }
 
     /// What arrives at this instant, of the monotonic clock in milliseconds.

@@ -159,11 +159,12 @@ fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
     // What follows the value is not looked at, as in Redis.
     let mut reader = Reader::new(body).with_max_string(tx.max_string());
-    // Nothing has changed yet: a value that there is no memory for is refused like a damaged one.
-    match allocation::contain(|| rdb::read_value(&mut reader, tx.encodings())) {
-        Ok(Ok(value)) => Ok(value),
-        _ => Err(CommandError::text(BAD_FORMAT)),
+    // Nothing has changed yet: a value that there is no memory for is refused.
+    let value = allocation::contain(|| rdb::read_value(&mut reader, tx.encodings()))?;
+    if value.is_err() && reader.lacks_memory() {
+        return Err(errors::INSUFFICIENT_MEMORY);
     }
+    value.map_err(|_| CommandError::text(BAD_FORMAT))
 }
 
 #[cfg(test)]

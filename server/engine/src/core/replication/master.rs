@@ -8,9 +8,10 @@ use crate::keyspace::Effect;
 use crate::memory::SharedBytes;
 use crate::replication::{
     Announced, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace, StreamWriter,
+    Unit,
 };
 use crate::spec::CommandError;
-use lockwheel_resp::write_request;
+use lockwheel_resp::{allocation, write_request};
 
 /// What a replica asks for.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Wanted<'a> {
 
 /// Parts of the stream from this size on, in bytes, are shared by the replicas that do not keep up.
 const SHARED_MIN: usize = 64;
+/// Bytes around a word of a request, at most.
+const WORD_FRAME: usize = 32;
 /// A replica that has so many bytes unread does not keep up.
 const BEHIND_MIN: usize = 64 * 1024;
 
@@ -49,6 +52,20 @@ impl Engine {
         if unit.is_empty() || self.faults.is_dying {
             return;
         }
+        // Before anything of it has been sent.
+        let Ok(writer) = allocation::contain(|| self.written_unit(&unit)) else { return self.break_stream() };
+        let has_newer_forms = writer.has_newer_forms();
+        let (bytes, selected) = writer.finish();
+        self.replication.selected = selected;
+        self.send_changes(&bytes);
+        if has_newer_forms {
+            self.replication.note_newer_forms();
+        }
+        self.replication.note_written(&unit.by);
+    }
+
+    /// What replicas are to be told, as requests. Unwinds if there is no memory for it.
+    fn written_unit(&mut self, unit: &Unit) -> StreamWriter {
         let mut writer = StreamWriter::new(self.replication.selected, self.replication.for_7_0);
         let is_several = unit.structure.len() + unit.keys.len() + unit.requests.len() > 1;
         if is_several {
@@ -64,14 +81,18 @@ impl Engine {
         if is_several {
             writer.request(&[b"EXEC"]);
         }
-        let has_newer_forms = writer.has_newer_forms();
-        let (bytes, selected) = writer.finish();
-        self.replication.selected = selected;
-        self.send_changes(&bytes);
-        if has_newer_forms {
-            self.replication.note_newer_forms();
-        }
-        self.replication.note_written(&unit.by);
+        writer
+    }
+
+    /// Something has changed of which replicas cannot be told. Another history begins, so that each of them gets a
+    /// snapshot: none misses the change.
+    #[cold]
+    fn break_stream(&mut self) {
+        tracing::warn!("There is no memory to tell replicas what has changed: they are to synchronize anew");
+        let (id, offset) = (self.another_history(), self.replication.offset);
+        self.replication.begin_history(id, offset);
+        self.stream_changed();
+        self.cut_replicas();
     }
 
     /// The stream goes on with these bytes, which change the data.
@@ -91,21 +112,26 @@ impl Engine {
         }
     }
 
-    /// Sends a part of the stream. Replicas that do not keep up share one copy of it.
+    /// Sends a part of the stream. Replicas that do not keep up share one copy of it. A replica for which there is no
+    /// memory is cut: it comes back, and asks for what it lacks.
     fn send_to_replica(&mut self, id: u64, bytes: &[u8], shared: Option<&mut Option<SharedBytes>>) {
         let Some(slot) = self.sessions.find(id) else { return };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             return;
         }
-        match shared.filter(|_| session.delivery.pending() >= BEHIND_MIN) {
-            Some(shared) => {
-                let account = &self.memory.clients.all;
-                session
-                    .delivery
-                    .push_shared(shared.get_or_insert_with(|| SharedBytes::new(account, bytes.to_vec())));
-            }
-            None => session.delivery.push_bytes(bytes),
+        let account = &self.memory.clients.all;
+        let sent =
+            allocation::contain(|| match shared.filter(|_| session.delivery.pending() >= BEHIND_MIN) {
+                Some(shared) => {
+                    let copy = || SharedBytes::new(account, allocation::copy(bytes).into_vec());
+                    session.delivery.push_shared(shared.get_or_insert_with(copy));
+                }
+                None => session.delivery.push_bytes(bytes),
+            });
+        if sent.is_err() {
+            tracing::warn!("There is no memory for what a replica is to be told: it is disconnected");
+            return self.cut_off(slot);
         }
         self.check_output_limit(slot);
         self.wake(slot);
@@ -116,8 +142,13 @@ impl Engine {
         if !self.feeds_replicas() {
             return;
         }
-        let mut request = Vec::new();
-        write_request(words, &mut request);
+        let written = allocation::contain(|| {
+            let mut request = Vec::new();
+            allocation::reserve(&mut request, words.iter().map(|word| word.len() + WORD_FRAME).sum());
+            write_request(words, &mut request);
+            request
+        });
+        let Ok(request) = written else { return self.break_stream() };
         let Some(feed) = self.keyspace.subscriber_itself::<Feed>() else { return };
         if feed.add_request(request, session) {
             self.keyspace.push_effect(Effect::ReplicationDue);

@@ -5,16 +5,21 @@ use super::super::outbound::OutboundEvent;
 use super::super::shared_clock::{ClockRequest, Promotion};
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
+use crate::finally::finally;
 use crate::locks::HistoryCause;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{
     LastHeard, Link, LinkEvent, LinkParameters, LinkState, ReplicationId, is_newer_request, to_be_run,
 };
 use crate::spec::{Args, CommandError, Flags};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The target of the events that say, by a field, whether the server is a replica from now on: they are no lines of a
 /// log.
 pub const ROLE_CHANGES: &str = "lockwheel::role";
+
+/// The code of the error of a command for which there is no memory.
+const NO_MEMORY: &[u8] = b"OOM";
 
 /// Who waited as a client of a master is not served by a replica.
 const UNBLOCKED: &str =
@@ -253,7 +258,11 @@ impl Engine {
                 return self.link_down(&reason);
             }
         }
-        self.follow_events();
+        let slot = following.slot;
+        if catch_unwind(AssertUnwindSafe(|| self.follow_events())).is_err() {
+            self.miss_change();
+            self.recover(slot);
+        }
         self.flush_link();
         self.commit();
     }
@@ -372,8 +381,25 @@ impl Engine {
     /// Runs a request of the master. What is over is for the master to say.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
-        self.as_another_did(|engine| engine.execute_request(slot, argv));
-        self.keyspace.set_expiry_backlog(hidden);
+        let refused = self.observers.stats.errors_of(NO_MEMORY);
+        finally(
+            self,
+            |engine| engine.as_another_did(|engine| engine.execute_request(slot, argv)),
+            |engine| _ = engine.keyspace.set_expiry_backlog(hidden),
+        );
+        if self.observers.stats.errors_of(NO_MEMORY) > refused {
+            self.miss_change();
+        }
+    }
+
+    /// A request of the stream has not been run, or not to its end, since there is no memory for it. Only a snapshot
+    /// makes up for that.
+    #[cold]
+    fn miss_change(&mut self) {
+        if let Some(following) = &mut self.following {
+            following.knows_history = false;
+        }
+        self.link_down("There is no memory for a change of the master: synchronizing anew");
     }
 
     /// Runs a request of the stream, and passes it on as it came.
@@ -396,7 +422,8 @@ impl Engine {
                 }
             }
         }
-        if self.sessions.get(slot).multi.is_some() {
+        let is_linked = self.following.as_ref().is_some_and(|following| following.link.is_some());
+        if self.sessions.get(slot).multi.is_some() || !is_linked {
             return;
         }
         let Some(following) = self.following.as_mut() else { return };
