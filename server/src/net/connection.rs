@@ -277,6 +277,7 @@ impl Connection {
 
     fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> usize {
         let requests = if self.status.link.holds_input { 1 } else { self.input.requests() };
+        engine.announce_input(self.input.len());
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {

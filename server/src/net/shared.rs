@@ -25,6 +25,7 @@ use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::spec::{CommandId, CommandTable};
+use lockwheel_resp::allocation;
 use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -602,7 +603,9 @@ impl Shared {
 /// Frees garbage: what takes long on a thread of its own, as it is rare, and no client should wait for it.
 #[cold]
 pub(super) fn free(garbage: Garbage) {
-    if !garbage.takes_long() {
+    /// Bytes that a new thread needs at most. One that finds none while it begins ends the process.
+    const THREAD: usize = 4 << 20;
+    if !garbage.takes_long() || allocation::check(THREAD).is_err() {
         return drop(garbage);
     }
     let thread = thread::Builder::new().name("lockwheel-free".to_owned());

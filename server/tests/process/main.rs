@@ -4,6 +4,8 @@ mod harness;
 mod life;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod out_of_memory;
 // Only Linux has a whole network of loopback addresses.
 #[cfg(target_os = "linux")]
 mod listening;

@@ -1,6 +1,7 @@
 //! Blocked clients: parked with their request, retried when a key is signalled, or answered when they time out.
 
 use super::call::Call;
+use super::command_tx::CommandTx;
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::{Blocked, Counts};
@@ -267,8 +268,9 @@ impl Engine {
                 let session = self.sessions.get(slot);
                 self.keyspace.ignore_accesses(session.no_touch);
                 let actor = Call::by(session).actor(args);
-                let mut tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
-                on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
+                let tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
+                CommandTx::new(tx, &self.commands, blocked.command, args)
+                    .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
             Retry::Together => self.write_together(slot, (blocked.command, blocked.db), args, reply),

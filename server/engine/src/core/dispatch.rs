@@ -1,6 +1,7 @@
 //! A request's way through the engine: the checks in Redis' order, then the handler, then its effects.
 
 use super::call::{Call, Origin};
+use super::command_tx::CommandTx;
 use super::engine::{Engine, Handler, Retry};
 use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
@@ -72,7 +73,11 @@ impl Caller for Client<'_> {
 
     #[inline(always)]
     fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        if self.limited { self.engine.refused_by_state(self.session, command, args) } else { None }
+        if !self.limited {
+            return None;
+        }
+        let refused = self.engine.refused_by_state(self.session, command, args);
+        refused.or_else(|| self.engine.lacks_memory(self.session, command, args))
     }
 
     fn is_subscribed(&self) -> bool {
@@ -430,10 +435,14 @@ impl Engine {
     ) -> Outcome {
         match handler {
             Handler::Data(run) => {
-                run(&mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now), args, reply)
+                let actor = call.actor(args);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, args, reply))
             }
             Handler::BlockingData(run) => {
-                match run(&mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now), args, reply)? {
+                let actor = call.actor(args);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                match CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, args, reply))? {
                     Flow::Done => {}
                     Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }
@@ -441,16 +450,14 @@ impl Engine {
             }
             Handler::ReadingAnyKey(run) => {
                 let reads_all = self.reads_all_keys(call.slot, command, args);
-                run(
-                    &mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now),
-                    reads_all,
-                    args,
-                    reply,
-                )
+                let actor = call.actor(args);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, reads_all, args, reply))
             }
             Handler::Listening(run) => {
                 let actor = call.actor(args);
-                run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), &self.pubsub, args, reply)
+                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, &self.pubsub, args, reply))
             }
             Handler::OfHistory(run) => {
                 match self.read_history(run, call, args, reply)? {

@@ -28,6 +28,8 @@ pub(crate) enum Hook {
     Cluster = 1 << 10,
     /// Writes are refused: the last save has failed.
     NotSaved = 1 << 11,
+    /// The requests that are about to run may be large: there must be memory for what they bring.
+    LargeInput = 1 << 12,
 }
 
 /// Which hooks there are at present.

@@ -6,6 +6,7 @@ mod client_line;
 mod clock_turn;
 mod cluster;
 mod cluster_state;
+mod command_tx;
 mod commit;
 mod count_waits;
 mod deadlines;

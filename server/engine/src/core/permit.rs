@@ -9,7 +9,7 @@ use super::call::Origin;
 pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
 use crate::scripts::busy_error;
-use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, Version};
+use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, Version, errors};
 use crate::spec::{unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
@@ -247,6 +247,8 @@ pub enum Reason {
     Redirected(Redirect),
     /// There are more bytes than `maxmemory`.
     OutOfMemory,
+    /// There is no memory for its arguments.
+    NoMemory,
     /// The last save has failed.
     NotSaved,
     /// The server is a replica that only its master may change.
@@ -310,6 +312,7 @@ impl Refusal {
             (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",
             (Reason::InTransaction, _) => "ERR Command not allowed inside a transaction",
             (Reason::OutOfMemory, _) => "OOM command not allowed when used memory > 'maxmemory'.",
+            (Reason::NoMemory, _) => return errors::INSUFFICIENT_MEMORY,
             (Reason::NotSaved, _) => NOT_SAVED,
             (Reason::ReadOnlyReplica, _) => "READONLY You can't write against a read only replica.",
             (Reason::NotEnoughReplicas, _) => "NOREPLICAS Not enough good replicas to write.",

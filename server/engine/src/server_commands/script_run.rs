@@ -211,7 +211,8 @@ impl Caller for Script<'_> {
     }
 
     fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        self.engine.refused_by_state(self.engine.session(self.slot), command, args)
+        let refused = self.engine.refused_by_state(self.engine.session(self.slot), command, args);
+        refused.or_else(|| self.engine.call_lacks_memory(command, args))
     }
 
     fn is_out_of_memory(&self, command: &Command, _: Args<'_>) -> bool {

@@ -11,6 +11,8 @@ use lockwheel_resp::{Protocol, Reply, Writer};
 const FLAGS: Flags =
     Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);
 
+const NO_MEMORY: &str = "EXECABORT Transaction discarded because of: OOM Insufficient memory";
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("multi", 1, Handler::Session(multi))
@@ -66,6 +68,9 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     if broken {
         reply.null_array();
         return Ok(());
+    }
+    if !engine.session(call.slot).is_master && engine.check_room_for(&multi).is_err() {
+        return Err(CommandError::text(NO_MEMORY));
     }
     if multi.has_preconditions {
         check_preconditions(engine, call.slot, &multi)?;

@@ -132,12 +132,12 @@ impl<E: Keyed> Table<E> {
         self.entries.iter_mut().for_each(change);
     }
 
-    /// Changes anything but the key of the entry at `position`.
+    /// Changes anything but the key of the entry at `position`. A change that unwinds leaves the entry as it was.
     pub(super) fn change(&mut self, position: usize, change: impl FnOnce(&mut E)) {
         let entry = &mut self.entries[position];
-        self.held -= entry.heap_bytes();
+        let before = entry.heap_bytes();
         change(entry);
-        self.held += entry.heap_bytes();
+        self.held = self.held - before + entry.heap_bytes();
     }
 
     /// Adds the entry that `make` builds for `key` unless there is one; returns the position if it was added.

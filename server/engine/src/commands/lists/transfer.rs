@@ -5,7 +5,7 @@ use crate::commands::pop_first::first_ready;
 use crate::keyspace::{Edit, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{End, List};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 pub(super) const KEYS: &[KeySpec] = &[
     KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]),
@@ -74,6 +74,8 @@ pub(super) fn transfer(
         return Err(errors::WRONG_TYPE);
     }
     let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(source)? else { return Ok(false) };
+    // The element is taken out, put in and replied: there must be memory for that before it is gone from its place.
+    allocation::check(list.peek(from).map_or(0, <[u8]>::len).saturating_mul(3))?;
     let Some(element) = list.pop(from, encodings) else { return Ok(false) };
     let Edit { value: list, encodings, .. } = tx.write_or_new::<List>(destination)?;
     list.push(to, &element, encodings);

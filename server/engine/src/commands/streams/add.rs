@@ -101,16 +101,25 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Err(errors::ELEMENTS_TOO_LARGE);
     }
     let now_ms = u64::try_from(tx.now().wall_ms()).unwrap_or(0);
-    let stream = match tx.write::<Stream>(&args[1])? {
-        Some(edit) => edit.value,
+    let append = |log: &mut Log| {
+        let id = new_id(log, options.id, now_ms)?;
+        log.append(id, texts, limits).map_err(|_| errors::ELEMENTS_TOO_LARGE)?;
+        Ok::<_, CommandError>(id)
+    };
+    let id = match tx.write::<Stream>(&args[1])? {
+        Some(edit) => append(&mut edit.value.log)?,
         None if options.no_make => {
             reply.null();
             return Ok(());
         }
-        None => tx.write_or_new::<Stream>(&args[1])?.value,
+        None => {
+            // There is a key only if there is an entry.
+            let mut stream = Stream::default();
+            let id = append(&mut stream.log)?;
+            *tx.write_or_new::<Stream>(&args[1])?.value = stream;
+            id
+        }
     };
-    let id = new_id(&stream.log, options.id, now_ms)?;
-    stream.log.append(id, texts, limits).map_err(|_| errors::ELEMENTS_TOO_LARGE)?;
     write_id(id, reply);
     tx.changed(&args[1], events::XADD);
     if let Some(how) = options.trim

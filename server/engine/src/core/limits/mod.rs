@@ -1,9 +1,10 @@
 //! The limits of memory: `maxmemory`, which keys are evicted to keep and requests are refused at, and
-//! `maxmemory-clients`, which clients are disconnected to keep.
+//! `maxmemory-clients`, which clients are disconnected to keep; and the memory that large requests need.
 
 mod clients;
 mod keys;
 mod refusal;
+mod room;
 
 use super::engine::Engine;
 use super::hooks::Hook;

@@ -100,12 +100,12 @@ impl Chunks {
         self.held == held(&self.chunks)
     }
 
-    /// Changes the chunk with this index.
+    /// Changes the chunk with this index. A change that unwinds leaves the chunk as it was, and so does this.
     fn change<R>(&mut self, index: usize, change: impl FnOnce(&mut Chunk) -> R) -> R {
         let chunk = &mut self.chunks[index];
-        self.held -= chunk.heap_bytes();
+        let before = chunk.heap_bytes();
         let result = change(chunk);
-        self.held += chunk.heap_bytes();
+        self.held = self.held - before + chunk.heap_bytes();
         result
     }
 
@@ -179,17 +179,14 @@ impl Chunks {
     /// Inserts an element before the one at `spot`. A full chunk is cut in two there, or left alone if a neighbour or a
     /// new chunk can take the element, as in Redis: this decides when a list becomes large.
     pub(super) fn insert(&mut self, Spot { chunk: at, place }: Spot, element: &[u8], limit: Limit) {
-        self.len += 1;
         let chunk = &self.chunks[at];
         if limit.has_room(chunk, element) {
             self.change(at, |chunk| chunk.insert(place, element));
         } else if place > chunk.front() {
-            let tail = self.change(at, |chunk| {
-                let tail = chunk.split_off(place);
-                chunk.push(End::Right, element);
-                tail
-            });
+            // There may be no memory for the element: the list has all others by then.
+            let tail = self.change(at, |chunk| chunk.split_off(place));
             self.put(at + 1, tail);
+            self.change(at, |chunk| chunk.push(End::Right, element));
             self.merge_around(at + 1, limit);
         } else if let Some(before) = at.checked_sub(1)
             && limit.has_room(&self.chunks[before], element)
@@ -200,6 +197,7 @@ impl Chunks {
             chunk.push(End::Right, element);
             self.put(at, chunk);
         }
+        self.len += 1;
     }
 
     /// Removes the elements with these indexes, all of which exist.

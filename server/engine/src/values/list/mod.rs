@@ -9,6 +9,7 @@ use crate::memory::block;
 use chunk::Chunk;
 use chunks::{Chunks, Limit, Spot};
 pub use iter::Iter;
+use lockwheel_resp::allocation;
 use std::ops::{Deref, Range};
 
 /// An end of a list.
@@ -115,7 +116,7 @@ impl List {
 
     /// Removes and returns the element at an end. (To reply it without a copy: `peek`, then `drop_end`.)
     pub fn pop(&mut self, end: End, enc: &Encodings) -> Option<Box<[u8]>> {
-        let element = self.peek(end)?.into();
+        let element = allocation::copy(self.peek(end)?);
         self.drop_end(end, 1, enc);
         Some(element)
     }

@@ -1,0 +1,117 @@
+//! The transaction in which a command runs, and what is reported of a command that does not come to its end.
+
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandId, CommandTable, Flags, KeyFlags};
+use crate::values::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The transaction of one command.
+///
+/// A command that unwinds (an allocation has failed, or it has a bug) may have changed some of its keys without
+/// reporting it. Each of them is then reported as changed, and removed if it has been left empty, so that replicas,
+/// watches and caches follow what is there. A command that ends pays nothing for that.
+pub(super) struct CommandTx<'a> {
+    tx: Tx<'a>,
+    /// The database in which the command began.
+    db: usize,
+    commands: &'a CommandTable,
+    command: CommandId,
+    args: Args<'a>,
+}
+
+impl<'a> CommandTx<'a> {
+    #[inline(always)]
+    pub(super) fn new(tx: Tx<'a>, commands: &'a CommandTable, command: CommandId, args: Args<'a>) -> Self {
+        CommandTx { db: tx.db(), tx, commands, command, args }
+    }
+
+    /// Runs the command.
+    #[inline(always)]
+    pub(super) fn run<T>(mut self, run: impl FnOnce(&mut Tx<'a>) -> T) -> T {
+        let result = run(&mut self.tx);
+        // Only unwinding drops it.
+        std::mem::forget(self);
+        result
+    }
+
+    fn report(&mut self) {
+        let spec = self.commands.get(self.command).spec;
+        if !spec.flags.contains(Flags::WRITE) {
+            return;
+        }
+        let databases = [self.tx.db(), self.db];
+        let databases = if databases[0] == databases[1] { &databases[..1] } else { &databases[..] };
+        for (position, flags) in spec.find_keys(self.args) {
+            let Some(key) = self.args.get(position).filter(|_| !flags.contains(KeyFlags::RO)) else {
+                continue;
+            };
+            for &db in databases {
+                self.tx.select(db);
+                if self.tx.peek(key).is_some_and(Value::is_empty) {
+                    self.tx.discard(key);
+                }
+                self.tx.touched(key);
+            }
+        }
+    }
+}
+
+impl Drop for CommandTx<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        // A second panic while the first one unwinds would end the process.
+        let _panic = catch_unwind(AssertUnwindSafe(|| self.report()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::core::Engine;
+    use crate::keyspace::Edit;
+    use crate::replication::Feed;
+    use crate::time::Now;
+    use crate::values::{End, List};
+    use lockwheel_resp::allocation::{OutOfMemory, contain};
+
+    /// The keys that replicas are told of, and the length of the list at `a`, after a command that has added as many
+    /// elements there when memory ran out.
+    fn after(argv: &[&[u8]], added: usize) -> (Vec<Vec<u8>>, Option<usize>) {
+        let mut engine = Engine::new(Config::default(), 1, Now::default());
+        let mut feed = Feed::default();
+        feed.turn(true);
+        engine.keyspace.subscribe(Box::new(feed));
+        engine.keyspace.renew_interests();
+        let args = Args::new(argv);
+        let command = engine.commands.resolve(args).expect("there is such a command").id;
+        let tx = engine.keyspace.tx(0, Now::default());
+        let ended = contain(|| {
+            CommandTx::new(tx, &engine.commands, command, args).run(|tx| {
+                let Edit { value: list, encodings, .. } = tx.write_or_new::<List>(b"a").expect("a list");
+                (0..added).for_each(|_| list.push(End::Left, b"element", encodings));
+                OutOfMemory { bytes: 1 }.unwind();
+            })
+        });
+        assert_eq!(ended, Err(OutOfMemory { bytes: 1 }));
+        let unit = engine.keyspace.subscriber_itself::<Feed>().expect("it is subscribed").take();
+        let len = engine.keyspace.tx(0, Now::default()).read::<List>(b"a").expect("a list").map(List::len);
+        (unit.keys.into_iter().map(|(_, key)| key.into()).collect(), len)
+    }
+
+    #[test]
+    fn what_a_command_has_changed_is_reported_though_it_unwinds() {
+        assert_eq!(after(&[b"RPUSH", b"a", b"x", b"y"], 1), (vec![b"a".to_vec()], Some(1)));
+        assert_eq!(
+            after(&[b"LMOVE", b"b", b"a", b"LEFT", b"LEFT"], 1),
+            (vec![b"b".to_vec(), b"a".to_vec()], Some(1))
+        );
+        // One that only reads has changed nothing.
+        assert_eq!(after(&[b"LRANGE", b"a", b"0", b"1"], 1), (vec![], Some(1)));
+    }
+
+    #[test]
+    fn a_key_that_is_left_empty_is_removed() {
+        assert_eq!(after(&[b"RPUSH", b"a", b"x"], 0), (vec![b"a".to_vec()], None));
+    }
+}

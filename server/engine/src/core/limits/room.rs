@@ -1,0 +1,83 @@
+//! Whether there is memory for what a large request brings. It is asked before the command changes anything.
+
+use super::super::engine::Engine;
+use super::super::hooks::Hook;
+use super::super::permit::Reason;
+use crate::clients::{Multi, Session};
+use crate::spec::{Args, Command, Flags, KeyFlags};
+use lockwheel_resp::allocation::{self, OutOfMemory};
+
+/// Requests of fewer bytes are not looked at.
+const LARGE_INPUT: usize = 1 << 20;
+/// Bytes that a collection may take for an element beside the element's own: its entry, and the table that grows.
+const ELEMENT_OVERHEAD: usize = 128;
+/// Bytes for what is allocated beside the arguments: blocks of tables, the reply, the key's events.
+const SPARE: usize = 1 << 20;
+/// What a command does to a key that it may give a longer name or content.
+const GROWS: KeyFlags = KeyFlags::of(&[KeyFlags::INSERT, KeyFlags::UPDATE, KeyFlags::OW]);
+
+impl Engine {
+    /// Announces how many bytes of requests have arrived that are about to run. Until the next call, requests are
+    /// checked for the memory that they need if these are many; whoever does not call this has unchecked requests.
+    #[inline]
+    pub fn announce_input(&mut self, bytes: usize) {
+        self.hooks.set(Hook::LargeInput, bytes >= LARGE_INPUT);
+    }
+
+    /// The refusal of a client's request, if there is no memory for what it brings.
+    #[inline]
+    pub(in super::super) fn lacks_memory(
+        &self,
+        session: &Session,
+        command: &Command,
+        args: Args<'_>,
+    ) -> Option<Reason> {
+        if !self.hooks.has(Hook::LargeInput) || session.is_master {
+            return None;
+        }
+        let is_queued = session.multi.is_some() && !command.has(Flags::UNQUEUED);
+        refuse_unless(has_room(needed(command, args, is_queued)))
+    }
+
+    /// The same of a command that a script calls. O(arguments).
+    #[inline]
+    pub(crate) fn call_lacks_memory(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
+        if !command.has(Flags::WRITE) {
+            return None;
+        }
+        refuse_unless(has_room(needed(command, args, false)))
+    }
+
+    /// Whether there is memory for what a transaction brings.
+    ///
+    /// # Errors
+    /// Returns the size if there is not.
+    pub(crate) fn check_room_for(&self, multi: &Multi) -> Result<(), OutOfMemory> {
+        has_room(multi.memory())
+    }
+}
+
+fn refuse_unless(room: Result<(), OutOfMemory>) -> Option<Reason> {
+    room.is_err().then_some(Reason::NoMemory)
+}
+
+fn has_room(bytes: usize) -> Result<(), OutOfMemory> {
+    if bytes < LARGE_INPUT { Ok(()) } else { allocation::check(bytes.saturating_add(SPARE)) }
+}
+
+/// The bytes that a request may add to the data or to a queue. What only removes needs none: it must also work where
+/// memory has run out.
+fn needed(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
+    let lengths = args.all().iter().map(|word| word.len());
+    if command.has(Flags::DENYOOM) {
+        lengths.map(|len| len.saturating_add(ELEMENT_OVERHEAD)).fold(0, usize::saturating_add)
+    } else if is_queued {
+        lengths.fold(0, usize::saturating_add)
+    } else if command.has(Flags::MAY_REPLICATE)
+        || command.spec.keys.iter().any(|key| key.flags.intersects(GROWS))
+    {
+        lengths.max().unwrap_or(0)
+    } else {
+        0
+    }
+}

@@ -1,0 +1,162 @@
+//! Writes for which there is no memory left: each is refused as a whole, and nothing changes.
+
+use crate::harness::Process;
+use crate::memory::{NO_MEMORY, outcome, send, short_of_memory};
+
+/// Bytes of the large word of each request, which is written `V`.
+const LARGE: usize = 4 << 20;
+
+/// A server that has memory for one more request with a large word, but not for what it brings.
+fn full() -> Process {
+    let process = short_of_memory();
+    let large = vec![b'x'; LARGE];
+    fill(|n| outcome(&process, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
+    fill(|n| outcome(&process, &[b"SET", format!("b{n}").as_bytes(), &large]));
+    process
+}
+
+fn fill(write: impl Fn(usize) -> String) {
+    let refused = (0..1000).map(write).find(|outcome| !outcome.starts_with([':', '+']));
+    assert_eq!(refused.as_deref(), Some(NO_MEMORY));
+}
+
+/// The words of a request.
+fn words<'a>(line: &'a str, large: &'a [u8]) -> Vec<&'a [u8]> {
+    line.split(' ').map(|word| if word == "V" { large } else { word.as_bytes() }).collect()
+}
+
+#[test]
+fn a_write_that_there_is_no_memory_for_makes_no_key() {
+    let (process, large) = (full(), vec![b'x'; LARGE]);
+    for line in [
+        "SET k V",
+        "SETNX k V",
+        "GETSET k V",
+        "APPEND k V",
+        "MSET k 1 other V",
+        "MSETNX k 1 other V",
+        "HSET k f V",
+        "HSET k f 1 V v",
+        "HSETNX k f V",
+        "SADD k V",
+        "SADD k a V",
+        "ZADD k 1 V",
+        "ZADD k 1 a 2 V",
+        "GEOADD k 1 1 V",
+        "RPUSH k V",
+        "RPUSH k a V",
+        "LPUSH k a V",
+        "XADD k * f V",
+        "XADD k * V v",
+    ] {
+        assert_eq!(outcome(&process, &words(line, &large)), NO_MEMORY, "{line}");
+        assert_eq!(process.client().ask("EXISTS k other"), ":0", "after {line}");
+    }
+}
+
+#[test]
+fn a_write_that_there_is_no_memory_for_leaves_a_key_as_it_was() {
+    let (process, large) = (full(), vec![b'x'; LARGE]);
+    let mut client = process.client();
+    let made =
+        ["RPUSH l a b c", "HSET h f 1 g 2", "SADD s a b", "ZADD z 1 a 2 b", "XADD x 1-1 f v", "SET t text"];
+    made.iter().for_each(|line| _ = client.ask(line));
+    let keys = "DEBUG DIGEST-VALUE l h s z x t u";
+    let before = outcome(&process, &words(keys, b""));
+    for line in [
+        "RPUSH l d V",
+        "LPUSH l d V",
+        "RPUSHX l d V",
+        "LINSERT l BEFORE b V",
+        "LSET l 1 V",
+        "HSET h f 3 i V",
+        "HSET h f V",
+        "SADD s c V",
+        "SMOVE s z V",
+        "ZADD z 3 c 4 V",
+        "XADD x 2-1 f V",
+        "APPEND t V",
+        "SET t V",
+        "RENAME t V",
+        "MSET t 1 u V",
+        "PUBLISH c V",
+    ] {
+        assert_eq!(outcome(&process, &words(line, &large)), NO_MEMORY, "{line}");
+        assert_eq!(outcome(&process, &words(keys, b"")), before, "after {line}");
+    }
+    // What only removes needs no memory.
+    for line in ["LREM l 0 V", "SREM s V", "HDEL h V", "DEL V"] {
+        assert_eq!(outcome(&process, &words(line, &large)), ":0", "{line}");
+    }
+}
+
+#[test]
+fn a_transaction_that_there_is_no_memory_for_does_nothing() {
+    let process = full();
+    let part = vec![b'x'; 1 << 20];
+    let mut refused = false;
+    for parts in 1..9 {
+        let mut client = process.client();
+        client.ask("MULTI");
+        client.ask("SET first 1");
+        for _ in 0..parts {
+            send(&mut client, &[b"RPUSH", b"k", &part]);
+            client.read();
+        }
+        let outcome = client.ask("EXEC");
+        let has_run = !outcome.starts_with('-');
+        refused |= outcome == "-EXECABORT Transaction discarded because of: OOM Insufficient memory";
+        let expected = if has_run { ":2" } else { ":0" };
+        assert_eq!(process.client().ask("DEL first k"), expected, "{parts} parts: {outcome}");
+    }
+    assert!(refused);
+}
+
+/// Bytes that no compression makes shorter.
+fn random(len: usize) -> Vec<u8> {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+/// Waits until a replica has all of its master's data, and compares both.
+#[track_caller]
+fn check_replica(master: &Process, replica: &Process) {
+    let mut client = master.client();
+    assert_eq!(client.ask("SET mark 1"), "+OK");
+    assert_eq!(client.ask("WAIT 1 0"), ":1");
+    assert_eq!(replica.client().ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
+}
+
+#[test]
+fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
+    let (master, replica) = (short_of_memory(), Process::start(&["--enable-debug-command", "yes"]));
+    assert_eq!(outcome(&master, &[b"SET", b"large", &random(4 * LARGE)]), "+OK");
+    assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
+    check_replica(&master, &replica);
+    fill(|n| outcome(&master, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
+    fill(|n| outcome(&master, &[b"SETRANGE", format!("b{n}").as_bytes(), b"4194304", b"x"]));
+    assert_eq!(outcome(&master, &[b"SETRANGE", b"large", b"0", b"changed"]), format!(":{}", 4 * LARGE));
+    for n in 0..20 {
+        master.client().ask(&format!("DEL a{n}"));
+    }
+    check_replica(&master, &replica);
+}
+
+#[test]
+fn a_replica_without_memory_for_a_change_synchronizes_anew() {
+    let (master, replica) = (Process::start(&["--enable-debug-command", "yes"]), short_of_memory());
+    assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
+    check_replica(&master, &replica);
+    assert_eq!(outcome(&replica, &[b"CONFIG", b"SET", b"replica-read-only", b"no"]), "+OK");
+    fill(|n| outcome(&replica, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
+    fill(|n| outcome(&replica, &[b"SETRANGE", format!("b{n}").as_bytes(), b"4194304", b"x"]));
+    assert_eq!(outcome(&master, &[b"SETRANGE", b"large", b"16777216", b"x"]), ":16777217");
+    // The snapshot takes the place of what has filled the replica's memory.
+    check_replica(&master, &replica);
+}
