@@ -15,7 +15,12 @@ const COPY_LEN: usize = 264;
 
 /// A server with little memory, in which strings may have any length.
 pub(crate) fn short_of_memory() -> Process {
-    let limited = format!("ulimit -v {LIMIT_KIB}; exec \"$0\" \"$@\"");
+    limited_to(LIMIT_KIB)
+}
+
+/// The same with so much address space, in KiB.
+pub(crate) fn limited_to(limit_kib: &str) -> Process {
+    let limited = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     let path = program().get_program().to_owned();
     let mut command = Command::new("sh");
     command.args(["-c", &limited]).arg(path).args(["--port", "0", "--threads", "1"]);

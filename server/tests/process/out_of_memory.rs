@@ -1,7 +1,7 @@
 //! Writes for which there is no memory left: each is refused as a whole, and nothing changes.
 
 use crate::harness::Process;
-use crate::memory::{NO_MEMORY, outcome, send, short_of_memory};
+use crate::memory::{NO_MEMORY, limited_to, outcome, send, short_of_memory};
 
 /// Bytes of the large word of each request, which is written `V`.
 const LARGE: usize = 4 << 20;
@@ -133,30 +133,43 @@ fn check_replica(master: &Process, replica: &Process) {
     assert_eq!(replica.client().ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
 }
 
-#[test]
-fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
-    let (master, replica) = (short_of_memory(), Process::start(&["--enable-debug-command", "yes"]));
-    assert_eq!(outcome(&master, &[b"SET", b"large", &random(4 * LARGE)]), "+OK");
-    assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
-    check_replica(&master, &replica);
-    fill(|n| outcome(&master, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
-    fill(|n| outcome(&master, &[b"SETRANGE", format!("b{n}").as_bytes(), b"4194304", b"x"]));
-    assert_eq!(outcome(&master, &[b"SETRANGE", b"large", b"0", b"changed"]), format!(":{}", 4 * LARGE));
-    for n in 0..20 {
-        master.client().ask(&format!("DEL a{n}"));
-    }
-    check_replica(&master, &replica);
+/// Address space of a process whose data others copy, in KiB: their memory and their time are bounded by it.
+const SMALL_KIB: &str = "700000";
+/// The number of pieces that fill it, at most.
+const PIECES: usize = 300;
+
+/// Fills the memory of such a process, but for a few megabytes.
+fn fill_small(process: &Process) {
+    let mut client = process.client();
+    let mut fill = |n| client.ask(&format!("SETRANGE a{n} 4194304 x"));
+    assert_eq!((0..PIECES).map(&mut fill).find(|outcome| outcome != ":4194305").as_deref(), Some(NO_MEMORY));
 }
 
 #[test]
-fn a_replica_without_memory_for_a_change_synchronizes_anew() {
-    let (master, replica) = (Process::start(&["--enable-debug-command", "yes"]), short_of_memory());
+fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
+    let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
+    let part = random(1 << 20);
+    for field in 0..32 {
+        assert_eq!(outcome(&master, &[b"HSET", b"large", &[field], &part]), ":1");
+    }
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
-    assert_eq!(outcome(&replica, &[b"CONFIG", b"SET", b"replica-read-only", b"no"]), "+OK");
-    fill(|n| outcome(&replica, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
-    fill(|n| outcome(&replica, &[b"SETRANGE", format!("b{n}").as_bytes(), b"4194304", b"x"]));
-    assert_eq!(outcome(&master, &[b"SETRANGE", b"large", b"16777216", b"x"]), ":16777217");
-    // The snapshot takes the place of what has filled the replica's memory.
+    fill_small(&master);
+    // Replicas are told of the whole hash.
+    assert_eq!(master.client().ask("HSET large new 1"), ":1");
+    (0..PIECES).for_each(|n| _ = master.client().ask(&format!("DEL a{n}")));
     check_replica(&master, &replica);
+    assert!(master.client().ask("INFO stats").contains("\nsync_full:2"));
+}
+
+#[test]
+fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
+    let (master, replica) = (Process::start(&["--enable-debug-command", "yes"]), limited_to(SMALL_KIB));
+    assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
+    check_replica(&master, &replica);
+    assert_eq!(replica.client().ask("CONFIG SET replica-read-only no"), "+OK");
+    fill_small(&replica);
+    assert_eq!(master.client().ask("SETRANGE large 41943040 x"), ":41943041");
+    while !master.client().ask("INFO stats").contains("\nsync_full:2") {}
+    assert_eq!(replica.client().ask("EXISTS large"), ":0");
 }

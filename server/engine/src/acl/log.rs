@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 /// Milliseconds within which the same refusal is counted and no entry of its own.
 const SAME_WITHIN_MS: i64 = 60_000;
+/// Bytes of the entries' texts from which on the oldest are dropped: a user may name keys of any length.
+const MAX_BYTES: usize = 1 << 20;
 /// How many of the latest entries are looked at for the same refusal.
 const LOOKED_AT: usize = 10;
 
@@ -124,6 +126,12 @@ impl AclLog {
         let surplus = self.entries.iter().skip(max);
         self.bytes -= surplus.map(Entry::memory).sum::<usize>();
         self.entries.truncate(max);
+        while self.bytes > MAX_BYTES
+            && self.entries.len() > 1
+            && let Some(oldest) = self.entries.pop_back()
+        {
+            self.bytes -= oldest.memory();
+        }
     }
 
     /// Bytes of memory of all of it. O(1).
@@ -140,5 +148,32 @@ impl AclLog {
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_leave_room_for_the_latest_entries_alone() {
+        let mut log = AclLog::default();
+        let entry = |length: usize| Entry {
+            id: 0,
+            count: 1,
+            refused: Refused::Key,
+            context: Context::TopLevel,
+            object: vec![b'k'; length].into(),
+            user: b"u"[..].into(),
+            client: b""[..].into(),
+            created_ms: 0,
+            updated_ms: 0,
+        };
+        (0..20).for_each(|n| log.add(entry((100 << 10) + n), 128));
+        assert!((8..=10).contains(&log.iter().len()) && log.bytes <= MAX_BYTES);
+        log.add(entry(2 * MAX_BYTES), 128);
+        assert_eq!(log.iter().map(|entry| entry.id).collect::<Vec<_>>(), [20]);
+        log.clear();
+        assert_eq!(log.bytes, 0);
     }
 }

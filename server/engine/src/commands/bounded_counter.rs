@@ -95,14 +95,6 @@ impl Options {
     }
 }
 
-/// The result of an addition: the new number, and what was added.
-enum Sum<N> {
-    /// The number is within bounds, or was cut to the bound.
-    Added(N, N),
-    /// The number would be out of bounds. Nothing changes.
-    Refused,
-}
-
 fn increx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options = Options::read(args)?;
     match options.by_float {
@@ -133,21 +125,17 @@ fn add_integer(tx: &mut Tx<'_>, args: Args<'_>, options: &Options, reply: &mut d
     };
     let exact = i128::from(old) + i128::from(increment);
     let cut = exact.clamp(i128::from(lower), i128::from(upper));
-    let sum = if cut == exact || options.saturate {
+    // Beyond a bound nothing changes, unless the number becomes the bound.
+    let (new, delta) = if cut == exact || options.saturate {
         let delta = i64::try_from(cut - i128::from(old)).map_err(|_| CommandError::text(DELTA))?;
         // Both bounds are of this type.
-        Sum::Added(cut as i64, delta)
+        let new = cut as i64;
+        put(tx, key, Str::from_i64(new));
+        tx.changed(key, events::INCRBY);
+        set_deadline(tx, key, options, deadline);
+        (new, delta)
     } else {
-        Sum::Refused
-    };
-    let (new, delta) = match sum {
-        Sum::Added(new, delta) => {
-            put(tx, key, Str::from_i64(new));
-            tx.changed(key, events::INCRBY);
-            set_deadline(tx, key, options, deadline);
-            (new, delta)
-        }
-        Sum::Refused => (old, 0),
+        (old, 0)
     };
     reply.array(2);
     reply.integer(new);
@@ -187,23 +175,21 @@ fn add_float(
         (_, Some(upper)) if exact.exceeds(upper) => Some(upper),
         _ => None,
     };
-    let sum = match bound {
-        None => Sum::Added(exact, increment),
+    // Beyond a bound nothing changes, unless the number becomes the bound.
+    let added = match bound {
+        None => Some((exact, increment)),
         Some(bound) if options.saturate => {
             let delta = bound.add(old.negated()).ok_or_else(|| CommandError::text(NOT_FINITE))?;
-            Sum::Added(bound, delta)
+            Some((bound, delta))
         }
-        Some(_) => Sum::Refused,
+        Some(_) => None,
     };
-    let (new, delta) = match sum {
-        Sum::Added(new, delta) => {
-            put(tx, key, Str::text_only(text(new).as_bytes()));
-            tx.changed(key, events::INCRBYFLOAT);
-            set_deadline(tx, key, options, deadline);
-            (new, delta)
-        }
-        Sum::Refused => (old, zero),
-    };
+    if let Some((new, _)) = added {
+        put(tx, key, Str::text_only(text(new).as_bytes()));
+        tx.changed(key, events::INCRBYFLOAT);
+        set_deadline(tx, key, options, deadline);
+    }
+    let (new, delta) = added.unwrap_or((old, zero));
     reply.array(2);
     for number in [new, delta] {
         match reply.protocol() {

@@ -2,7 +2,7 @@
 
 use super::replid::ReplicationId;
 use super::transfer::{Arrived, Transfer};
-use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation, write_request};
 use std::collections::VecDeque;
 
 /// With what a replica comes to its master.
@@ -147,11 +147,11 @@ impl Link {
             LinkState::Connecting => {}
             LinkState::Sync => self.receive_snapshot(bytes),
             LinkState::Handshake => {
-                self.input.extend_from_slice(bytes);
+                allocation::append(&mut self.input, bytes);
                 self.read_replies();
             }
             LinkState::Connected => {
-                self.input.extend_from_slice(bytes);
+                allocation::append(&mut self.input, bytes);
                 self.read_stream();
             }
         }
@@ -316,14 +316,16 @@ impl Link {
             let parsed = self.parser.parse(&self.input, &limits, &mut batch);
             let mut begin = 0;
             for at in 0..batch.len() {
-                let words = batch.arguments(at, &self.input).map(<[u8]>::to_vec).collect();
+                let words =
+                    batch.arguments(at, &self.input).map(|word| allocation::copy(word).into_vec()).collect();
                 let end = batch.consumed_by(at);
-                self.events.push_back(LinkEvent::Request { words, raw: self.input[begin..end].to_vec() });
+                let raw = allocation::copy(&self.input[begin..end]).into_vec();
+                self.events.push_back(LinkEvent::Request { words, raw });
                 begin = end;
             }
             let end = batch.consumed();
             if end > begin {
-                let raw = self.input[begin..end].to_vec();
+                let raw = allocation::copy(&self.input[begin..end]).into_vec();
                 self.events.push_back(LinkEvent::Request { words: Vec::new(), raw });
             }
             self.input.drain(..end);

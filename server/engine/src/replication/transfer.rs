@@ -1,5 +1,7 @@
 //! A snapshot on its way from a master: `$` and its length, or a mark that ends it.
 
+use lockwheel_resp::allocation;
+
 /// How a snapshot ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -36,7 +38,7 @@ const EOF: &[u8] = b"EOF:";
 impl Transfer {
     /// More bytes. Memory grows with what has arrived, never with what was announced.
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Arrived {
-        self.bytes.extend_from_slice(bytes);
+        allocation::append(&mut self.bytes, bytes);
         if self.end.is_none() {
             match self.read_line() {
                 Ok(false) => return Arrived::Part,

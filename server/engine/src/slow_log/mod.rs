@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 /// The most arguments of an entry; the last of them then says how many more there were.
 const ARGUMENTS_MAX: usize = 32;
+/// Bytes that are shown of a client's name, at most: it may be of any length.
+const NAME_BYTES_MAX: usize = 1024;
 /// The most bytes of an argument in an entry, before it says how many more there were.
 const ARGUMENT_BYTES_MAX: usize = 128;
 
@@ -72,7 +74,7 @@ impl SlowLog {
             took_us,
             arguments,
             addr: addr.to_owned(),
-            name: name.into(),
+            name: name[..name.len().min(NAME_BYTES_MAX)].into(),
         });
         self.next_id += 1;
         self.entries.truncate(self.max_len);
@@ -142,6 +144,8 @@ mod tests {
         log.reset();
         log.add(9, 12_345, &[b"GET"], "addr", b"name");
         assert_eq!((log.len(), log.iter().next().map(|entry| (entry.id, entry.took_us))), (1, Some((4, 12))));
+        log.add(9, 12_345, &[b"GET"], "addr", &[b'n'; 5000]);
+        assert_eq!(log.iter().next().map(|entry| entry.name.len()), Some(NAME_BYTES_MAX));
         log.configure(-1, 0);
         assert!(!log.wants(u64::MAX - 1));
         log.configure(0, 0);

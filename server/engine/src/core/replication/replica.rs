@@ -12,6 +12,7 @@ use crate::replication::{
     LastHeard, Link, LinkEvent, LinkParameters, LinkState, ReplicationId, is_newer_request, to_be_run,
 };
 use crate::spec::{Args, CommandError, Flags};
+use lockwheel_resp::allocation;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The target of the events that say, by a field, whether the server is a replica from now on: they are no lines of a
@@ -245,26 +246,33 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let Some((_, link)) = following.link.as_mut().filter(|(its, _)| *its == id) else { return };
         following.heard.hear(now);
-        match event {
-            OutboundEvent::Opened => link.opened(),
-            OutboundEvent::Received(bytes) => link.received(bytes),
-            OutboundEvent::Closed { reason } => {
-                let is_connecting = link.state() == LinkState::Connecting;
-                let reason = match reason {
-                    reason if is_connecting => format!("Error condition on socket for SYNC: {reason}"),
-                    "" => String::new(),
-                    reason => format!("Reading from master: {reason}"),
-                };
-                return self.link_down(&reason);
-            }
-        }
         let slot = following.slot;
-        if catch_unwind(AssertUnwindSafe(|| self.follow_events())).is_err() {
+        if let OutboundEvent::Closed { reason } = event {
+            let is_connecting = link.state() == LinkState::Connecting;
+            let reason = match reason {
+                reason if is_connecting => format!("Error condition on socket for SYNC: {reason}"),
+                "" => String::new(),
+                reason => format!("Reading from master: {reason}"),
+            };
+            return self.link_down(&reason);
+        }
+        if catch_unwind(AssertUnwindSafe(|| self.follow_link(event))).is_err() {
             self.miss_change();
             self.recover(slot);
         }
         self.flush_link();
         self.commit();
+    }
+
+    /// Goes on with what has come.
+    fn follow_link(&mut self, event: OutboundEvent<'_>) {
+        let link = self.following.as_mut().and_then(|following| following.link.as_mut());
+        match (link, event) {
+            (Some((_, link)), OutboundEvent::Opened) => link.opened(),
+            (Some((_, link)), OutboundEvent::Received(bytes)) => link.received(bytes),
+            _ => {}
+        }
+        self.follow_events();
     }
 
     fn flush_link(&mut self) {
@@ -406,7 +414,7 @@ impl Engine {
     fn run_streamed(&mut self, words: &[Vec<u8>], raw: &[u8]) {
         let Some(following) = self.following.as_mut() else { return };
         let slot = following.slot;
-        following.unapplied.extend_from_slice(raw);
+        allocation::append(&mut following.unapplied, raw);
         following.has_newer_forms |= is_newer_request(words);
         match words {
             [] => {}

@@ -39,6 +39,8 @@ pub(crate) struct LatchEnds {
     ends: BTreeMap<DbKey, LatchEnd>,
     /// When there are so many, those that nobody waits for any more are dropped.
     most: usize,
+    /// The same, when their names have so many bytes.
+    most_bytes: usize,
     /// Bytes of the names of keys.
     name_bytes: usize,
     /// Whether anybody has ever waited for a latch: before that no end is of interest.
@@ -47,13 +49,21 @@ pub(crate) struct LatchEnds {
 
 impl Default for LatchEnds {
     fn default() -> Self {
-        LatchEnds { ends: BTreeMap::new(), most: Self::FEW, name_bytes: 0, is_awaited: false }
+        LatchEnds {
+            ends: BTreeMap::new(),
+            most: Self::FEW,
+            most_bytes: Self::FEW_BYTES,
+            name_bytes: 0,
+            is_awaited: false,
+        }
     }
 }
 
 impl LatchEnds {
     /// So many are kept without a look at who waits.
     const FEW: usize = 64;
+    /// So many bytes of their names too.
+    const FEW_BYTES: usize = 64 << 10;
 
     /// How the latch has ended since the last client began to wait for it. O(log n).
     pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<LatchEnd> {
@@ -76,10 +86,11 @@ impl LatchEnds {
         if !context.is_waited_for_in(db, key) {
             return;
         }
-        if self.ends.len() >= self.most {
+        if self.ends.len() >= self.most || self.name_bytes >= self.most_bytes {
             self.ends.retain(|(db, key), _| context.is_waited_for_in(*db, key));
             self.most = Self::FEW.max(2 * self.ends.len());
             self.name_bytes = self.ends.keys().map(|(_, key)| key.len()).sum();
+            self.most_bytes = Self::FEW_BYTES.max(2 * self.name_bytes);
         }
         self.ends.entry((db, key.into())).or_insert_with(|| {
             self.name_bytes += key.len();
