@@ -141,3 +141,36 @@ fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, le
     }
     panic!("{what}: {} MiB wait and take {} MiB", last.0, last.1);
 }
+
+/// A connection that took very many locks is pushed `lock-lost` for each: what it does not read is bounded while the
+/// pushes are made, whether one command ends all holds or their leases run out together.
+#[test]
+fn a_connection_that_does_not_read_of_its_lost_holds_is_cut_off() {
+    const HOLDS: usize = 10_000;
+    for end in ["FLUSHALL", "CLOCK.ADVANCE 60000"] {
+        let server = Process::start(&[]);
+        let mut client = Client::connect(server.addr());
+        client.line("CLOCK.FREEZE");
+        let limit = "CONFIG SET client-output-buffer-limit 'pubsub 256kb 0 0'";
+        assert_eq!(client.line(limit).to_string(), "+OK");
+        let [mut lazy, mut other] = [(); 2].map(|()| Client::connect_resp3(server.addr()));
+        let name = "n".repeat(1000);
+        for from in (0..HOLDS).step_by(1000) {
+            let acquire = |lock| {
+                let lock = format!("{lock}{name}");
+                ["LOCK.ACQUIRE", &lock, "owner", "PX", "60000"].map(str::to_owned).to_vec()
+            };
+            lazy.pipeline(&(from..from + 1000).map(acquire).collect::<Vec<_>>());
+        }
+        other.line("LOCK.ACQUIRE lock other PX 60000");
+        let before = memory(&server, "VmHWM:");
+        client.line(end);
+        assert_eq!(disconnections(&mut client), 1, "{end}");
+        let after = memory(&server, "VmHWM:");
+        assert!(after < before + 60 * MIB, "{end}: from {} to {} MiB", before / MIB, after / MIB);
+        assert!(other.read_frame().to_string().contains("lock-lost"), "{end}");
+        assert_eq!(other.line("LOCK.ACQUIRE lock other PX 60000").to_string().contains("ERR"), false);
+        let clients = client.line("CLIENT LIST").to_string();
+        assert_eq!(clients.matches("resp=3").count(), 1, "{end}: {clients}");
+    }
+}
