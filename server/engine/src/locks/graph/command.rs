@@ -12,6 +12,7 @@ use crate::pubsub::PubSub;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The rows of the command that sees subscriptions too.
 pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
@@ -136,16 +137,22 @@ fn foreign_waits(
     with_inferred: bool,
 ) -> BTreeSet<(Box<[u8]>, &'static str)> {
     let mut waits = BTreeSet::new();
+    // Clients of one instance share their owners, which are taken in once.
+    let mut taken_in = BTreeSet::new();
     let is_wait = |waiter: &ChannelWaiter| listeners.waits(tx.db(), key, waiter);
     for waiter in channel_waiters(pubsub, key).into_iter().filter(is_wait) {
         if let Some(owner) = waiter.owner {
             waits.insert((owner, FOREIGN));
         } else if with_inferred {
-            let mut owners = listeners.owners(tx.db(), key, waiter.client).peekable();
-            if owners.peek().is_none() {
-                waits.insert((format!("client {}", waiter.client).into_bytes().into(), INFERRED));
+            match listeners.owners(tx.db(), key, waiter.client).filter(|owners| !owners.is_empty()) {
+                None => {
+                    waits.insert((format!("client {}", waiter.client).into_bytes().into(), INFERRED));
+                }
+                Some(owners) if taken_in.insert(Arc::as_ptr(owners)) => {
+                    waits.extend(owners.iter().map(|owner| (owner.clone(), INFERRED)));
+                }
+                Some(_) => {}
             }
-            waits.extend(owners.map(|owner| (Box::from(owner), INFERRED)));
         }
     }
     waits

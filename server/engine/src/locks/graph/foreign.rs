@@ -9,6 +9,7 @@ use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::values::{Value, ZSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The locks that owners of Redisson's wait for. Those that stand in queues are looked up when they are come upon:
 /// there may be many that have nothing to do with a request.
@@ -24,10 +25,13 @@ impl<'p> ForeignWaits<'p> {
     /// Those of a database; with the inferred ones, too. O(1), but O(n log n) with n inferred ones.
     pub(super) fn of_all(tx: &Tx<'_>, pubsub: &'p PubSub, inferred: Option<&Listeners>) -> Self {
         let mut waits = ForeignWaits { pubsub: Some(pubsub), inferred: BTreeMap::new() };
+        // Clients of one instance share their owners, which are taken in once.
+        let mut taken_in = BTreeSet::new();
         for (key, client, owners) in inferred.into_iter().flat_map(|inferred| inferred.of_db(tx.db())) {
             let channels = [redisson::lock_channel(key), redisson::read_write_channel(key)];
-            if channels.iter().any(|channel| pubsub.listens(channel, client)) {
-                for owner in owners {
+            let listens = channels.iter().any(|channel| pubsub.listens(channel, client));
+            if listens && taken_in.insert((key, Arc::as_ptr(owners))) {
+                for owner in &**owners {
                     waits.inferred.entry(owner.clone()).or_default().insert(key.into());
                 }
             }

@@ -17,6 +17,7 @@ use super::super::redisson::{instance_of, owner_of};
 use crate::keyspace::{DbKey, Tx};
 use crate::pubsub::PubSub;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The most owners that a new subscription is looked for among.
 const MAX_CANDIDATES: usize = 64;
@@ -108,14 +109,14 @@ impl Reader {
 }
 
 /// Names of owners.
-type Owners = BTreeSet<Box<[u8]>>;
+pub(super) type OwnerNames = BTreeSet<Box<[u8]>>;
 
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
     /// By lock and client, the owners that wait by its subscription, all named as in the history. None: it is not of a
-    /// thread of Redisson's, or has nothing to do with a refusal.
-    by_client: BTreeMap<(DbKey, u64), Option<Owners>>,
+    /// thread of Redisson's, or has nothing to do with a refusal. Clients of one instance share the owners.
+    by_client: BTreeMap<(DbKey, u64), Option<Arc<OwnerNames>>>,
     /// The lock that each owner was refused last.
     refused: BTreeMap<Box<[u8]>, DbKey>,
     /// Whether there is a history.
@@ -141,12 +142,13 @@ impl Listeners {
             reader.take_in(ring.names(), entry, is_wanted);
         }
         let key_of = |key: Name| -> DbKey { (ring.db(key).unwrap_or(0), ring.text(key).into()) };
-        let mut again: BTreeMap<(Name, &[u8]), Owners> = BTreeMap::new();
+        let mut again: BTreeMap<(Name, &[u8]), OwnerNames> = BTreeMap::new();
         for refusals in reader.refused.values().filter(|refusals| refusals.count > 1) {
             if let Some(instance) = instance_of(ring.text(refusals.owner)) {
                 again.entry((refusals.key, instance)).or_default().insert(ring.text(refusals.owner).into());
             }
         }
+        let again: BTreeMap<_, _> = again.into_iter().map(|(of, owners)| (of, Arc::new(owners))).collect();
         let by_client = reader.listeners.iter().map(|(&(key, client), &first)| {
             let instance = instance_of(ring.text(first));
             let owners = instance.map(|instance| again.get(&(key, instance)).cloned().unwrap_or_default());
@@ -187,14 +189,13 @@ impl Listeners {
         }
     }
 
-    /// The owners that wait for a lock by a client's subscription, where they are known.
-    pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
-        let owners = self.by_client.get(&((db, (*shown(key)).into()), client)).and_then(Option::as_ref);
-        owners.into_iter().flatten().map(|owner| &**owner)
+    /// The owners that wait for a lock by a client's subscription, where they are known. O(log n).
+    pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> Option<&Arc<OwnerNames>> {
+        self.by_client.get(&((db, (*shown(key)).into()), client))?.as_ref()
     }
 
     /// The locks of a database with the clients by whose subscriptions owners wait for them, and these owners.
-    pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &BTreeSet<Box<[u8]>>)> {
+    pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &Arc<OwnerNames>)> {
         let from = self.by_client.range(((db, Box::default()), 0)..);
         let of_db = from.take_while(move |(((of, _), _), _)| *of == db);
         of_db.filter_map(|(((_, key), client), owners)| Some((&**key, *client, owners.as_ref()?)))
@@ -214,4 +215,32 @@ pub(in crate::locks) fn waiting_listeners(
         waiters.retain(|waiter| listeners.waits(tx.db(), key, waiter));
     }
     waiters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::history::{Happening, History};
+    use super::*;
+    use crate::time::Now;
+
+    /// Not as many names as there are clients and owners.
+    #[test]
+    fn clients_of_one_instance_share_the_names_of_their_owners() {
+        let mut history = History::new(1 << 16, 7);
+        let mut record = |what: Happening<'_>| history.record(Now { wall_us: 0, monotonic_us: 0 }, what);
+        for thread in 0..100 {
+            let owner = format!("8743c9c0-0795-4907-87fd-6c719a6b4586:{thread}");
+            for _ in 0..2 {
+                record(Happening::new(Event::Refused, b"lock", owner.as_bytes()));
+            }
+        }
+        for client in 1..=50 {
+            let queued = Happening::new(Event::Queued, b"lock", b"");
+            record(Happening { client: Some(client), native: Some(false), ..queued });
+        }
+        let listeners = Listeners::of(history.ring(), None);
+        let owners: Vec<_> = listeners.of_db(0).map(|(_, _, owners)| owners).collect();
+        assert_eq!((owners.len(), owners[0].len()), (50, 100));
+        assert!(owners.iter().all(|one| Arc::ptr_eq(one, owners[0])));
+    }
 }
