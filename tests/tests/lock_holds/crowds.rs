@@ -57,6 +57,58 @@ fn a_cycle_is_found_beside_more_edges_than_are_shown() {
     assert!(number(&server.ask(main, "LOCK.GRAPH"), "left-out") > 0);
 }
 
+/// Two threads of Redisson's, whose waits for fair locks nobody refuses.
+const THREADS: [&str; 2] =
+    ["8743c9c0-0795-4907-87fd-6c719a6b4586:1", "8743c9c0-0795-4907-87fd-6c719a6b4586:2"];
+
+/// The cycles of a graph, and the number of edges that are left out.
+fn cycles(server: &mut Simulation, main: u64) -> (Vec<String>, i64) {
+    let graph = server.ask(main, "LOCK.GRAPH");
+    let found = graph.split("\r\n").filter(|line| line.contains(" -> ")).map(str::to_owned);
+    (found.collect(), number(&graph, "left-out"))
+}
+
+/// A cycle is found whether its edges are shown or not: beside a crowd, and through the crowd.
+#[test]
+fn the_graph_names_cycles_that_it_has_no_room_to_show() {
+    let [one, two] = THREADS;
+    for crowd in ["a-lock", "z-lock"] {
+        let (mut server, main) = server();
+        for reader in 0..300 {
+            server.ask(main, &format!("LOCK.ACQUIRE {crowd} r{reader} SHARED PX 100000"));
+        }
+        server.ask(main, &format!("LOCK.ACQUIRE {crowd} {two} SHARED PX 100000"));
+        for writer in 0..200 {
+            server.ask(main, &format!("LOCK.ACQUIRE {crowd} w{writer} EXCLUSIVE PX 1000 BLOCK 0 ASYNC"));
+        }
+        for (lock, owner) in [("m", one), ("n", two)] {
+            server.ask(main, &format!("HSET {lock} {owner} 1"));
+        }
+        let listen = |server: &mut Simulation, lock: &str, owner: &str| {
+            let client = server.connect();
+            server.ask(client, &format!("SUBSCRIBE redisson_lock__channel:{{{lock}}}:{owner}"));
+            client
+        };
+        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        let waits_for_two = listen(&mut server, "n", one);
+        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        // Beside the crowd.
+        let waits_for_one = listen(&mut server, "m", two);
+        let (found, left_out) = cycles(&mut server, main);
+        assert!(left_out > 0);
+        assert_eq!(found, [format!("{one} -> n -> {two} -> m -> {one}")], "{crowd}");
+        server.close(waits_for_two);
+        server.notice();
+        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        // Through it.
+        listen(&mut server, crowd, one);
+        assert_eq!(cycles(&mut server, main).0, [format!("{one} -> {crowd} -> {two} -> m -> {one}")]);
+        server.close(waits_for_one);
+        server.notice();
+        assert_eq!(cycles(&mut server, main).0, [""; 0], "{crowd}");
+    }
+}
+
 #[test]
 fn a_connection_is_told_once_that_a_lock_is_contended() {
     let (mut server, _) = server();
