@@ -172,6 +172,48 @@ fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
 }
 
 /// Waits until one replica has not what the other has.
+/// What happened at the others is known, and the reply says whose part is missing.
+#[test]
+fn the_history_is_read_without_a_server_that_hangs() {
+    for threads in [1, 2, 4] {
+        for hang in [SLEEP, ENDLESS] {
+            let (topology, mut clients) =
+                started(Time::Manual, threads, |builder| builder.lock_history(true).replicas(2));
+            assert!(!clients[0].line("LOCK.ACQUIRE lock o PX 1000").is_error());
+            assert!(text(&mut clients[0], "LOCK.VERIFY").contains("\"ok\""));
+            clients[2].send_line(hang);
+            await_hang_on_turned_clock(&mut clients);
+            let verdict = text(&mut clients[1], "LOCK.VERIFY");
+            let address = topology.servers()[2].addr();
+            assert!(verdict.contains(&format!("servers that hang is left out: {address}\"")), "{verdict}");
+            assert!(verdict.contains("\"inconclusive\""), "{verdict}");
+            assert!(text(&mut clients[1], "LOCK.HISTORY").contains("acquired"));
+            assert_eq!(text(&mut clients[0], "FAULT.DOWN 2 KEEP"), "+OK");
+            let verdict = text(&mut clients[1], "LOCK.VERIFY");
+            assert!(verdict.contains("\"ok\""), "{verdict}");
+        }
+    }
+}
+
+/// A node of a cluster that hangs is replaced; meanwhile waits end and keys expire at the other nodes in time.
+#[test]
+fn a_master_of_a_cluster_that_hangs_is_replaced_while_time_runs() {
+    for (threads, hang) in [(1, SLEEP), (2, ENDLESS), (4, SLEEP)] {
+        let (topology, mut clients) = started(Time::Real, threads, |builder| builder.cluster(3, 1));
+        for client in &mut clients {
+            assert_eq!(text(client, "CONFIG SET cluster-node-timeout 1000"), "+OK");
+        }
+        // The slot of `{foo}` is the third master's, that of `{bar}` the first's.
+        clients[2].send_line(hang);
+        text(&mut clients[0], "SET {bar}lease v PX 20");
+        assert_eq!(text(&mut clients[0], "BLPOP {bar}none 0.05"), "(nil)");
+        while text(&mut clients[0], "GET {bar}lease") != "(nil)" {}
+        while text(&mut clients[5], "SET {foo}k v") != "+OK" {}
+        let address = topology.servers()[5].addr().to_string();
+        while !text(&mut clients[0], "GET {foo}k").ends_with(&address) {}
+    }
+}
+
 fn await_hang_on_turned_clock(clients: &mut [Client]) {
     loop {
         text(&mut clients[0], "INCR n");

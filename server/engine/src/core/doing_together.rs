@@ -158,10 +158,21 @@ impl Engine {
     }
 }
 
-/// The histories of locks of these servers, which somebody reads, on their way into one.
-pub(crate) fn read_history(nodes: &mut [&mut Engine]) -> Option<MergingHistory> {
+/// The histories of locks of these servers, which somebody reads, on their way into one. Some servers hang, by their
+/// places: what happened there is left out.
+pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Option<MergingHistory> {
     nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
-    MergingHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
+    let mut merging = MergingHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)?;
+    if !hanging.is_empty() {
+        let names: Vec<String> = hanging.iter().map(|place| name_of(nodes[0], *place)).collect();
+        merging.leave_out(&names.join(" "));
+    }
+    Some(merging)
+}
+
+/// The address of the server at a place, as a server of the same process tells it.
+fn name_of(node: &Engine, place: usize) -> String {
+    SocketAddr::new(node.config.loopback(), node.time.shared.members[place].port).to_string()
 }
 
 /// The histories of locks of these servers as one.
@@ -171,10 +182,7 @@ pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
 
 /// The servers that have locks, and what they are called. A sentinel has none.
 fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
-    let named = |node: &Engine| {
-        let port = node.time.shared.members[node.time.shared.place].port;
-        SocketAddr::new(node.config.loopback(), port).to_string()
-    };
+    let named = |node: &Engine| name_of(node, node.place());
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
     keep_locks.map(|node| (&node.keyspace, named(node))).collect()
 }
@@ -231,7 +239,7 @@ mod tests {
         let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
         let client = engines[0].session(reader).id;
         engines[0].execute(reader, request);
-        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>());
+        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
         engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
         let mut pieces = 1;
         while engines[0].continue_reading(client) {
@@ -266,7 +274,7 @@ mod tests {
         let reader = engines[0].connect(Peer::default());
         let client = engines[0].session(reader).id;
         engines[0].execute(reader, &[b"LOCK.VERIFY"]);
-        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>());
+        let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
         engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
         assert!(engines[0].readings.merging.is_some() && engines[0].readings.memory() > 1_000_000);
         engines[0].disconnect(reader);

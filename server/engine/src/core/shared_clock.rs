@@ -54,12 +54,14 @@ pub(crate) struct MemberAddress {
     hosts: Vec<String>,
     /// The ports that it announces.
     announced_ports: Vec<u16>,
+    /// Whether it is a sentinel, which has no locks.
+    pub(crate) is_sentinel: bool,
 }
 
 impl MemberAddress {
     /// Of a server that listens on this port and announces nothing.
     pub(crate) fn new(port: u16) -> Self {
-        MemberAddress { port, hosts: Vec::new(), announced_ports: Vec::new() }
+        MemberAddress { port, hosts: Vec::new(), announced_ports: Vec::new(), is_sentinel: false }
     }
 
     /// Returns it with the address that these parameters announce, which may be the outer side of mapped ports.
@@ -71,6 +73,7 @@ impl MemberAddress {
             port: self.port,
             hosts: hosts.into_iter().filter(|host| !host.is_empty()).cloned().collect(),
             announced_ports: ports.into_iter().filter(|port| *port != 0).collect(),
+            is_sentinel: config.is_sentinel(),
         }
     }
 

@@ -133,6 +133,11 @@ impl MergingHistory {
         (!rings.is_empty()).then(|| MergingHistory(Box::new(Merging::new(rings, lacks_some, seed))))
     }
 
+    /// Servers are missing in it, since they hang; their addresses, parted by spaces.
+    pub(crate) fn leave_out(&mut self, servers: &str) {
+        self.0.leave_out(servers);
+    }
+
     /// Whether it is merged in pieces. O(1).
     pub(crate) fn is_long(&self) -> bool {
         self.0.left() > MAX_AT_ONCE

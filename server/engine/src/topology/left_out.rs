@@ -85,7 +85,6 @@ impl Network {
         let is_missing = |place: &usize| !nodes.has(*place) && !self.has_left(*place);
         match request {
             ClockRequest::Moved(to) => is_missing(to),
-            ClockRequest::Together(_, Together::History) => nodes.left_out().iter().any(is_missing),
             ClockRequest::Together(_, Together::Fault(fault)) => match fault {
                 NodeFault::Down { node, .. }
                 | NodeFault::Up { node }

@@ -150,7 +150,9 @@ impl Network {
                 nodes[node].answer_together(client, answer);
             }
             ClockRequest::Together(client, Together::History) => {
-                let merged = read_history(nodes.engines());
+                let mut hanging = nodes.left_out();
+                hanging.retain(|place| !self.has_left(*place) && !self.members[*place].is_sentinel);
+                let merged = read_history(nodes.engines(), &hanging);
                 nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
             }
             ClockRequest::Together(client, Together::Clock) => {

@@ -43,6 +43,11 @@ impl<R: Borrow<Ring>> Merging<R> {
         Merging { rings, next, merged, left }
     }
 
+    /// The servers whose entries are missing, since they hang.
+    pub(in crate::locks) fn leave_out(&mut self, servers: &str) {
+        self.merged.leave_out(servers);
+    }
+
     /// The number of entries that are still to be merged. O(1).
     pub(in crate::locks) fn left(&self) -> usize {
         self.left

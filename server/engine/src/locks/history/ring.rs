@@ -39,6 +39,8 @@ pub(in crate::locks) struct Ring {
     places: Option<Box<Places>>,
     /// Some of what has happened was never in it.
     has_gaps: bool,
+    /// The servers whose entries are not in it, since they hang.
+    left_out: Option<Box<str>>,
 }
 
 impl Ring {
@@ -54,6 +56,7 @@ impl Ring {
             stamps: None,
             places: None,
             has_gaps: false,
+            left_out: None,
         }
     }
 
@@ -80,6 +83,7 @@ impl Ring {
             stamps: None,
             places: self.places.clone(),
             has_gaps: self.has_gaps,
+            left_out: self.left_out.clone(),
         }
     }
 
@@ -254,12 +258,22 @@ impl Ring {
 
     /// Whether older entries have gone, or some have never been kept.
     pub(in crate::locks) fn is_truncated(&self) -> bool {
-        self.first > 1 || self.has_gaps
+        self.first > 1 || self.has_gaps || self.left_out.is_some()
     }
 
     /// Whether one of several servers keeps no history.
     pub(in crate::locks) fn has_gaps(&self) -> bool {
         self.has_gaps
+    }
+
+    /// The servers whose entries are missing since they hang, if there are any.
+    pub(in crate::locks) fn left_out(&self) -> Option<&str> {
+        self.left_out.as_deref()
+    }
+
+    /// These servers hang: what happened there is missing.
+    pub(super) fn leave_out(&mut self, servers: &str) {
+        self.left_out = Some(servers.into());
     }
 
     /// One of several servers keeps no history: what it does is missing.

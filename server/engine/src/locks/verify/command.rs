@@ -68,7 +68,7 @@ impl Reading for Verifying {
         let mut findings = self.verification.take_findings();
         let (events, is_truncated) = (ring.next() - ring.first(), ring.is_truncated());
         let verdict = Verdict::of(findings.worst(), is_truncated);
-        head(verdict, reason(ring), (events, is_truncated), findings.left_out(), reply);
+        head(verdict, reason(ring).as_deref(), (events, is_truncated), findings.left_out(), reply);
         let findings = findings.take();
         reply.array(findings.len());
         findings.iter().for_each(|finding| write(ring, finding, reply));

@@ -13,6 +13,7 @@ use super::{
     tokens::Tokens, unanswered::UnansweredAcquires, watchdogs::Watchdogs,
 };
 use crate::time::Now;
+use std::borrow::Cow;
 
 /// What the history says of the invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +54,16 @@ impl Verdict {
 pub(super) const HISTORY_IS_OFF: &str = "the history is off: CONFIG SET lock-history yes turns it on";
 
 /// The reason why a history is not whole, if it is not.
-pub(super) fn reason(ring: &Ring) -> Option<&'static str> {
-    if ring.has_gaps() {
+pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
+    if let Some(servers) = ring.left_out() {
+        Some(format!("what happened at servers that hang is left out: {servers}").into())
+    } else if ring.has_gaps() {
         Some(
-            "the history is off at another server of this process: CONFIG SET lock-history yes turns it on there",
+            "the history is off at another server of this process: CONFIG SET lock-history yes turns it on there"
+                .into(),
         )
     } else if ring.is_truncated() {
-        Some("the oldest entries of the history have gone: lock-history-max sets how many it keeps")
+        Some("the oldest entries of the history have gone: lock-history-max sets how many it keeps".into())
     } else {
         None
     }
