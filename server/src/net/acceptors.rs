@@ -25,7 +25,7 @@ impl Acceptors {
     }
 
     /// Lets clients connect, or lets the system refuse them while the ports stay this server's.
-    pub(super) fn let_in(&self, are_let_in: bool) {
+    pub(crate) fn let_in(&self, are_let_in: bool) {
         self.tcp.let_in(are_let_in);
         self.tls.let_in(are_let_in);
     }

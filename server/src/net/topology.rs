@@ -21,12 +21,15 @@ use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// The servers of one process.
 pub(crate) struct Topology {
     places: Vec<Place>,
     network: Mutex<Network>,
+    /// All of them share their clock: until then none is left out.
+    is_joined: AtomicBool,
     /// There is something to exchange.
     is_due: AtomicBool,
     /// How often all partitions were to end, also of a server that runs a script: its clients cannot kill that.
@@ -70,11 +73,13 @@ impl Outside for Drivers<'_> {
 }
 
 impl Topology {
-    /// The servers that listen on these ports, which share their clock from now on: that of the first.
+    /// The servers that listen on these ports, which share their clock from now on: that of the first. Waits for one
+    /// that hangs.
     pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) -> Arc<Self> {
         let topology = Arc::new(Topology {
             places: nodes.iter().map(Place::new).collect(),
             network: Mutex::new(Network::new(ports)),
+            is_joined: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
             heals: AtomicU64::new(0),
         });
@@ -84,6 +89,7 @@ impl Topology {
         let last = AtomicU64::new(0);
         let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::SeqCst) + count);
         topology.with_all(|network, engines, _| network.join(engines, &stamps));
+        topology.is_joined.store(true, Ordering::SeqCst);
         topology
     }
 
@@ -227,6 +233,10 @@ impl Topology {
                 let attempt = shared.as_ref().map_or(Attempt::Hangs, |shared| place.try_hold(shared, waited));
                 match attempt {
                     Attempt::Held(engine) => held.push(Some(engine)),
+                    Attempt::Hangs if !self.is_joined.load(Ordering::SeqCst) => {
+                        thread::sleep(ATTEMPT);
+                        break;
+                    }
                     Attempt::Hangs => held.push(None),
                     Attempt::Busy => break,
                 }

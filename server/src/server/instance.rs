@@ -29,6 +29,8 @@ pub struct Builder {
     allocator: Option<Allocator>,
     verify: Option<Level>,
     begins_with_saved: bool,
+    /// Clients of the network are refused until they are let in.
+    is_closed: bool,
     pub(super) started_in: Option<PathBuf>,
 }
 
@@ -102,6 +104,12 @@ impl Builder {
     pub fn load(mut self, path: impl AsRef<Path>) -> Self {
         let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         self.config.saves.load = path.to_string_lossy().into_owned();
+        self
+    }
+
+    /// Refuses clients of the network until [`Server::let_clients_in`].
+    pub(super) fn closed(mut self) -> Self {
+        self.is_closed = true;
         self
     }
 
@@ -230,7 +238,7 @@ impl Server {
 
     /// With a clock that other servers of this process may have too.
     pub(super) fn start(builder: Builder, clock: OsClock) -> Result<Self, StartError> {
-        let Builder { mut config, signals, allocator, verify, begins_with_saved, .. } = builder;
+        let Builder { mut config, signals, allocator, verify, begins_with_saved, is_closed, .. } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
@@ -255,6 +263,9 @@ impl Server {
             engine
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());
+        if is_closed {
+            acceptors.let_in(false);
+        }
         shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
         let is_sentinel = shared.with_engine(|engine| engine.config.is_sentinel());
         if (begins_with_saved && !is_sentinel) || file.is_some() {
@@ -272,6 +283,11 @@ impl Server {
             #[cfg(unix)]
             _socket_file,
         })
+    }
+
+    /// Lets clients of the network in, if it has started closed.
+    pub(super) fn let_clients_in(&self) {
+        self.acceptors.let_in(true);
     }
 
     /// The port it listens on; 0 when it does not listen for plain clients of the network.

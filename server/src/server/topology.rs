@@ -150,7 +150,7 @@ impl TopologyBuilder {
         };
         let mut servers = Vec::new();
         for place in 0..shape.holders() + shape.sentinels() {
-            let one = each.clone().at_place(place);
+            let one = each.clone().at_place(place).closed();
             let one = if place < shape.holders() { one } else { one.into_sentinel() };
             let started = Server::start(one, clock)?;
             if started.port() == 0 {
@@ -182,6 +182,7 @@ impl TopologyBuilder {
         }
         topology.watch();
         network.set_lag(i64::try_from(self.lag.as_millis()).unwrap_or(i64::MAX));
+        topology.servers.iter().for_each(Server::let_clients_in);
         Ok(topology)
     }
 }

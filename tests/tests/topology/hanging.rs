@@ -5,6 +5,10 @@ use lockwheel::{Config, Time, Topology, TopologyBuilder};
 use lockwheel_engine::config::Permission;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Write};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 
 /// Far longer than any test: such a sleep ends with its server.
 const SLEEP: &str = "DEBUG SLEEP 3600";
@@ -172,6 +176,49 @@ fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
 }
 
 /// Waits until one replica has not what the other has.
+/// Only a unix socket lets a client in so early.
+#[cfg(unix)]
+#[test]
+fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
+    let directory = std::env::temp_dir().join(format!("lockwheel-hangs-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("it can be made");
+    let path = directory.join("socket");
+    let socket = path.clone();
+    let early = std::thread::spawn(move || {
+        let connected = || loop {
+            if let Ok(stream) = UnixStream::connect(&socket) {
+                return BufReader::new(stream);
+            }
+        };
+        let ask = |stream: &mut BufReader<UnixStream>, line: &str| {
+            let mut told = String::new();
+            stream.get_mut().write_all(format!("{line}\r\n").as_bytes()).expect("it is connected");
+            stream.read_line(&mut told).expect("it answers");
+            told
+        };
+        let (mut early, mut beside) = (connected(), connected());
+        early.get_mut().write_all(format!("{ENDLESS}\r\n").as_bytes()).expect("it is connected");
+        // The others have time to begin.
+        for _ in 0..1000 {
+            while !ask(&mut beside, "PING").starts_with("-BUSY") {}
+        }
+        assert_eq!(ask(&mut beside, "SCRIPT KILL"), "+OK\r\n");
+    });
+    let mut config = Config::default();
+    config.unixsocket = path.to_str().expect("it is text").to_owned();
+    config.port_file = directory.join("port").to_str().expect("it is text").to_owned();
+    (config.time, config.busy_reply_threshold) = (Time::Manual, 20);
+    let topology = ours::configured(config).threads(2).sentinels(3).replicas(2).start().expect("they start");
+    early.join().expect("its script has ended");
+    let mut master = client(&topology, 0);
+    text(&mut master, "SET k v");
+    assert_eq!(text(&mut master, "WAIT 2 0"), ":2");
+    assert_eq!(text(&mut client(&topology, 1), "FAULT.DOWN 0 KEEP"), "+OK");
+    assert_eq!(text(&mut client(&topology, 2), "FAULT.UP 0"), ":1");
+    drop(topology);
+    let _removed = std::fs::remove_dir_all(&directory);
+}
+
 /// What happened at the others is known, and the reply says whose part is missing.
 #[test]
 fn the_history_is_read_without_a_server_that_hangs() {
