@@ -1,6 +1,8 @@
 //! No script ends the process or eats the machine's memory: what has once crashed a server, and relatives.
 
 use crate::mock::{Bench, on_engine_stack};
+use lockwheel_resp::allocation::{OutOfMemory, contain};
+use lockwheel_resp::{Protocol, Reply};
 
 /// Runs a script that must give an error with this in it, and leave the interpreter usable.
 fn fails(bench: &mut Bench, script: &str, text: &str) {
@@ -304,6 +306,48 @@ fn a_panic_of_the_host_ends_the_script_only() {
     assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"the host panics"));
     assert_eq!(bench.control.running(), None);
     assert_eq!(bench.host.calls.len(), 1, "the script has not gone on");
+    assert_eq!(bench.eval("return redis.call('echo', 'x')"), "$1\\r\\nx\\r\\n");
+}
+
+/// A reply for which there is no memory.
+struct NoMemory;
+
+impl Reply for NoMemory {
+    fn protocol(&self) -> Protocol {
+        Protocol::Resp2
+    }
+
+    fn bulk(&mut self, bytes: &[u8]) {
+        OutOfMemory { bytes: bytes.len() }.unwind();
+    }
+
+    fn status(&mut self, _: &[u8]) {}
+    fn error(&mut self, _: &[u8]) {}
+    fn integer(&mut self, _: i64) {}
+    fn null(&mut self) {}
+    fn null_array(&mut self) {}
+    fn double(&mut self, _: f64) {}
+    fn decimal(&mut self, _: f64) {}
+    fn boolean(&mut self, _: bool) {}
+    fn big_number(&mut self, _: &[u8]) {}
+    fn verbatim(&mut self, _: [u8; 3], _: &[u8]) {}
+    fn array(&mut self, _: usize) {}
+    fn map(&mut self, _: usize) {}
+    fn set(&mut self, _: usize) {}
+    fn push(&mut self, _: usize) {}
+}
+
+#[test]
+fn a_script_ends_though_there_is_no_memory_for_its_reply() {
+    let mut bench = Bench::with_memory(64 << 20);
+    let id = bench.runtime.intern(b"return ARGV[1]:rep(8388608)").unwrap();
+    // More of them than the interpreter has memory for, if one were kept.
+    for byte in b'a'..=b'z' {
+        let ended =
+            contain(|| bench.runtime.begin(id, 0).run(&[], &[&[byte]], &mut bench.host, &mut NoMemory));
+        assert_eq!(ended, Err(OutOfMemory { bytes: 8_388_608 }));
+        assert_eq!(bench.control.running(), None);
+    }
     assert_eq!(bench.eval("return redis.call('echo', 'x')"), "$1\\r\\nx\\r\\n");
 }
 
