@@ -301,3 +301,22 @@ fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
     assert_eq!(looks(&mut engine, slot, &["PING"]), 1);
     assert_eq!(told(&mut engine, again), ":1\r\n");
 }
+
+/// Readings of the history that take long count as calls when they begin, and end with all that they were of.
+#[test]
+fn a_reset_ends_readings_of_the_history_that_are_half_way() {
+    let (mut engine, slot) = engine();
+    for _ in 0..30_000 {
+        ask(&mut engine, slot, "LOCK.MARK m");
+    }
+    let called = waiters(&mut engine, 1, "AWAIT.CALLS lock.verify 2 LIMIT 600000")[0];
+    let [first, gone, second] = [0; 3].map(|_| waiters(&mut engine, 1, "LOCK.VERIFY")[0]);
+    assert_eq!(told(&mut engine, called), ":1\r\n");
+    engine.disconnect(gone);
+    engine.begin(at(1));
+    assert_eq!(ask(&mut engine, slot, "CONTROL.RESET KEEPCLIENTS"), "+OK\r\n");
+    assert_eq!((&*told(&mut engine, first), &*told(&mut engine, second)), ("$-1\r\n", "$-1\r\n"));
+    (2..9).for_each(|ms| engine.begin(at(ms)));
+    assert!(ask(&mut engine, second, "LOCK.VERIFY").contains("\r\nok\r\n"));
+    assert_eq!((told(&mut engine, first), engine.next_deadline()), (String::new(), None));
+}
