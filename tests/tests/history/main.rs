@@ -4,6 +4,7 @@
 mod administrator;
 mod awaits;
 mod crowds;
+mod deadlocks;
 mod eternal;
 mod events;
 mod exchanges;

@@ -222,8 +222,13 @@ impl Engine {
         }
     }
 
-    /// A client begins to listen to a channel, or stops that: so do Redisson's waiters.
-    pub(crate) fn note_subscription(&mut self, slot: Slot, channel: &[u8], event: HistoryEvent) {
+    /// A client begins to listen to a channel, or stops that for this cause: so do Redisson's waiters.
+    pub(crate) fn note_subscription(
+        &mut self,
+        slot: Slot,
+        channel: &[u8],
+        (event, cause): (HistoryEvent, HistoryCause),
+    ) {
         if self.config.lock_history
             && let Some((key, owner)) = locks::lock_of_channel(channel)
         {
@@ -233,6 +238,7 @@ impl Engine {
                 db,
                 client,
                 native: Some(false),
+                cause,
                 ..Happening::new(event, key, owner.unwrap_or_default())
             };
             locks::happened(&mut self.keyspace, self.time.now, what);

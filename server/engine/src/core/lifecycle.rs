@@ -227,7 +227,7 @@ impl Engine {
         self.end_monitor(slot);
         self.leave_tracking(slot);
         self.leave_replication(slot);
-        self.unsubscribe_all(slot);
+        self.unsubscribe_all(slot, HistoryCause::Disconnected);
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
         self.sessions.remove(slot);
@@ -248,7 +248,7 @@ impl Engine {
         self.end_monitor(slot);
         self.leave_tracking(slot);
         self.leave_replication(slot);
-        self.unsubscribe_all(slot);
+        self.unsubscribe_all(slot, HistoryCause::Disconnected);
         let session = self.sessions.get_mut(slot);
         session.multi = None;
         session.delivery.cut();

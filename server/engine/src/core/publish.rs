@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot};
 use crate::keyspace::EventValue;
-use crate::locks::HistoryEvent;
+use crate::locks::{HistoryCause, HistoryEvent};
 use lockwheel_resp::{Protocol, Reply};
 
 /// How the names of the server's own channels begin, and of patterns of such.
@@ -125,8 +125,8 @@ impl Engine {
         }
     }
 
-    /// Ends all subscriptions of a session, silently.
-    pub(crate) fn unsubscribe_all(&mut self, slot: Slot) {
+    /// Ends all subscriptions of a session, silently, for this cause in the history.
+    pub(crate) fn unsubscribe_all(&mut self, slot: Slot, cause: HistoryCause) {
         let session = self.sessions.get_mut(slot);
         let channels = std::mem::take(&mut session.channels);
         let patterns = std::mem::take(&mut session.patterns);
@@ -134,12 +134,12 @@ impl Engine {
         let id = session.id;
         for channel in channels.iter() {
             self.pubsub.unsubscribe(channel, id);
-            self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
+            self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
         }
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
         for channel in shards.iter() {
             self.pubsub.unsubscribe_shard(channel, id);
-            self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
+            self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
         }
         self.subscriptions_changed(slot);
     }

@@ -4,6 +4,7 @@ use crate::acl::{Login, User, UserId};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
+use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
@@ -259,7 +260,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.unwatch(call.slot);
     engine.end_monitor(call.slot);
     engine.untrack(call.slot);
-    engine.unsubscribe_all(call.slot);
+    engine.unsubscribe_all(call.slot, HistoryCause::None);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     engine.leave_cluster(engine.sessions.get(call.slot).id);
     let login = engine.first_login();

@@ -5,7 +5,7 @@
 use crate::clients::{Session, Subscribed};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::locks::HistoryEvent;
+use crate::locks::{HistoryCause, HistoryEvent};
 use crate::pubsub::PubSub;
 use crate::spec::{Args, ChannelSpec, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
@@ -286,7 +286,7 @@ fn join(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply: 
 /// Who listens to a lock's channel waits for the lock as Redisson does.
 fn note(engine: &mut Engine, call: Call<'_>, kind: Kind, name: &[u8], event: HistoryEvent) {
     if !matches!(kind, Kind::Pattern) {
-        engine.note_subscription(call.slot, name, event);
+        engine.note_subscription(call.slot, name, (event, HistoryCause::None));
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::engine::{Engine, Retry};
 use crate::clients::Slot;
 use crate::cluster::{route_waiting, slot_of};
 use crate::config::{ClusterParameters, system_reason};
-use crate::locks::HistoryEvent;
+use crate::locks::{HistoryCause, HistoryEvent};
 use crate::spec::{Args, CommandError, Flags};
 use lockwheel_resp::Reply;
 
@@ -56,7 +56,7 @@ impl Engine {
         session.shards.remove(channel);
         let (id, left) = (session.id, session.shards.len());
         self.pubsub.unsubscribe_shard(channel, id);
-        self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
+        self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, HistoryCause::Migrated));
         self.subscriptions_changed(slot);
         self.send_to(&[id], channel.len(), &|reply: &mut dyn Reply| {
             reply.push(3);

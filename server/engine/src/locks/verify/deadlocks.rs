@@ -215,7 +215,7 @@ enum Opened {
 
 /// Whether a cycle is open after an entry that has been taken in, and how it came to be.
 fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Option<Opened> {
-    let by_others = [Cause::Unblocked, Cause::Disconnected, Cause::Evicted, Cause::Deadlock];
+    let by_others = [Cause::Unblocked, Cause::Disconnected, Cause::Evicted, Cause::Migrated, Cause::Deadlock];
     for (at, step) in steps.iter().enumerate() {
         let next = steps[(at + 1) % steps.len()].owner;
         let holds = |owner| {

@@ -20,7 +20,7 @@ pub(super) struct FairOrder {
 
 impl Invariant for FairOrder {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
-        self.channels.take_in(entry);
+        self.channels.take_in(entry, entry.owner);
         match entry.event {
             Event::LeftQueue if entry.mode == Mode::Fair => {
                 self.left.insert(entry.key, entry.owner);

@@ -15,18 +15,19 @@ pub(super) struct OwnChannels {
 }
 
 impl OwnChannels {
-    /// Takes an entry in. O(log n), but for the subscriptions of a client that goes.
-    pub(super) fn take_in(&mut self, entry: &Entry) {
+    /// Takes an entry in, whose owner is called by this name here. O(log n), but for the subscriptions of a client that
+    /// goes.
+    pub(super) fn take_in(&mut self, entry: &Entry, owner: Name) {
         if entry.event == Event::Disconnect {
             return self.is_gone(entry.client);
         }
-        if entry.native() != Some(false) || entry.mode == Mode::Fair || entry.owner == Name::NONE {
+        if !is_of_channel(entry) {
             return;
         }
-        let subscription = (entry.client, entry.key, entry.owner);
+        let subscription = (entry.client, entry.key, owner);
         match entry.event {
             Event::Queued if self.subscriptions.insert(subscription) => {
-                *self.listeners.entry((entry.key, entry.owner)).or_default() += 1;
+                *self.listeners.entry((entry.key, owner)).or_default() += 1;
             }
             Event::LeftQueue if self.subscriptions.remove(&subscription) => self.left(subscription),
             _ => {}
@@ -62,4 +63,12 @@ impl OwnChannels {
     pub(super) fn is_left(&self, key: Name, owner: Name, client: u64) -> bool {
         self.has_lost(client) && !self.listeners.contains_key(&(key, owner))
     }
+}
+
+/// Whether a client listens to the channel of an owner from this entry on, or no longer.
+pub(super) fn is_of_channel(entry: &Entry) -> bool {
+    let is_subscription = matches!(entry.event, Event::Queued | Event::LeftQueue)
+        && entry.native() == Some(false)
+        && entry.mode != Mode::Fair;
+    is_subscription && entry.owner != Name::NONE
 }

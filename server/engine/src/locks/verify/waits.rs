@@ -8,7 +8,7 @@ use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::redisson::instance_of;
 use super::locks::{Lock, View};
-use super::own_channels::OwnChannels;
+use super::own_channels::{OwnChannels, is_of_channel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 
@@ -142,7 +142,8 @@ impl Waits {
     /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         self.steps += STEPS_PER_ENTRY;
-        self.channels.take_in(entry);
+        let owner = if is_of_channel(entry) { self.stands_for(view, entry.owner) } else { entry.owner };
+        self.channels.take_in(entry, owner);
         if entry.event == Event::Disconnect {
             return self.is_gone(view.ring, entry.client);
         }
