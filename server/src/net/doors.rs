@@ -91,6 +91,8 @@ fn keep(listening: &TcpListener, address: SocketAddr) -> io::Result<Socket> {
     socket.set_reuse_port(true)?;
     socket.bind(&address.into())?;
     socket.set_reuse_port(false)?;
+    // Nor is a process given it that asks for an address whose connections are still ending.
+    socket.set_reuse_address(false)?;
     Ok(socket)
 }
 
@@ -103,7 +105,11 @@ fn keep(_: &TcpListener, _: SocketAddr) -> io::Result<Socket> {
 fn listen_again(state: State, address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     let socket = match state {
         State::Open(socket) => return Ok(socket),
-        State::Closed(socket) => socket,
+        State::Closed(socket) => {
+            #[cfg(unix)]
+            socket.set_reuse_address(true)?;
+            socket
+        }
         State::Without => {
             let socket = socket_for(address)?;
             socket.bind(&address.into())?;
