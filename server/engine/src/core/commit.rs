@@ -24,17 +24,24 @@ impl Engine {
     }
 
     /// Out of line, so the emptiness check inlines.
+    ///
+    /// Goes on until nobody is served who waits for a state: so each who still waits was looked at after the last
+    /// change. This ends, as each round but the last ends a wait and begins none that it could serve.
     #[inline(never)]
     fn commit_effects(&mut self) {
-        while self.keyspace.has_effects() || self.sessions.has_leaving() {
-            self.give_back_leases();
-            self.deliver();
-            self.serve_ready();
+        loop {
+            while self.keyspace.has_effects() || self.sessions.has_leaving() {
+                self.give_back_leases();
+                self.deliver();
+                self.serve_ready();
+            }
+            if self.hooks.has(Hook::Replicate) {
+                self.replicate();
+            }
+            if !self.serve_state_watchers() {
+                return;
+            }
         }
-        if self.hooks.has(Hook::Replicate) {
-            self.replicate();
-        }
-        self.serve_state_watchers();
     }
 
     /// Delivers what a part of a script or a transaction has caused, so that effects do not pile up: a client over its

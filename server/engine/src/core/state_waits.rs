@@ -46,8 +46,12 @@ impl Engine {
         self.keyspace.waiters.unkeyed_count(kind as usize)
     }
 
-    /// Retries clients that wait for a state of the server which may have changed.
-    pub(crate) fn serve_state_watchers(&mut self) {
+    /// Retries clients that wait for a state of the server which may have changed. Returns whether any was served: then
+    /// what others wait for may have changed after it was looked at, and they must be retried anew. A retry that serves
+    /// nobody changes nothing.
+    #[must_use]
+    pub(crate) fn serve_state_watchers(&mut self) -> bool {
+        let mut has_served = false;
         for kind in self.keyspace.waiters.unkeyed_kinds() {
             let Some(&of) = StateOf::ALL.get(kind) else { continue };
             if of == StateOf::Silence {
@@ -56,23 +60,26 @@ impl Engine {
             let version = self.version_of(of);
             let waiting = self.keyspace.waiters.unkeyed_since(kind, version);
             if !waiting.is_empty() {
-                self.retry_state_watchers(of, waiting);
+                has_served |= self.retry_state_watchers(of, waiting);
             }
         }
         for id in self.count_waits.take_reached() {
-            self.retry(id);
+            has_served |= self.retry(id);
         }
+        has_served
     }
 
-    fn retry_state_watchers(&mut self, of: StateOf, waiting: Vec<WaiterId>) {
+    fn retry_state_watchers(&mut self, of: StateOf, waiting: Vec<WaiterId>) -> bool {
+        let mut has_served = false;
         self.state_counts.begin();
         for id in waiting {
-            self.retry(id);
+            has_served |= self.retry(id);
         }
         self.state_counts.end(of);
         if of == StateOf::Silence {
             self.heard.make_room();
         }
+        has_served
     }
 
     /// Notes the last request for those who wait for silence.

@@ -165,6 +165,46 @@ fn a_rule_wakes_who_waits_for_its_act_or_its_end() {
     assert_eq!(told(&mut engine, often), "-ERR there is no rule 'hits'\r\n");
 }
 
+/// A client that waits for a replica, which has yet to acknowledge anything.
+fn replica_and_wait(engine: &mut Engine, slot: Slot, wait: &str) -> [Slot; 2] {
+    let replica = engine.connect(Peer::default());
+    ask(engine, replica, "PSYNC ? -1");
+    ask(engine, slot, "SET k v");
+    [replica, waiters(engine, 1, wait)[0]]
+}
+
+/// Acknowledges more than was ever written.
+const ACKNOWLEDGE: &str = "REPLCONF ACK 1000000000 FACK 1000000000";
+
+/// What serves a wait may be what another one is about, whatever their kinds are.
+#[test]
+fn a_served_wait_wakes_those_who_wait_for_that() {
+    for wait in ["WAIT 1 0", "WAITAOF 0 1 0"] {
+        let (mut engine, slot) = engine();
+        let [replica, of_replicas] = replica_and_wait(&mut engine, slot, wait);
+        let of_waits = waiters(&mut engine, 1, "AWAIT.BLOCKED 0 ATMOST LIMIT 600000")[0];
+        ask(&mut engine, slot, "PING");
+        ask(&mut engine, replica, ACKNOWLEDGE);
+        assert_ne!(told(&mut engine, of_replicas), "", "{wait}");
+        assert_eq!(told(&mut engine, of_waits), ":1\r\n", "{wait}");
+    }
+}
+
+/// The rule tells the history of its act after those who wait for that have been looked at.
+#[test]
+fn a_rule_on_the_reply_of_a_served_wait_wakes_those_who_wait_for_its_entry() {
+    let (mut engine, slot) = engine();
+    ask(&mut engine, slot, "FAULT.ADD r ON wait DO REPLY INT 7");
+    let [replica, of_replicas] = replica_and_wait(&mut engine, slot, "WAIT 1 0");
+    let of_history = waiters(&mut engine, 1, "AWAIT.EVENT fault LIMIT 600000")[0];
+    let of_act = waiters(&mut engine, 1, "AWAIT.FAULT r 1 LIMIT 600000")[0];
+    ask(&mut engine, slot, "PING");
+    ask(&mut engine, replica, ACKNOWLEDGE);
+    assert_eq!(told(&mut engine, of_replicas), ":7\r\n");
+    assert_ne!(told(&mut engine, of_history), "");
+    assert_eq!(told(&mut engine, of_act), ":1\r\n");
+}
+
 #[test]
 fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
     let (mut engine, slot) = engine();
