@@ -340,7 +340,7 @@ impl Engine {
         if !with_error && self.finish_turn(slot) {
             return true;
         }
-        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) || self.reads_history(id) {
+        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) || self.is_busy(id) {
             return false;
         }
         if with_error {

@@ -83,17 +83,34 @@ impl Engine {
         Wait { real_time: true, ..Wait::new(Retry::Together, None, Null::Bulk) }.into()
     }
 
-    /// What a command says of the history of locks is of all servers.
-    pub(crate) fn history_together(
+    /// `LOCK.HISTORY` of all servers.
+    fn history_together(
         &mut self,
         call: Call<'_>,
-        _: Args<'_>,
+        args: Args<'_>,
         _: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
+        locks::check_history_request(args)?;
+        Ok(self.read_together(call))
+    }
+
+    /// `LOCK.VERIFY` of all servers.
+    fn verify_together(
+        &mut self,
+        call: Call<'_>,
+        args: Args<'_>,
+        _: &mut dyn Reply,
+    ) -> Result<Flow<Retry>, CommandError> {
+        locks::check_verify_request(args)?;
+        Ok(self.read_together(call))
+    }
+
+    /// What a command says of the history of locks is of all servers.
+    fn read_together(&mut self, call: Call<'_>) -> Flow<Retry> {
         if self.is_history_read() {
-            return Ok(self.wait_to_read(call.session));
+            return self.wait_to_read(call.session);
         }
-        Ok(self.do_together(call, Together::History))
+        self.do_together(call, Together::History)
     }
 
     /// What is due next is of all servers, whose clock is one.
@@ -105,7 +122,10 @@ impl Engine {
     pub(super) fn ask_all_for_history(&mut self) {
         for name in OF_HISTORY {
             if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
-                self.handlers[command] = Some(Handler::BlockingEngine(Engine::history_together));
+                self.handlers[command] = Some(Handler::BlockingEngine(match *name {
+                    "lock.verify" => Engine::verify_together,
+                    _ => Engine::history_together,
+                }));
             }
         }
     }
@@ -133,6 +153,11 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let Some(answer) = self.time.shared.answer.take() else { return Ok(false) };
+        // An answer to a request whose wait has ended otherwise is none to the next one of its client.
+        let is_history = matches!(answer, Ok(TogetherAnswer::History(_)));
+        if is_history != OF_HISTORY.contains(&self.commands.get(command).spec.name) {
+            return Ok(false);
+        }
         match answer? {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
@@ -266,6 +291,44 @@ mod tests {
             engines = members(4000);
         }
         assert_eq!(pieces(&mut members(100), &[b"LOCK.VERIFY"]).0, 1);
+    }
+
+    #[test]
+    fn a_mistyped_request_is_refused_before_any_other_server_is_asked() {
+        let mut engine = member();
+        let client = engine.connect(Peer::default());
+        for request in ["LOCK.VERIFY LEVEL nonsense", "LOCK.HISTORY FORMAT nonsense", "LOCK.HISTORY COUNT"] {
+            let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+            engine.execute(client, &words);
+            assert!(!engine.asks_clock(), "{request}");
+            assert!(received(&mut engine, client).starts_with("-ERR syntax error"), "{request}");
+        }
+        engine.execute(client, &[b"LOCK.VERIFY", b"LEVEL", b"LINT"]);
+        assert!(engine.asks_clock());
+    }
+
+    #[test]
+    fn a_late_answer_is_none_to_the_next_request_of_its_client() {
+        let mut engine = member();
+        let waiting = engine.connect(Peer::default());
+        let client = engine.session(waiting).id;
+        engine.execute(waiting, &[b"LOCK.VERIFY"]);
+        for with_error in [false, true] {
+            assert!(!engine.unblock_client(client, with_error), "it waits for nothing that may not come");
+        }
+        assert_eq!(received(&mut engine, waiting), "");
+        // As a reset of the server does.
+        engine.end_wait(waiting);
+        assert!(!received(&mut engine, waiting).is_empty());
+        engine.execute(waiting, &[b"FAULT.HEAL"]);
+        let merging = read_history(&mut [&mut engine], &[]);
+        engine.answer_together(client, Ok(TogetherAnswer::History(merging)));
+        assert_eq!(received(&mut engine, waiting), "");
+        engine.answer_together(client, Ok(TogetherAnswer::Ok));
+        assert_eq!(received(&mut engine, waiting), "+OK\r\n");
+        engine.execute(waiting, &[b"LOCK.VERIFY"]);
+        engine.answer_together(client, Ok(TogetherAnswer::Ok));
+        assert_eq!(received(&mut engine, waiting), "");
     }
 
     #[test]

@@ -170,6 +170,14 @@ impl Reading for Listing {
     }
 }
 
+/// Refuses what `LOCK.HISTORY` would refuse of its options.
+///
+/// # Errors
+/// Returns a syntax error of an option, or of its value.
+pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
+    Options::parse(args).map(drop)
+}
+
 fn history(
     tx: &mut Tx<'_>,
     args: Args<'_>,

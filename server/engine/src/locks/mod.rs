@@ -60,7 +60,7 @@ pub(crate) use history::{
     By as HistoryBy, Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
     Request as HistoryRequest,
 };
-pub(crate) use history_command::OFF as HISTORY_IS_OFF;
+pub(crate) use history_command::{OFF as HISTORY_IS_OFF, check_request as check_history_request};
 pub(crate) use history_feed::{
     HistoryReader, MergedHistory, MergingHistory, answer_kept, clock_turned, failing_over, happened,
     history_is_read, mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
@@ -74,6 +74,7 @@ pub(crate) use past::{forget_past, past_bytes};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
+pub(crate) use verify::check_request as check_verify_request;
 
 /// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[

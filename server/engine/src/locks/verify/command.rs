@@ -75,6 +75,14 @@ impl Reading for Verifying {
     }
 }
 
+/// Refuses what `LOCK.VERIFY` would refuse of its options.
+///
+/// # Errors
+/// Returns a syntax error of an option, or of its value.
+pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
+    Wanted::parse(args).map(drop)
+}
+
 fn verify(
     tx: &mut Tx<'_>,
     args: Args<'_>,

@@ -34,4 +34,5 @@ mod waits;
 mod watchdogs;
 
 pub(super) use command::ROWS;
+pub(crate) use command::check_request;
 pub(super) use owners::Owners;
