@@ -9,13 +9,16 @@ use super::listeners::Reader;
 use crate::keyspace::Keyspace;
 use crate::pubsub::PubSub;
 
-/// The least number of entries that are read before all that are kept are read again.
-const MIN_READ: u64 = 1024;
+/// The most entries that are read again whenever one is dropped that mattered. Of a longer history they are read again
+/// when it has grown by one part in `PARTS`.
+const MAX_READ_AT_ONCE: u64 = 1024;
+const PARTS: u64 = 16;
 
 /// A count of the clients that wait for one lock by subscriptions, which goes on where it has read last.
 ///
-/// It may know of entries that the history has dropped, but of no more than the history holds: then it reads all that
-/// are kept once more, as everybody else does.
+/// A refusal for the lock is the first entry that matters: what was dropped before it leaves the count as it is. When
+/// that one is dropped, all that are kept are read once more, as everybody else reads them. A history of more than
+/// `MAX_READ_AT_ONCE` entries may grow by one part in `PARTS` before that; a wait whose limit ends counts anew.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCount {
     known: Option<Known>,
@@ -32,8 +35,9 @@ struct Known {
     lock: Name,
     /// The number of the history among those that have begun.
     history: u64,
-    /// The first entry that was read, the entry after the last, and that at which reading began.
-    first: u64,
+    /// The first entry that mattered. `None`: nothing has mattered yet.
+    first: Option<u64>,
+    /// The entry after the last that was read, and that at which reading began.
     next: u64,
     began: u64,
 }
@@ -43,29 +47,31 @@ impl Known {
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
-        let first = ring.first();
-        Known { reader: Reader::default(), names, lock, history, first, next: first, began: ring.next() }
+        let (next, began) = (ring.first(), ring.next());
+        Known { reader: Reader::default(), names, lock, history, first: None, next, began }
     }
 
     /// Whether it can be continued with what the history has now.
     fn can_go_on(&self, ring: &Ring, history: u64) -> bool {
         let has_all = ring.first() <= self.next && self.next <= ring.next();
         let read = ring.next().saturating_sub(self.began);
-        let is_of_kept = ring.first() == self.first || read < MIN_READ.max(ring.len() as u64);
-        self.history == history && has_all && is_of_kept
+        let is_of_kept = self.first.is_none_or(|first| ring.first() <= first);
+        let entries = ring.len() as u64;
+        let may_wait = entries > MAX_READ_AT_ONCE && read < entries / PARTS;
+        self.history == history && has_all && (is_of_kept || may_wait)
     }
 
     /// Reads the entries since the last; how many there were.
     fn go_on(&mut self, ring: &Ring) -> u64 {
         let before = self.next;
         for (seq, entry) in ring.after(before.saturating_sub(1)) {
-            self.take_in(ring, entry);
+            self.take_in(ring, seq, entry);
             self.next = seq + 1;
         }
         self.next - before
     }
 
-    fn take_in(&mut self, ring: &Ring, entry: &Entry) {
+    fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let matters = matches!(
             entry.event,
             Event::Refused
@@ -85,6 +91,10 @@ impl Known {
         let mut entry = *entry;
         (entry.key, entry.owner) = (own(entry.key), own(entry.owner));
         let is_wanted = entry.key == self.lock;
+        // Without a refusal no entry changes what the reader knows.
+        if is_wanted && entry.event == Event::Refused {
+            self.first.get_or_insert(seq);
+        }
         self.reader.take_in(&self.names, &entry, is_wanted);
     }
 
