@@ -79,6 +79,11 @@ impl CountWaits {
         }
     }
 
+    /// A client has begun to wait for what may be reached already.
+    pub(super) fn look_at(&mut self, id: WaiterId) {
+        self.reached.push(id);
+    }
+
     /// Takes the waits whose numbers have been reached.
     pub(super) fn take_reached(&mut self) -> Vec<WaiterId> {
         std::mem::take(&mut self.reached)

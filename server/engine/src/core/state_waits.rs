@@ -21,6 +21,10 @@ impl Engine {
     pub(super) fn await_state(&mut self, state: &dyn EngineAttempt, id: WaiterId) {
         self.keyspace.waiters.add_unkeyed(state.watches() as usize, id);
         if let Some((of, number)) = state.awaits_count() {
+            // The request itself has been counted since it was tried.
+            if self.count_of(&of) >= number {
+                self.count_waits.look_at(id);
+            }
             self.count_waits.add(of, number, id);
             self.observers.await_calls(self.count_waits.await_calls());
         }
@@ -38,6 +42,17 @@ impl Engine {
             StateOf::Silence if self.waiting_for(kind) == 0 => self.heard.forget(),
             StateOf::Listeners if self.waiting_for(kind) == 0 => self.state_counts.forget_listeners(),
             _ => {}
+        }
+    }
+
+    /// The count that a wait is about, as it is now; 0 of a rule that is gone.
+    fn count_of(&self, of: &CountOf) -> u64 {
+        let stats = &self.observers.stats;
+        match of {
+            CountOf::Calls(commands) => stats.calls_of(commands),
+            CountOf::KeyCalls(commands, pattern) => stats.key_calls.calls(commands, pattern),
+            CountOf::Hits(rule) => self.faults.rules.get(*rule).map_or(0, |rule| rule.counts.hits),
+            CountOf::Held(rule) => self.held_by(*rule) as u64,
         }
     }
 

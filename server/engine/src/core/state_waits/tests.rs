@@ -102,6 +102,23 @@ fn the_call_that_is_waited_for_wakes_those_alone_who_wait_for_it() {
     assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
 }
 
+/// It is counted after it was tried.
+#[test]
+fn a_wait_for_calls_sees_its_own() {
+    let (mut engine, slot) = engine();
+    ask(&mut engine, slot, "AWAIT.CALLS get 0 KEY none LIMIT 0");
+    waiters(&mut engine, 1, "AWAIT.CALLS get 9000 LIMIT 600000");
+    for (n, how) in [(3, ""), (4, " EXACT")] {
+        assert_eq!(
+            ask(&mut engine, slot, &format!("AWAIT.CALLS await.calls {n}{how} LIMIT 600000")),
+            ":1\r\n"
+        );
+    }
+    let more = waiters(&mut engine, 1, "AWAIT.CALLS await.calls 6 LIMIT 600000")[0];
+    assert_eq!(ask(&mut engine, slot, "AWAIT.CALLS get 0 LIMIT 600000"), ":1\r\n");
+    assert_eq!(told(&mut engine, more), ":1\r\n");
+}
+
 #[test]
 fn numbers_of_calls_that_begin_anew_wake_who_waits_for_few() {
     let (mut engine, slot) = engine();
