@@ -28,6 +28,8 @@ pub(crate) struct CountWaits {
     lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
     /// Number of waits for calls of commands.
     of_calls: usize,
+    /// Number of waits for calls of commands on keys.
+    of_key_calls: usize,
     /// The waits whose numbers have been reached since they were last taken.
     reached: Vec<WaiterId>,
 }
@@ -41,6 +43,7 @@ impl CountWaits {
                 self.lists.entry(*command).or_default().insert(list.clone());
             }
         }
+        self.of_key_calls += usize::from(matches!(of, CountOf::KeyCalls(..)));
         self.waits.entry(of).or_default().entry(number).or_default().insert(id);
     }
 
@@ -54,6 +57,7 @@ impl CountWaits {
         if numbers.is_empty() {
             self.waits.remove(of);
         }
+        self.of_key_calls -= usize::from(was_there && matches!(of, CountOf::KeyCalls(..)));
         if was_there && matches!(of, CountOf::Calls(_)) {
             self.of_calls -= 1;
             if self.of_calls == 0 {
@@ -65,6 +69,11 @@ impl CountWaits {
     /// Whether somebody waits for calls of commands.
     pub(super) fn await_calls(&self) -> bool {
         self.of_calls > 0
+    }
+
+    /// Whether somebody waits for calls of commands on keys.
+    pub(super) fn await_key_calls(&self) -> bool {
+        self.of_key_calls > 0
     }
 
     /// Returns the awaited lists of commands that have this one. O(log n), and the lists.
@@ -115,6 +124,12 @@ mod tests {
         waits.remove(&of_get, 5, 1);
         assert!(waits.await_calls());
         waits.remove(&of_both, 6, 3);
+        let of_keys = CountOf::KeyCalls([get].into(), b"k*".as_slice().into());
+        waits.add(of_keys.clone(), 1, 4);
+        assert!(waits.await_key_calls());
+        waits.remove(&of_keys, 1, 4);
+        waits.remove(&of_keys, 1, 4);
+        assert!(!waits.await_key_calls());
         assert!(!waits.await_calls() && waits.lists_with(get).is_empty() && waits.waits.is_empty());
     }
 }

@@ -141,7 +141,10 @@ impl Engine {
             let positions = commands.get(command).key_positions(args);
             let keys: Vec<&[u8]> = positions.into_iter().map(|at| &args[at]).collect();
             observers.stats.key_calls.called(command, &keys, |commands, pattern, calls| {
-                count_waits.rises(&CountOf::KeyCalls(commands.into(), pattern.into()), calls);
+                // The question is kept when nobody waits any more.
+                if count_waits.await_key_calls() {
+                    count_waits.rises(&CountOf::KeyCalls(commands.into(), pattern.into()), calls);
+                }
             });
         }
     }
