@@ -79,6 +79,40 @@ fn a_replica_that_is_down_with_its_data_goes_on_where_it_was() {
     }
 }
 
+/// A master that goes on with its stream does not say again which database that is in.
+#[test]
+fn a_replica_goes_on_in_the_database_of_the_stream() {
+    let ways: [(usize, &[&str]); 4] = [
+        (0, &["FAULT.DOWN 1 KEEP", "SET b y", "FAULT.UP 1"]),
+        (0, &["FAULT.DOWN 1 KEEP", "FAULT.DOWN 2 KEEP", "SET b y", "FAULT.UP 2", "FAULT.UP 1"]),
+        (0, &["FAULT.DOWN 1 KEEP", "SET b y", "FAULT.FAILOVER 2", "FAULT.UP 1"]),
+        (1, &["FAULT.RESTART DOWN 500 KEEP", "FAULT.RESTART KEEP"]),
+    ];
+    for (asker, lines) in ways {
+        let (topology, mut clients) = started(1, Time::Manual);
+        for line in ["SELECT 1", "SET a x"] {
+            assert_eq!(text(&mut clients[0], line), "+OK");
+        }
+        for line in lines {
+            assert!(!clients[asker].line(line).is_error(), "{line}");
+        }
+        if asker != 0 {
+            assert_eq!(text(&mut clients[0], "SET b y"), "+OK");
+        }
+        let mut back = client(&topology, 1);
+        assert_eq!(text(&mut back, "EXISTS b"), ":0", "{lines:?}");
+        assert_eq!(text(&mut back, "SELECT 1"), "+OK");
+        assert_eq!(text(&mut back, "GET b"), "\"y\"", "{lines:?}");
+        assert!(text(&mut back, "INFO replication").contains("role:slave"), "{lines:?}");
+        let served: usize = [0, 2]
+            .iter()
+            .map(|place| text(&mut client(&topology, *place), "INFO stats"))
+            .filter(|stats| !stats.contains("sync_partial_ok:0"))
+            .count();
+        assert_eq!(served, 1, "{lines:?}: it goes on where it was");
+    }
+}
+
 /// The end of the script tells the replicas nothing, so they have to be sent everything.
 #[test]
 fn replicas_have_what_a_killed_script_has_left_behind() {

@@ -41,6 +41,8 @@ pub(crate) struct Replication {
     pub(crate) replicas: BTreeMap<u64, Replica>,
     /// The database that replicas have selected; none: the stream must say it.
     pub(crate) selected: Option<usize>,
+    /// The database in which the stream of a master goes on at the offset, when no session runs it.
+    pub(crate) resumes_in: usize,
     /// A replica has come that may be as old as Redis 7.0: the stream is for such ones until it begins anew.
     pub(crate) for_7_0: bool,
     /// Up to which offset the stream may have forms that Redis 7.0 cannot read.
@@ -77,6 +79,7 @@ impl Replication {
             snapshots: Snapshots::default(),
             replicas: BTreeMap::new(),
             selected: None,
+            resumes_in: 0,
             for_7_0: false,
             newer_until: 0,
             written: BTreeMap::new(),

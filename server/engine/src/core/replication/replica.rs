@@ -117,6 +117,7 @@ impl Engine {
         if let Some(slot) = self.end_link() {
             self.following = None;
             self.tell_role(false);
+            self.replication.resumes_in = self.sessions.get(slot).db;
             self.disconnect(slot);
         }
         self.cut_replicas();
@@ -171,6 +172,8 @@ impl Engine {
         self.trust(slot);
         let session = self.sessions.get_mut(slot);
         session.is_master = true;
+        // A master that goes on with its stream does not say again which database that is in.
+        session.db = std::mem::take(&mut self.replication.resumes_in);
         session.delivery.mode.turn_off();
         self.watch_idle(slot);
         slot
