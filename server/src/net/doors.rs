@@ -125,26 +125,43 @@ mod tests {
     use super::super::listener::Endpoints;
     use super::*;
     use lockwheel_engine::config::Config;
-    use std::net::TcpStream;
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
 
-    fn listening() -> (Vec<TcpListener>, SocketAddr) {
-        let sockets = Endpoints::at(&Config::default(), Some(0), false).listen().expect("it can listen");
-        let address = sockets[0].local_addr().expect("it has one");
-        (sockets, address)
+    fn listening() -> Vec<TcpListener> {
+        Endpoints::at(&Config::default(), Some(0), false).listen().expect("it can listen")
     }
 
     #[test]
     fn closed_doors_refuse_and_keep_the_port() {
-        let (sockets, address) = listening();
+        let mut sockets = listening();
+        let addresses: Vec<SocketAddr> =
+            sockets.iter().map(|socket| socket.local_addr().expect("it has one")).collect();
+        let wildcard = |address: &SocketAddr| match address {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, address.port())),
+        };
         let mut doors = Doors::of(&sockets, 16);
+        // Connections that exempt clients keep, which do not hinder the server.
+        let mut kept = Vec::new();
         for _ in 0..3 {
+            for (address, socket) in addresses.iter().zip(&sockets) {
+                kept.push(TcpStream::connect(address).expect("it listens"));
+                socket.set_nonblocking(false).expect("it can");
+                kept.push(socket.accept().expect("there is one").0);
+            }
             doors.close();
-            let refused = TcpStream::connect(address).expect_err("nobody listens");
-            assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-            assert_eq!(TcpListener::bind(address).expect_err("it is kept").kind(), io::ErrorKind::AddrInUse);
-            let opened = doors.open();
-            assert!(TcpStream::connect(address).is_ok());
-            assert_eq!(opened.len(), sockets.len());
+            drop(std::mem::take(&mut sockets));
+            for address in &addresses {
+                let refused = TcpStream::connect(address).expect_err("nobody listens");
+                assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+                // Both ask for an address that may be used again, as any program does that is written in Rust.
+                for taken in [*address, wildcard(address)] {
+                    let refused = TcpListener::bind(taken).expect_err("it is kept");
+                    assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{taken}");
+                }
+            }
+            sockets = doors.open();
+            assert_eq!(sockets.len(), addresses.len());
         }
     }
 }
