@@ -6,6 +6,7 @@
 
 use super::reader::{Corrupt, Reader};
 use crate::values::{Text, parse_integer};
+use lockwheel_resp::allocation;
 
 /// Bytes before the first entry.
 const HEADER: usize = 6;
@@ -109,7 +110,10 @@ pub(super) fn listpack<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) ->
     builder.finish()
 }
 
-/// Makes a listpack, an element after the other.
+/// Bytes of an integer, or of what stands before a text, with the length that stands behind it and the listpack's end.
+const FRAME: usize = 9 + 5 + 1;
+
+/// Makes a listpack, an element after the other. Unwinds if there is no memory for it.
 #[derive(Debug)]
 pub(super) struct ListpackBuilder {
     out: Vec<u8>,
@@ -126,16 +130,17 @@ impl ListpackBuilder {
     pub(super) fn text(&mut self, text: &[u8]) {
         match parse_integer(text) {
             Some(value) => self.integer(value),
-            None => self.element(|out| write_string(text, out)),
+            None => self.element(text.len(), |out| write_string(text, out)),
         }
     }
 
     /// Adds an integer.
     pub(super) fn integer(&mut self, value: i64) {
-        self.element(|out| write_integer(value, out));
+        self.element(0, |out| write_integer(value, out));
     }
 
-    fn element(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn element(&mut self, len: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        allocation::reserve(&mut self.out, len + FRAME);
         let start = self.out.len();
         write(&mut self.out);
         let mut length = [0; 5];

@@ -136,6 +136,7 @@ impl Compressor {
     fn forget(&mut self, len: usize) {
         let slots = (len * 2).next_power_of_two().min(HASHES);
         self.seen.clear();
+        allocation::reserve(&mut self.seen, slots);
         self.seen.resize(slots, 0);
     }
 

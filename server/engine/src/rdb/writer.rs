@@ -7,12 +7,14 @@ use lockwheel_resp::allocation;
 
 /// Strings up to this length are not worth compressing.
 const SHORT: usize = 20;
-/// Bytes of the length of a text and of a payload's footer, at most.
-const FOOTER: usize = 9 + 10;
+/// Bytes of a length or an integer with its mark, at most.
+const LENGTH: usize = 9;
+/// Bytes of the footer of a payload.
+const FOOTER: usize = 10;
 /// The longest text of an integer that is stored as one.
 const INTEGER: usize = 11;
 
-/// Writes values in the format, one after another.
+/// Writes values in the format, one after another. Each method that writes unwinds if there is no memory for it.
 #[derive(Debug, Default)]
 pub struct Writer {
     out: Vec<u8>,
@@ -47,12 +49,12 @@ impl Writer {
 
     /// The value that comes next is that of this key.
     pub(super) fn key(&mut self, key: &[u8]) {
-        self.key = Some(key.into());
+        self.key = Some(allocation::copy(key));
     }
 
     /// The form of the value that follows. In a file its key stands between them.
     pub(super) fn form(&mut self, form: u8) {
-        self.out.push(form);
+        self.byte(form);
         if let Some(key) = self.key.take() {
             self.string(&key);
         }
@@ -61,22 +63,25 @@ impl Writer {
     /// What has been written, with the footer of this version. O(written).
     pub fn finish(self, version: u16) -> Vec<u8> {
         let mut out = self.out;
+        allocation::reserve(&mut out, FOOTER);
         payload::seal(&mut out, version);
         out
     }
 
     /// One byte, such as the type of what follows.
     pub fn byte(&mut self, byte: u8) {
+        allocation::reserve(&mut self.out, 1);
         self.out.push(byte);
     }
 
     /// Bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
+        allocation::append(&mut self.out, bytes);
     }
 
     /// A length or count, in the shortest form.
     pub fn length(&mut self, length: usize) {
+        allocation::reserve(&mut self.out, LENGTH);
         // Each cast keeps what its condition has bounded.
         if length < 1 << 6 {
             self.out.push(length as u8);
@@ -96,6 +101,7 @@ impl Writer {
         match usize::try_from(number) {
             Ok(number) => self.length(number),
             Err(_) => {
+                allocation::reserve(&mut self.out, LENGTH);
                 self.out.push(marks::LENGTH_64);
                 self.out.extend(number.to_be_bytes());
             }
@@ -107,7 +113,7 @@ impl Writer {
         let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };
         if !integer.is_some_and(|value| self.integer(value)) && !self.compress(text) {
             // With the footer, for which a large text would be moved else.
-            allocation::reserve(&mut self.out, text.len() + FOOTER);
+            allocation::reserve(&mut self.out, text.len() + LENGTH + FOOTER);
             self.length(text.len());
             self.out.extend_from_slice(text);
         }
@@ -115,6 +121,7 @@ impl Writer {
 
     /// The text of an integer of at most four bytes; nothing is written for a larger one.
     fn integer(&mut self, value: i64) -> bool {
+        allocation::reserve(&mut self.out, LENGTH);
         if let Ok(value) = i8::try_from(value) {
             self.out.push(marks::INT_8);
             self.out.extend(value.to_le_bytes());
@@ -138,10 +145,11 @@ impl Writer {
         self.compressed.clear();
         let is_shorter = self.compressor.compress(text, text.len() - 4, &mut self.compressed);
         if is_shorter {
+            allocation::reserve(&mut self.out, self.compressed.len() + 2 * LENGTH + 1);
             self.out.push(marks::LZF);
             self.length(self.compressed.len());
             self.length(text.len());
-            allocation::append(&mut self.out, &self.compressed);
+            self.out.extend_from_slice(&self.compressed);
         }
         is_shorter
     }
