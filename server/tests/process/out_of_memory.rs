@@ -1,7 +1,7 @@
 //! Writes for which there is no memory left: each is refused as a whole, and nothing changes.
 
 use crate::harness::Process;
-use crate::memory::{NO_MEMORY, limited_to, outcome, send, short_of_memory};
+use crate::memory::{CLOSED, NO_MEMORY, limited_to, outcome, send, short_of_memory};
 
 /// Bytes of the large word of each request, which is written `V`.
 const LARGE: usize = 4 << 20;
@@ -147,10 +147,21 @@ fn fill_small(process: &Process) {
 
 #[test]
 fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
+    check_told(&random(1 << 20));
+}
+
+#[test]
+fn a_replica_misses_nothing_of_compressed_texts_that_its_master_had_no_memory_to_tell() {
+    let mut text = random(1 << 20);
+    text.chunks_mut(64).for_each(|chunk| chunk[48..].fill(b'x'));
+    check_told(&text);
+}
+
+/// Changes a hash of 32 such texts where there is no memory to write the hash for a replica.
+fn check_told(part: &[u8]) {
     let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
-    let part = random(1 << 20);
     for field in 0..32 {
-        assert_eq!(outcome(&master, &[b"HSET", b"large", &[field], &part]), ":1");
+        assert_eq!(outcome(&master, &[b"HSET", b"large", &[field], part]), ":1");
     }
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
@@ -172,4 +183,43 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert_eq!(master.client().ask("SETRANGE large 41943040 x"), ":41943041");
     while !master.client().ask("INFO stats").contains("\nsync_full:2") {}
     assert_eq!(replica.client().ask("EXISTS large"), ":0");
+}
+
+/// The ids of what is pending in a group, with the numbers of its deliveries.
+fn pending(process: &Process) -> Vec<(String, String)> {
+    let reply = process.client().ask("XPENDING x g - + 9");
+    let words: Vec<&str> = reply.split(' ').collect();
+    words.chunks(4).map(|entry| (entry[0].to_owned(), entry[3].to_owned())).collect()
+}
+
+#[test]
+fn an_entry_whose_delivery_there_is_no_memory_for_is_not_delivered() {
+    let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
+    let large = random(48 << 20);
+    let add = |id: &[u8], value: &[u8]| outcome(&master, &[b"XADD", b"x", id, b"f", value]);
+    assert_eq!((add(b"1-1", b"v"), add(b"2-1", &large)), ("$3".to_owned(), "$3".to_owned()));
+    assert_eq!(master.client().ask("XGROUP CREATE x g 0"), "+OK");
+    assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
+    check_replica(&master, &replica);
+    let fill_all = || {
+        fill(|n| outcome(&master, &[b"SETRANGE", format!("b{n}").as_bytes(), b"33554432", b"x"]));
+        fill_small(&master);
+    };
+    let free = || (0..PIECES).for_each(|n| _ = master.client().ask(&format!("DEL a{n} b{n}")));
+    fill_all();
+    assert_eq!(outcome(&master, &words("XREADGROUP GROUP g c STREAMS x >", b"")), CLOSED);
+    free();
+    check_replica(&master, &replica);
+    assert_eq!(pending(&master), [("1-1".to_owned(), ":1".to_owned())]);
+    assert_eq!(pending(&replica), pending(&master));
+    let mut reader = master.client();
+    assert!(reader.ask("XREADGROUP GROUP g c STREAMS x >").starts_with("x 2-1 f "));
+    assert_eq!(reader.ask("PING"), "+PONG");
+    fill_all();
+    assert_eq!(outcome(&master, &words("XREADGROUP GROUP g c STREAMS x 0", b"")), CLOSED);
+    free();
+    check_replica(&master, &replica);
+    let delivered = [("1-1".to_owned(), ":2".to_owned()), ("2-1".to_owned(), ":1".to_owned())];
+    assert_eq!(pending(&master), delivered);
+    assert_eq!(pending(&replica), delivered);
 }

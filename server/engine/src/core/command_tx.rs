@@ -39,14 +39,21 @@ impl<'a> CommandTx<'a> {
         if !spec.flags.contains(Flags::WRITE) {
             return;
         }
+        // What groups of a stream have been delivered changes, though its entries are only read: XREADGROUP.
+        let is_quiet = spec.keys.iter().all(|key| key.flags.contains(KeyFlags::RO));
         let databases = [self.tx.db(), self.db];
         let databases = if databases[0] == databases[1] { &databases[..1] } else { &databases[..] };
         for (position, flags) in spec.find_keys(self.args) {
-            let Some(key) = self.args.get(position).filter(|_| !flags.contains(KeyFlags::RO)) else {
+            let Some(key) = self.args.get(position).filter(|_| is_quiet || !flags.contains(KeyFlags::RO))
+            else {
                 continue;
             };
             for &db in databases {
                 self.tx.select(db);
+                if is_quiet {
+                    self.tx.count_quiet_changes(key, 1);
+                    continue;
+                }
                 if self.tx.peek(key).is_some_and(Value::is_empty) {
                     self.tx.discard(key);
                 }
@@ -106,6 +113,11 @@ mod tests {
             after(&[b"LMOVE", b"b", b"a", b"LEFT", b"LEFT"], 1),
             (vec![b"b".to_vec(), b"a".to_vec()], Some(1))
         );
+        // What is stored comes from keys that are only read.
+        assert_eq!(after(&[b"SDIFFSTORE", b"a", b"b", b"c"], 1), (vec![b"a".to_vec()], Some(1)));
+        // What a group has been delivered is told of without events, and the key stays.
+        let read: &[&[u8]] = &[b"XREADGROUP", b"GROUP", b"g", b"c", b"STREAMS", b"a", b"b", b">", b">"];
+        assert_eq!(after(read, 1), (vec![b"a".to_vec(), b"b".to_vec()], Some(1)));
         // One that only reads has changed nothing.
         assert_eq!(after(&[b"LRANGE", b"a", b"0", b"1"], 1), (vec![], Some(1)));
     }

@@ -18,8 +18,9 @@ pub(super) fn deliver(
     let entries = log.range(start, StreamId::MAX).take(most);
     reply.array(entries.clone().count());
     for entry in entries {
-        pass(log, group, entry.id());
+        // Before it is delivered: there may be no memory for the reply.
         write_entry(&entry, reply);
+        pass(log, group, entry.id());
         if !no_ack {
             group.assign(entry.id(), Pending { consumer, delivered_ms: now_ms, deliveries: 1 });
             group.active(consumer, now_ms);
