@@ -183,8 +183,8 @@ impl ScriptControl {
         }
     }
 
-    /// Whether the running script must end now.
-    pub(crate) fn is_killed(&self) -> bool {
+    /// Whether the running script must end now: it has been killed.
+    pub fn is_killed(&self) -> bool {
         self.state.load(Ordering::Acquire) & KILL != 0
     }
 

@@ -174,6 +174,49 @@ fn saves_loads_and_the_end_are_told() {
     });
 }
 
+/// Sends a request that runs too long, and requires one line of that, with this name, and one of its end by `kill`.
+fn is_slow_and_killed(logged: &Logged, request: &[&str], kill: &str, name: &str) {
+    const SLOW: &str = "# Slow script detected: still in execution after ";
+    const KILLED: &str = "# Lua script killed by user with SCRIPT KILL.\n";
+    let count = |text: &str| logged.text().matches(text).count();
+    let (slow, killed) = (count(SLOW), count(KILLED));
+    let mut runner = logged.client();
+    runner.send(request);
+    let end = format!(
+        " milliseconds. You can try killing the script using the {kill} command. Script name is: {name}.\n"
+    );
+    until(|| count(&end) == 1, &format!("{end} in {}", logged.log));
+    // It stays slow while others are served.
+    let mut killer = logged.client();
+    for _ in 0..10 {
+        assert!(killer.line("PING").to_string().starts_with("-BUSY"), "{request:?}");
+    }
+    assert_eq!((count(SLOW), count(KILLED)), (slow + 1, killed), "{}", logged.text());
+    assert_eq!(killer.line(kill).to_string(), "+OK");
+    assert!(runner.read_reply().to_string().starts_with("-ERR Script killed by user with SCRIPT KILL..."));
+    assert_eq!((count(SLOW), count(KILLED)), (slow + 1, killed + 1), "{}", logged.text());
+}
+
+#[test]
+fn scripts_that_are_slow_and_killed_are_told() {
+    const SCRIPT: &str = "while true do end";
+    const OTHER: &str = "redis.call('GET', 'k') while true do end";
+    const LIBRARY: &str = "#!lua name=l\nredis.register_function('Spins', function() while true do end end)";
+    each_server(|server| {
+        let directory = Directory::new();
+        let arguments = &[MASTER, &["--requirepass pw", "--busy-reply-threshold", "20"]].concat();
+        let logged = Logged::start(server, &directory, "slow", arguments);
+        let sha = |text: &str| sha1_smol::Sha1::from(text).digest().to_string();
+        is_slow_and_killed(&logged, &["EVAL", SCRIPT, "0"], "SCRIPT KILL", &sha(SCRIPT));
+        let mut client = logged.client();
+        assert_eq!(client.cmd(&["SCRIPT", "LOAD", OTHER]).to_string(), format!("\"{}\"", sha(OTHER)));
+        let upper = sha(OTHER).to_uppercase();
+        is_slow_and_killed(&logged, &["EVALSHA_RO", &upper, "0"], "SCRIPT KILL", &sha(OTHER));
+        assert_eq!(client.cmd(&["FUNCTION", "LOAD", LIBRARY]).to_string(), "\"l\"");
+        is_slow_and_killed(&logged, &["FCALL", "spins", "0"], "FUNCTION KILL", "Spins");
+    });
+}
+
 #[test]
 fn what_keeps_a_server_from_starting_is_told() {
     each_server(|server| {

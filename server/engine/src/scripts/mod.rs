@@ -7,14 +7,14 @@ mod loading;
 mod tests;
 
 pub use errors::busy_error;
-pub(crate) use errors::kill_error;
+use errors::kill_error;
 pub(crate) use libraries::{Libraries, Library};
 pub(crate) use loading::RestorePolicy;
 
 use crate::clients::Slot;
 use crate::config::Config;
-use crate::spec::{Args, CommandError};
-use lockwheel_scripting::{Flags, Options, Runtime, ScriptControl, declared};
+use crate::spec::{Args, CommandError, Outcome};
+use lockwheel_scripting::{EntryKind, Flags, Options, Runtime, ScriptControl, Sha, declared};
 use std::sync::Arc;
 
 /// The runtime, and what other threads can see of its running script.
@@ -23,10 +23,18 @@ pub(crate) struct Scripts {
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
     libraries: Libraries,
-    /// The function that runs, once it is slow.
-    slow: Option<SlowFunction>,
+    /// The script or function that runs, once it is slow.
+    slow: Option<SlowRun>,
     /// The session whose script or function runs.
     pub(crate) caller: Option<Slot>,
+}
+
+/// A script or function that runs and is slow.
+#[derive(Default)]
+struct SlowRun {
+    /// Whether the log tells of it.
+    is_logged: bool,
+    function: Option<SlowFunction>,
 }
 
 /// A function that runs and is slow, as FUNCTION STATS shows it.
@@ -129,16 +137,50 @@ impl Scripts {
 
     /// The function that runs, once it is slow.
     pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
-        self.slow.as_ref()
+        self.slow.as_ref()?.function.as_ref()
     }
 
     /// Lets others see the function that this request runs.
     pub(crate) fn show(&mut self, request: Args<'_>) {
-        if self.slow.is_none() {
+        let slow = self.slow.get_or_insert_default();
+        if slow.function.is_none() {
             let name = self.libraries.registered(&request[1]).map(|function| function.name.to_vec());
             let command = request.all().iter().map(|word| word.to_vec()).collect();
-            self.slow = Some(SlowFunction { name: name.unwrap_or_default(), command });
+            slow.function = Some(SlowFunction { name: name.unwrap_or_default(), command });
         }
+    }
+
+    /// Tells the log, once, of a script or function that has run for so long. `command` is the name of the request's
+    /// command; a function must have been shown.
+    pub(crate) fn log_slow(&mut self, elapsed_ms: u64, command: &str, request: Args<'_>) {
+        let slow = self.slow.get_or_insert_default();
+        if std::mem::replace(&mut slow.is_logged, true) {
+            return;
+        }
+        let (kill, name) = match &slow.function {
+            Some(function) => ("FUNCTION KILL", function.name.clone()),
+            None if command.starts_with("evalsha") => ("SCRIPT KILL", request[1].to_ascii_lowercase()),
+            None => ("SCRIPT KILL", Sha::of(&request[1]).as_bytes().to_vec()),
+        };
+        tracing::warn!(
+            "Slow script detected: still in execution after {elapsed_ms} milliseconds. You can try killing the \
+             script using the {kill} command. Script name is: {}.",
+            name.escape_ascii()
+        );
+    }
+
+    /// Ends the script or function that runs, and tells the log.
+    ///
+    /// # Errors
+    /// None runs, it is of the other kind, or it has written.
+    pub(crate) fn kill(&self, kind: EntryKind) -> Outcome {
+        // Another request may have done it, and it has not ended yet.
+        let is_first = !self.control.is_killed();
+        self.control.kill(kind).map_err(kill_error)?;
+        if is_first {
+            tracing::warn!("Lua script killed by user with SCRIPT KILL.");
+        }
+        Ok(())
     }
 
     /// Bytes of memory of the interpreters and the libraries; none while a script runs.

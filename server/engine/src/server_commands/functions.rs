@@ -4,7 +4,7 @@ use super::function_payload;
 use super::script_run::log;
 use crate::core::{self, Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::scripts::{Library, RestorePolicy, Scripts, kill_error};
+use crate::scripts::{Library, RestorePolicy, Scripts};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Host, Registered};
@@ -202,7 +202,7 @@ fn flush(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
 
 /// Reached only when nothing is slow, as SCRIPT KILL.
 fn kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    scripts.control().kill(EntryKind::Function).map_err(kill_error)?;
+    scripts.kill(EntryKind::Function)?;
     reply.ok();
     Ok(())
 }

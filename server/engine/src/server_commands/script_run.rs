@@ -123,6 +123,19 @@ impl Engine {
         self.scripts.caller == Some(slot)
     }
 
+    /// Tells the log, once, of the script that this request runs, if it has run for longer than scripts may.
+    fn log_slow_script(&mut self, request: Args<'_>) {
+        let threshold_ms = self.config.busy_reply_threshold;
+        let Some(running) = self.scripts.control().running() else { return };
+        let elapsed_ms = self.system_now().monotonic_ms().unsigned_abs().saturating_sub(running.since_ms);
+        if threshold_ms > 0
+            && elapsed_ms >= threshold_ms
+            && let Some(command) = self.commands.resolve(request)
+        {
+            self.scripts.log_slow(elapsed_ms, command.spec.name, request);
+        }
+    }
+
     /// Whether replication lets a script run.
     ///
     /// # Errors
@@ -318,6 +331,7 @@ impl Host for ScriptHost<'_> {
         if self.kind == EntryKind::Function {
             self.engine.scripts.show(self.request);
         }
+        self.engine.log_slow_script(self.request);
         if let Some(host) = self.engine.environment.host.clone() {
             host.serve_while_slow(self.engine);
             let no_touch = self.engine.session(self.call.slot).no_touch;

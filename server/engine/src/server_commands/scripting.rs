@@ -3,7 +3,7 @@
 use super::script_rows::{KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
 use super::script_run::{self, ScriptRules};
 use crate::core::{Call, Engine, Handler};
-use crate::scripts::{Scripts, kill_error};
+use crate::scripts::Scripts;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Runtime, ScriptId};
@@ -205,7 +205,7 @@ fn script_flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) ->
 /// Reached only when no script is slow: then there is none to kill. The net room kills a slow one, or the engine's host
 /// does, without waiting for the engine.
 fn script_kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    scripts.control().kill(EntryKind::Script).map_err(kill_error)?;
+    scripts.kill(EntryKind::Script)?;
     reply.ok();
     Ok(())
 }
