@@ -200,6 +200,8 @@ pub struct ClockTurn {
     limit_at_us: Option<u64>,
     told_at_us: Option<u64>,
     is_settled: bool,
+    /// Whether its client no longer waits for it when it stops on its way.
+    is_unblocked: bool,
 }
 
 impl Default for ClockTurn {
@@ -226,6 +228,7 @@ impl ClockTurn {
             limit_at_us: None,
             told_at_us: None,
             is_settled: true,
+            is_unblocked: false,
         }
     }
 
@@ -402,6 +405,17 @@ impl ClockTurn {
         self.settle = None;
         self.told_at_us = None;
         self.is_settled = false;
+    }
+
+    /// The same, and its client no longer waits for it when it stops on its way.
+    pub(super) fn unblock(&mut self) {
+        self.cut();
+        self.is_unblocked = true;
+    }
+
+    /// Whether its client no longer waits for it when it stops on its way.
+    pub(super) fn is_unblocked(&self) -> bool {
+        self.is_unblocked
     }
 
     /// Answers whoever has asked for the turn, at its end.

@@ -82,15 +82,19 @@ impl Engine {
         };
         let was_killed = matches!(blocked.retry, Retry::Turning { killed: true });
         if let TurnProgress::WaitUs(us) = progress {
+            let is_unblocked = turn.is_unblocked();
+            blocked.retry = Retry::Turn(turn);
             if was_killed {
-                blocked.retry = Retry::Turn(turn);
                 return self.cut_off(slot);
+            }
+            if is_unblocked {
+                return self.end_wait(slot);
             }
             let timer = Timer { kind: TimerKind::RealWait, client: id, order };
             let wait_ms = us.div_ceil(1000);
             let at_ms = self.time.system.monotonic_ms().saturating_add_unsigned(wait_ms);
-            blocked.timeout = Some(self.time.timers.insert(timer, at_ms));
-            blocked.retry = Retry::Turn(turn);
+            let earlier = blocked.timeout.replace(self.time.timers.insert(timer, at_ms));
+            earlier.into_iter().for_each(|timer| self.time.timers.cancel(timer));
         } else if self.unblock(slot).is_some() {
             let now = self.time.now;
             self.answer(slot, |reply| turn.write(now, reply));
@@ -113,13 +117,15 @@ impl Engine {
         }
     }
 
-    /// Takes a client's turn of the clock to its end at once. Whether the client waits for one.
+    /// Ends a client's wait for its turn of the clock, which goes on as if its limit were over: the client is answered
+    /// at its end, if it comes at once, or with a null. Whether the client waits for one.
     pub(super) fn finish_turn(&mut self, slot: Slot) -> bool {
-        let Some(mut turn) = self.take_turn(slot) else { return false };
-        turn.cut();
         let id = self.sessions.get(slot).id;
-        if let Some(blocked) = self.parked.get_mut(id) {
-            blocked.retry = Retry::Turn(turn);
+        let Some(blocked) = self.parked.get_mut(id) else { return false };
+        let Retry::Turn(turn) = &mut blocked.retry else { return false };
+        turn.unblock();
+        if let Some(timer) = blocked.timeout.take() {
+            self.time.timers.cancel(timer);
         }
         self.continue_turn(slot)
     }

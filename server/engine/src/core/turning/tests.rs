@@ -181,3 +181,25 @@ fn a_turn_that_no_longer_settles_still_lets_others_be_answered() {
     engine.begin(at(14));
     assert!(ask(&mut engine, turner, "PING").contains("settled\r\n:0\r\n"));
 }
+
+/// Its wait for the others to settle is over with it, and no other wait.
+#[test]
+fn who_turns_the_clock_is_unblocked_at_once_and_the_turn_goes_on() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    let waiter = engine.connect(Peer::default());
+    assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 100 SETTLE 5000 LIMIT 5000"), "");
+    assert_eq!(engine.now().monotonic_ms(), 5);
+    let id = engine.session(turner).id;
+    assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":1\r\n");
+    assert!(!engine.session(turner).is_blocked());
+    assert_eq!(ask(&mut engine, turner, "PING"), "$-1\r\n+PONG\r\n");
+    assert_eq!(engine.now().monotonic_ms(), 10, "amid an instant");
+    assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":0\r\n");
+    (1..5).for_each(|ms| engine.begin(at(ms)));
+    assert_eq!(engine.now().monotonic_ms(), 100);
+    assert_eq!(ask(&mut engine, turner, "BLPOP x 0"), "");
+    engine.begin(at(20_000));
+    assert!(engine.session(turner).is_blocked());
+    assert_eq!(engine.next_deadline(), None);
+}
