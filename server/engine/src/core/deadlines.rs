@@ -164,7 +164,7 @@ impl Engine {
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
             TimerKind::Shutdown => self.shutdown_due(),
-            TimerKind::Turn => self.continue_left_turn(),
+            TimerKind::Turn => self.continue_left_turn(timer.client),
         }
     }
 

@@ -5,7 +5,7 @@ use super::planned_turns::PlannedTurns;
 use super::shared_clock::SharedClock;
 use crate::time::{Clock, Now, Over};
 use crate::timers::Timers;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
 const FRESH_NS: u64 = 500_000;
@@ -13,6 +13,27 @@ const FRESH_NS: u64 = 500_000;
 /// A turn of the clock that has stopped amid an instant goes on a millisecond later. One that has not gone on after so
 /// many milliseconds of real time never will, as that of a server of a topology that was killed.
 const AMID_MS: i64 = 10_000;
+
+/// The turns of the clock whose clients have gone, or no longer wait for them, by numbers that none has twice.
+#[derive(Debug, Default)]
+pub(super) struct LeftTurns {
+    turns: BTreeMap<u64, Box<ClockTurn>>,
+    last: u64,
+}
+
+impl LeftTurns {
+    /// Adds one; its number.
+    pub(super) fn add(&mut self, turn: Box<ClockTurn>) -> u64 {
+        self.last += 1;
+        self.turns.insert(self.last, turn);
+        self.last
+    }
+
+    /// Takes the one of this number, if it is there still.
+    pub(super) fn take(&mut self, number: u64) -> Option<Box<ClockTurn>> {
+        self.turns.remove(&number)
+    }
+}
 
 /// The instant of the present batch, on both sides of the clock that a test turns.
 #[derive(Debug)]
@@ -31,8 +52,8 @@ pub(crate) struct EngineTime {
     pub(crate) shared: SharedClock,
     /// The turns of the clock that the running script or transaction has asked for.
     pub(crate) planned: PlannedTurns,
-    /// The turns of the clock whose clients have gone, or no longer wait for them: they go on without them.
-    pub(super) left_turns: VecDeque<Box<ClockTurn>>,
+    /// The turns that go on without their clients.
+    pub(super) left_turns: LeftTurns,
     /// A turn has stopped amid an instant: it fires what is due there, and nobody else does until this millisecond of
     /// the system's monotonic clock.
     amid_until_ms: Option<i64>,
@@ -66,7 +87,7 @@ impl EngineTime {
             timers: Timers::default(),
             shared: SharedClock::default(),
             planned: PlannedTurns::default(),
-            left_turns: VecDeque::new(),
+            left_turns: LeftTurns::default(),
             amid_until_ms: None,
             renewed_leases: 0,
             instant_ns: 0,
@@ -130,7 +151,7 @@ impl EngineTime {
 
     /// Begins the clocks as at the start; the monotonic one continues from where it is.
     pub(crate) fn reset(&mut self, at_start: &Clock) {
-        self.left_turns.clear();
+        self.left_turns.turns.clear();
         self.amid_until_ms = None;
         self.clock.restart(at_start, self.system);
         self.now = self.clock.read(self.system);

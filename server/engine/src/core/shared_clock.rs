@@ -28,8 +28,8 @@ pub(crate) enum ClockRequest {
     Arrival,
     /// This client of it waits for a turn.
     Turn(u64),
-    /// A turn goes on whose client has gone.
-    LeftTurn,
+    /// The turn of this number goes on, whose client has gone.
+    LeftTurn(u64),
     /// A script or a transaction of it has asked for a turn.
     Planned(PlannedTurn),
     /// This client of it waits for something that all servers do together.

@@ -133,18 +133,18 @@ impl Engine {
     /// The client of a turn has gone, or no longer waits for it: the turn goes on without it, in so many microseconds
     /// of real time.
     pub(super) fn leave_turn(&mut self, turn: Box<ClockTurn>, us: u64) {
-        let timer = Timer { kind: TimerKind::Turn, client: 0, order: self.keyspace.next_order() };
+        let number = self.time.left_turns.add(turn);
+        let timer = Timer { kind: TimerKind::Turn, client: number, order: self.keyspace.next_order() };
         let at_ms = self.time.system.monotonic_ms().saturating_add_unsigned(us.div_ceil(1000));
-        self.time.left_turns.push_back(turn);
         self.time.timers.insert(timer, at_ms);
     }
 
-    /// The time has come for a turn whose client has gone.
-    pub(super) fn continue_left_turn(&mut self) {
+    /// The time has come for the turn of this number, whose client has gone.
+    pub(super) fn continue_left_turn(&mut self, number: u64) {
         if self.shares_clock() {
-            return self.ask_clock(ClockRequest::LeftTurn);
+            return self.ask_clock(ClockRequest::LeftTurn(number));
         }
-        let Some(mut turn) = self.take_left_turn() else { return };
+        let Some(mut turn) = self.take_left_turn(number) else { return };
         // Nobody is left whom a panic could cost anything.
         if let Ok(progress) = catch_unwind(AssertUnwindSafe(|| self.continue_turning(&mut turn))) {
             self.end_left_turn(turn, progress);

@@ -115,9 +115,9 @@ impl Engine {
         Some((slot, turn))
     }
 
-    /// The first turn whose client has gone, or no longer waits for it.
-    pub(crate) fn take_left_turn(&mut self) -> Option<Box<ClockTurn>> {
-        self.time.left_turns.pop_front()
+    /// The turn of this number, whose client has gone, or no longer waits for it; unless a reset has ended it.
+    pub(crate) fn take_left_turn(&mut self, number: u64) -> Option<Box<ClockTurn>> {
+        self.time.left_turns.take(number)
     }
 
     /// Such a turn has been continued.

@@ -46,7 +46,7 @@ pub(crate) enum TimerKind {
     Replication,
     /// Replicas are waited for no longer by a server that is to end, in real time.
     Shutdown,
-    /// A turn of the clock goes on whose client has gone, in real time.
+    /// A turn of the clock goes on whose client has gone, in real time; `client` is the number of the turn.
     Turn,
 }
 

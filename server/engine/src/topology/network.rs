@@ -129,8 +129,8 @@ impl Network {
                 let progress = self.turn_all(nodes, &mut turn, outside);
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
-            ClockRequest::LeftTurn => {
-                let Some(mut turn) = nodes[node].take_left_turn() else { return };
+            ClockRequest::LeftTurn(number) => {
+                let Some(mut turn) = nodes[node].take_left_turn(number) else { return };
                 let progress = self.turn_all(nodes, &mut turn, outside);
                 nodes[node].end_left_turn(turn, progress);
             }

@@ -203,3 +203,22 @@ fn who_turns_the_clock_is_unblocked_at_once_and_the_turn_goes_on() {
     assert!(engine.session(turner).is_blocked());
     assert_eq!(engine.next_deadline(), None);
 }
+
+/// One lets clients react for long; the other has been left amid an instant.
+#[test]
+fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
+    let (mut engine, [settling, other]) = frozen(PIECE + 10);
+    let [waiter, turner] = [0; 2].map(|_| engine.connect(Peer::default()));
+    assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
+    assert_eq!(ask(&mut engine, settling, "CLOCK.ADVANCE 100 SETTLE 60000 LIMIT 60000"), "");
+    engine.disconnect(settling);
+    engine.begin(at(1));
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 1000"), "");
+    engine.disconnect(turner);
+    (2..5).for_each(|ms| engine.begin(at(ms)));
+    assert_eq!(engine.now().monotonic_ms(), 1005);
+    assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
+    assert_eq!(engine.next_deadline(), Some(60_001_000), "the other goes on when all have settled");
+    engine.begin(at(60_001));
+    assert_eq!((engine.now().monotonic_ms(), engine.next_deadline()), (1100, None));
+}
