@@ -273,12 +273,16 @@ fn cpu_of(server: &mut Server, request: &str) -> Duration {
 /// would take sixteen times where each is compared with all.
 #[test]
 fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
-    let kinds: [&dyn Fn(usize) -> String; 5] = [
+    let kinds: [&dyn Fn(usize) -> String; 6] = [
         &|n| format!("LOCK.ENTER section owner-{n}"),
         &|_| "LOCK.ENTER section owner".to_owned(),
         &|n| format!("HSET lock 8743c9c0-0795-4907-87fd-6c719a6b4586:{n} 1"),
         &|n| format!("LOCK.ACQUIRE lock reader-{n} SHARED PX 10000000"),
         &|n| format!("SET lock-{n} owner NX"),
+        &|n| match n % 2 {
+            0 => format!("LOCK.ACQUIRE lock reader-{n} SHARED PX 10000000"),
+            _ => format!("LOCK.ACQUIRE lock writer-{n} BLOCK 0 ASYNC"),
+        },
     ];
     for kind in kinds {
         let [mut few, mut many] = [4000, 16_000].map(|count| {
@@ -291,4 +295,26 @@ fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
             assert!(many < 10 * few, "{} {request}: {few:?}, {many:?}", kind(0));
         }
     }
+}
+
+/// The same of the places of one owner in many fair queues, which nobody waits by any more, and of the locks that it
+/// takes then.
+#[test]
+fn places_that_were_left_cost_nothing_once_they_are_found() {
+    let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
+    let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    let [few, many] = [2000, 8000].map(|count| {
+        let mut server = Server::new();
+        let pooled = server.client();
+        for n in 0..count {
+            server.send(pooled, &format!("EVAL \"{join}\" 1 fair-{n} {owner}"));
+        }
+        server.simulation.close(pooled);
+        server.simulation.notice();
+        for n in 0..count {
+            server.ask(&format!("HSET lock-{n} {owner} 1"));
+        }
+        cpu_of(&mut server, "LOCK.VERIFY")
+    });
+    assert!(many < 10 * few, "{few:?}, {many:?}");
 }

@@ -73,3 +73,19 @@ fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
     server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
     assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
 }
+
+/// Who stands in a fair queue may begin to listen after the connection that asked is closed: it waits again.
+#[test]
+fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
+    let mut server = Server::new();
+    let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
+    server.take(one, "l", A, 100_000);
+    server.take(two, "m", B, 100_000);
+    server.send(pooled, &format!("EVAL \"{JOIN}\" 1 m {A}"));
+    server.simulation.close(pooled);
+    server.simulation.notice();
+    server.take(one, "other", A, 100_000);
+    server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{m}}:{A}"));
+    server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
+    assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
+}

@@ -92,10 +92,16 @@ impl Deadlocks {
         true
     }
 
+    /// Whether the cycle that a request was refused for matters: of what is told of already, and of what there is no
+    /// room for, it matters where a closed cycle may have ended by it.
+    fn uses_cycle(&self, entry: &Entry) -> bool {
+        self.refused.len() < MAX_CYCLES || entry.event == Event::LeftQueue
+    }
+
     /// A request was refused, or its wait was ended, since it closed a cycle.
     fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let is_full = self.refused.len() == MAX_CYCLES;
-        if is_full && entry.event != Event::LeftQueue {
+        if !self.uses_cycle(entry) {
             self.of_refused = None;
             return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
         }
@@ -265,7 +271,8 @@ impl Invariant for Deadlocks {
             }
             self.last = None;
         }
-        if let Some((_, entry)) = next.filter(|(_, entry)| is_refused(entry))
+        let next = next.filter(|(_, entry)| is_refused(entry) && self.uses_cycle(entry));
+        if let Some((_, entry)) = next
             && self.of_refused.is_none()
         {
             match self.waits.cycle_by(view, (entry.owner, entry.key), steps) {

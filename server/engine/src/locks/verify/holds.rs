@@ -2,6 +2,12 @@
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{self, Excluded, Unbounded};
+
+/// Where a way through names in their order goes on behind this one.
+pub(super) fn after(name: Option<Name>) -> Bound<Name> {
+    name.map_or(Unbounded, Excluded)
+}
 
 /// A hold.
 #[derive(Clone, Copy, Debug)]
@@ -72,9 +78,10 @@ impl Holds {
         self.by_field.is_empty()
     }
 
-    /// All fields with their holds, in the order of the numbers of their names.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Name, &Hold)> {
-        self.by_field.iter().map(|(field, hold)| (*field, hold))
+    /// The field of the lock that follows another one in the order of the numbers of names; the first one, without.
+    /// O(log n).
+    pub(super) fn field_after(&self, field: Option<Name>) -> Option<Name> {
+        self.by_field.range((after(field), Unbounded)).next().map(|(field, _)| *field)
     }
 
     /// A field holds the lock from now on. O(log n).

@@ -7,9 +7,11 @@
 use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::redisson::instance_of;
-use super::locks::{Lock, View};
+use super::holds::after;
+use super::locks::View;
 use super::own_channels::{OwnChannels, is_of_channel};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::Unbounded;
 use std::task::Poll;
 
 /// Steps that the searches for cycles may take in all: so many, and more for each entry.
@@ -54,6 +56,8 @@ pub(super) struct Waits {
     /// By the first fields of owners, the name that stands for each here.
     owners: BTreeMap<Name, Name>,
     certain: BTreeMap<Name, BTreeSet<Wait>>,
+    /// By lock and owner, a place in a fair queue whose client is gone, while nobody listens for the owner.
+    left: BTreeMap<(Name, Name), Wait>,
     asked: BTreeMap<Name, Asked>,
     refused: BTreeMap<Name, Refusals>,
     /// By lock and instance, the number of owners that were refused more than once.
@@ -75,6 +79,7 @@ impl Default for Waits {
         Waits {
             owners: BTreeMap::new(),
             certain: BTreeMap::new(),
+            left: BTreeMap::new(),
             asked: BTreeMap::new(),
             refused: BTreeMap::new(),
             refused_again: BTreeMap::new(),
@@ -95,6 +100,17 @@ struct Reached {
     from: Option<usize>,
 }
 
+/// The fields of a lock that may hold it, on the way through them. Those before the last one have been looked at.
+#[derive(Debug)]
+enum Walk {
+    /// These, the next one last.
+    Fields(Vec<Name>),
+    /// All that hold the lock.
+    Holders { key: Name, last: Option<Name> },
+    /// Those of all owners that wait, certainly or as far as it is inferred, and what is left of the last one.
+    Waiting { is_inferred: bool, last: Option<Name>, fields: Vec<Name> },
+}
+
 /// State of a search for the cycle that an owner is in.
 #[derive(Debug)]
 struct Search {
@@ -102,8 +118,8 @@ struct Search {
     reached: Vec<Reached>,
     /// The number of those whose locks have been looked at.
     looked_at: usize,
-    /// The fields of the last of these locks that are still to be looked at, the next one last.
-    fields: Vec<Name>,
+    /// The fields of the last of these locks that are still to be looked at.
+    walk: Walk,
     /// The owners with the locks that they wait for.
     seen: BTreeSet<(Name, Name)>,
     /// The holders whose waits are all in `seen`.
@@ -119,7 +135,7 @@ impl Search {
             owner,
             reached: Vec::new(),
             looked_at: 0,
-            fields: Vec::new(),
+            walk: Walk::Fields(Vec::new()),
             seen: BTreeSet::new(),
             followed: BTreeSet::new(),
             walked: BTreeMap::new(),
@@ -138,12 +154,21 @@ impl Search {
     }
 }
 
+impl Walk {
+    fn of_owner(view: View<'_>, owner: Name) -> Self {
+        let mut fields: Vec<Name> = view.locks.owners.fields_of(owner).collect();
+        fields.reverse();
+        Walk::Fields(fields)
+    }
+}
+
 impl Waits {
     /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         self.steps += STEPS_PER_ENTRY;
         let owner = if is_of_channel(entry) { self.stands_for(view, entry.owner) } else { entry.owner };
         self.channels.take_in(entry, owner);
+        self.return_wait(entry.key, owner, entry.event);
         if entry.event == Event::Disconnect {
             return self.is_gone(view.ring, entry.client);
         }
@@ -204,6 +229,9 @@ impl Waits {
     /// The waits of an owner for a lock, those in its fair queue or the others, are over.
     fn left(&mut self, view: View<'_>, entry: &Entry, is_fair: bool) {
         let owner = self.known(view, entry.owner);
+        if is_fair {
+            self.left.remove(&(entry.key, owner));
+        }
         let Some(waits) = self.certain.get_mut(&owner) else { return };
         let from = if is_fair { 0 } else { entry.client };
         while let Some(&wait) = waits.range((entry.key, is_fair, from, 0)..).next() {
@@ -214,6 +242,51 @@ impl Waits {
         }
         if waits.is_empty() {
             self.certain.remove(&owner);
+        }
+    }
+
+    /// Takes out the waits of an owner that are over since their clients are gone, as far as they are found before
+    /// more than so many others.
+    fn take_out(&mut self, owner: Name, most: usize) {
+        let Some(waits) = self.certain.get(&owner) else { return };
+        let (mut others, mut over) = (0, Vec::new());
+        for wait in waits {
+            if self.is_over(owner, wait) {
+                over.push(*wait);
+            } else if others == most {
+                break;
+            } else {
+                others += 1;
+            }
+        }
+        let Some(waits) = self.certain.get_mut(&owner).filter(|_| !over.is_empty()) else { return };
+        for wait in over {
+            waits.remove(&wait);
+            if wait.1 {
+                self.left.entry((wait.0, owner)).or_insert(wait);
+            }
+        }
+        if waits.is_empty() {
+            self.certain.remove(&owner);
+        }
+    }
+
+    /// Somebody may listen for an owner whose place in the queue of a fair lock was left: it waits again.
+    fn return_wait(&mut self, key: Name, owner: Name, event: Event) {
+        if event == Event::Queued
+            && let Some(wait) = self.left.get(&(key, owner)).copied()
+            && !self.is_over(owner, &wait)
+        {
+            self.left.remove(&(key, owner));
+            self.certain.entry(owner).or_default().insert(wait);
+        }
+    }
+
+    /// Whether a wait of an owner is over since its client is gone. O(log n).
+    fn is_over(&self, owner: Name, &(key, is_fair, client, _): &Wait) -> bool {
+        match is_fair {
+            true => self.channels.is_left(key, owner, client),
+            false => self.channels.has_lost(client),
         }
     }
 
@@ -271,11 +344,7 @@ impl Waits {
         let certain =
             self.certain.get(&owner).into_iter().flat_map(move |of| of.range((from, false, 0, 0)..));
         let certain = certain.take_while(move |wait| is_wanted(wait.0));
-        let is_over = move |&(key, is_fair, client, _): &Wait| match is_fair {
-            true => self.channels.is_left(key, owner, client),
-            false => self.channels.has_lost(client),
-        };
-        let certain = certain.filter(move |wait| !is_over(wait)).map(|wait| (wait.0, wait.3));
+        let certain = certain.filter(move |wait| !self.is_over(owner, wait)).map(|wait| (wait.0, wait.3));
         let inferred = self.refused.get(&owner).filter(move |last| {
             let asked = self.asked.get(&last.key);
             let is_again = is_wanted(last.key) && (last.count > 1 || !is_thread(ring, last.owner));
@@ -314,6 +383,9 @@ impl Waits {
         steps: &mut u64,
     ) -> Poll<Option<Cycle>> {
         let owner = self.known(view, owner);
+        if self.running.is_none() {
+            self.take_out(owner, MAX_WAITS);
+        }
         let search = self.running.take().unwrap_or_else(|| {
             let waits: Vec<(Name, u64)> = self.of(view.ring, owner, None).take(MAX_WAITS + 1).collect();
             let waits = match waits.len() {
@@ -355,7 +427,7 @@ impl Waits {
                 self.running = Some(search);
                 return Poll::Pending;
             }
-            let taken = match search.fields.pop() {
+            let taken = match self.next_field(view, &mut search) {
                 Some(field) => self.follow(view, &mut search, field),
                 None => {
                     let at = search.looked_at;
@@ -364,12 +436,12 @@ impl Waits {
                     };
                     search.looked_at += 1;
                     if let Some(lock) = view.lock(step.key) {
-                        let fields = view.locks.owners.fields_of(search.owner);
+                        let (fields, holders) = (view.locks.owners.fields_of(search.owner), lock.holds.len());
                         let own = fields.filter_map(|field| lock.holds.get(field)).next();
                         if let Some(hold) = own.filter(|_| step.owner != search.owner) {
                             return Poll::Ready(Some(way(&search.reached, at, hold.seq)));
                         }
-                        self.walk(view, lock, &mut search, step);
+                        self.walk(view, holders, &mut search, step);
                     }
                     1
                 }
@@ -380,28 +452,60 @@ impl Waits {
     }
 
     /// Begins to look at the holders of a lock that a step waits for, of those that wait for something themselves.
-    fn walk(&self, view: View<'_>, lock: &Lock, search: &mut Search, Step { owner: waiter, key, .. }: Step) {
+    fn walk(
+        &self,
+        view: View<'_>,
+        holders: usize,
+        search: &mut Search,
+        Step { owner: waiter, key, .. }: Step,
+    ) {
         let (walked, is_waiter) = match search.walked.get(&key) {
-            None => (lock.holds.len(), false),
+            None => (holders, false),
             Some(left_out) if left_out.is_some_and(|left_out| left_out != waiter) => (1, true),
             Some(_) => return,
         };
         let left_out = search.walked.insert(key, (!is_waiter).then_some(waiter)).flatten();
         let waiting = self.certain.len() + self.refused.len();
-        search.fields = match left_out {
-            Some(left_out) => view.locks.owners.fields_of(left_out).collect(),
-            None if walked > waiting => {
-                let owners = self.certain.keys().chain(self.refused.keys());
-                owners.flat_map(|owner| view.locks.owners.fields_of(*owner)).collect()
-            }
-            None => lock.holds.iter().map(|(field, _)| field).collect(),
+        search.walk = match left_out {
+            Some(left_out) => Walk::of_owner(view, left_out),
+            None if walked > waiting => Walk::Waiting { is_inferred: false, last: None, fields: Vec::new() },
+            None => Walk::Holders { key, last: None },
         };
-        search.fields.reverse();
+    }
+
+    /// The next field that a search looks at of a lock, if there is one. O(log n).
+    fn next_field(&self, view: View<'_>, search: &mut Search) -> Option<Name> {
+        match &mut search.walk {
+            Walk::Fields(fields) => fields.pop(),
+            Walk::Holders { key, last } => {
+                *last = Some(view.lock(*key)?.holds.field_after(*last)?);
+                *last
+            }
+            Walk::Waiting { is_inferred, last, fields } => {
+                while fields.is_empty() {
+                    let from = (after(*last), Unbounded);
+                    let owner = match is_inferred {
+                        false => self.certain.range(from).next().map(|(owner, _)| *owner),
+                        true => self.refused.range(from).next().map(|(owner, _)| *owner),
+                    };
+                    match owner {
+                        Some(owner) => {
+                            fields.extend(view.locks.owners.fields_of(owner));
+                            fields.reverse();
+                        }
+                        None if *is_inferred => return None,
+                        None => *is_inferred = true,
+                    }
+                    *last = owner;
+                }
+                fields.pop()
+            }
+        }
     }
 
     /// Looks at a field of the lock that was looked at last: what its owner waits for itself, if it holds the lock.
     /// Returns the number of steps, at least one.
-    fn follow(&self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
+    fn follow(&mut self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
         let at = search.looked_at - 1;
         let Step { owner: waiter, key, .. } = search.reached[at].step;
         let Some(hold) = view.lock(key).and_then(|lock| lock.holds.get(field)) else { return 1 };
@@ -409,10 +513,11 @@ impl Waits {
         if holder == waiter || !search.followed.insert(holder) {
             return 1;
         }
-        let mut steps = 1;
+        let (mut steps, hold) = (1, hold.seq);
+        self.take_out(holder, usize::MAX);
         for (key, waits) in self.of(view.ring, holder, None) {
             steps += 1;
-            search.reach(Step { owner: holder, key, waits, holds: hold.seq }, Some(at));
+            search.reach(Step { owner: holder, key, waits, holds: hold }, Some(at));
         }
         steps
     }
