@@ -1,7 +1,8 @@
 //! `no-eternal-lock`: every hold has a lease, which no backward step of the clock makes twice as long, or ends with a
 //! connection.
 //!
-//! A lease that a later request sets is a habit, which another finding names.
+//! A lease that a later request sets makes it a habit instead: of a text the history has an entry of that, of a field
+//! of a hash it is seen here.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
