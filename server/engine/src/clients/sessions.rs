@@ -15,6 +15,8 @@ pub(crate) struct Sessions {
     generation: u32,
     /// How often a client has come or gone, or has got another name.
     changes: u64,
+    /// Bytes of the names of all clients.
+    name_bytes: usize,
     /// Those with output that their own requests did not cause, or whose state has changed.
     woken: VecDeque<u64>,
     /// How often one was.
@@ -51,7 +53,13 @@ impl Sessions {
     /// A client has another name from now on.
     pub(crate) fn rename(&mut self, slot: Slot, name: &[u8]) {
         self.changes += 1;
-        self.get_mut(slot).name = name.into();
+        let before = std::mem::replace(&mut self.get_mut(slot).name, name.into());
+        self.name_bytes = self.name_bytes + name.len() - before.len();
+    }
+
+    /// Bytes of the names of all clients. O(1).
+    pub(crate) fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
     /// The connection of a client is gone, or is counted again while what it had sent before runs.
@@ -66,6 +74,7 @@ impl Sessions {
         }
         if let Some(session) = self.slots[slot.index as usize].take() {
             self.changes += 1;
+            self.name_bytes -= session.name.len();
             self.by_id.remove(&session.id);
             self.free.push(slot.index);
         }

@@ -1,72 +1,158 @@
-//! The clients that have sent requests lately, for those who wait for silence: each request is noted once, however many
+//! The requests that clients have sent lately, for those who wait for silence: each request is noted once, however many
 //! wait.
 
 use std::collections::BTreeMap;
 
-/// The most names that are kept, and the most bytes of them: with more, all who wait look at them, and they go.
+/// The most names that are kept, and the most bytes of them beyond those of the connected clients: with more, all who
+/// wait look at them, and they go.
 const MAX_NAMES: usize = 1024;
 const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// The last requests, in real monotonic milliseconds.
+/// The most bursts of requests that are kept, of all names together: likewise.
+const MAX_BURSTS: usize = 1 << 13;
+
+/// Requests one after another, without a silence between them that is long enough for anybody. In real monotonic
+/// milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    first_ms: i64,
+    last_ms: i64,
+}
+
+/// The requests since all who wait have looked at them.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     /// The number of the last request that was noted.
     seen: u64,
-    last_ms: i64,
+    /// The shortest silence that is waited for, in milliseconds.
+    shortest_ms: Option<i64>,
+    /// Those of all clients.
+    of_all: Vec<Burst>,
     /// By the names of the clients, as they were after it.
-    by_name: BTreeMap<Box<[u8]>, i64>,
+    by_name: BTreeMap<Box<[u8]>, Vec<Burst>>,
     name_bytes: usize,
-    /// How often there were too many names.
+    /// Number of bursts of all clients and of each name.
+    bursts: usize,
+    is_full: bool,
+    /// How often there was too much.
     overflows: u64,
 }
 
 impl Heard {
+    /// Somebody waits for a silence of so many milliseconds.
+    pub(crate) fn expect(&mut self, quiet_ms: i64) {
+        self.shortest_ms = Some(self.shortest_ms.map_or(quiet_ms, |shortest_ms| shortest_ms.min(quiet_ms)));
+    }
+
     /// The last request has this number; notes it if that is a new one. Its client has a name while it is connected.
-    pub(super) fn note(&mut self, request: u64, name: Option<&[u8]>, now_ms: i64) {
+    /// The names of all connected clients have `live_bytes`: to have others noted, clients must send them.
+    pub(super) fn note(&mut self, request: u64, name: Option<&[u8]>, live_bytes: usize, now_ms: i64) {
         if std::mem::replace(&mut self.seen, request) == request {
             return;
         }
-        self.last_ms = now_ms;
-        let Some(name) = name else { return };
-        if let Some(last_ms) = self.by_name.get_mut(name) {
-            *last_ms = now_ms;
-            return;
+        let shortest_ms = self.shortest_ms.unwrap_or(1);
+        let mut begun = note_in(&mut self.of_all, now_ms, shortest_ms);
+        match name.map(|name| (name, self.by_name.get_mut(name))) {
+            Some((_, Some(bursts))) => begun += note_in(bursts, now_ms, shortest_ms),
+            Some((name, None)) => {
+                self.name_bytes += name.len();
+                self.by_name.insert(name.into(), vec![Burst { first_ms: now_ms, last_ms: now_ms }]);
+                begun += 1;
+            }
+            None => {}
         }
-        self.name_bytes += name.len();
-        self.by_name.insert(name.into(), now_ms);
-        self.overflows += u64::from(self.is_full());
+        self.bursts += begun;
+        let is_full = self.by_name.len() > MAX_NAMES
+            || self.bursts > MAX_BURSTS
+            || self.name_bytes > MAX_NAME_BYTES.saturating_add(live_bytes);
+        if begun > 0 && is_full {
+            self.is_full = true;
+            self.overflows += 1;
+        }
     }
 
-    fn is_full(&self) -> bool {
-        self.by_name.len() > MAX_NAMES || self.name_bytes > MAX_NAME_BYTES
-    }
-
-    /// How often there were too many names: then all who wait must look at them before they go.
+    /// How often there was too much: then all who wait must look at it before it goes.
     pub(super) fn overflows(&self) -> u64 {
         self.overflows
     }
 
-    /// All who wait have looked: forgets the names if they are too many.
+    /// All who wait have looked: forgets the requests if they are too many.
     pub(super) fn make_room(&mut self) {
-        if self.is_full() {
-            self.forget();
+        if std::mem::take(&mut self.is_full) {
+            self.forget_requests();
         }
     }
 
     /// Nobody waits any more.
     pub(super) fn forget(&mut self) {
+        self.forget_requests();
+        self.shortest_ms = None;
+        self.is_full = false;
+    }
+
+    fn forget_requests(&mut self) {
+        self.of_all.clear();
         self.by_name.clear();
-        self.name_bytes = 0;
+        (self.name_bytes, self.bursts) = (0, 0);
     }
 
-    /// When the last request came.
-    pub(crate) fn last_ms(&self) -> i64 {
-        self.last_ms
+    /// Returns when the last request after `since_ms` came of a client whose name is wanted, `since_ms` if there was
+    /// none, or `None` if one of these requests came after a silence of `quiet_ms`. O(n log n), n the names and bursts.
+    pub(crate) fn last_of(
+        &self,
+        since_ms: i64,
+        quiet_ms: i64,
+        is_wanted: Option<&dyn Fn(&[u8]) -> bool>,
+    ) -> Option<i64> {
+        let is_later = |burst: &&Burst| burst.last_ms > since_ms;
+        let mut later: Vec<&Burst> = match is_wanted {
+            None => self.of_all.iter().rev().take_while(is_later).collect(),
+            Some(is_wanted) => {
+                let named = self
+                    .by_name
+                    .iter()
+                    .filter(|(_, bursts)| bursts.last().is_some_and(|last| is_later(&last)));
+                let wanted = named.filter(|(name, _)| is_wanted(name));
+                wanted.flat_map(|(_, bursts)| bursts.iter().rev().take_while(is_later)).collect()
+            }
+        };
+        later.sort_unstable_by_key(|burst| burst.first_ms);
+        later.into_iter().try_fold(since_ms, |last_ms, burst| {
+            let is_broken = burst.first_ms.saturating_sub(last_ms) < quiet_ms;
+            is_broken.then(|| last_ms.max(burst.last_ms))
+        })
     }
+}
 
-    /// When the last request after `since_ms` came of a client whose name is wanted. O(n), n the names.
-    pub(crate) fn last_of(&self, since_ms: i64, is_wanted: impl Fn(&[u8]) -> bool) -> Option<i64> {
-        let later = self.by_name.iter().filter(|(_, last_ms)| **last_ms > since_ms);
-        later.filter(|(name, _)| is_wanted(name)).map(|(_, last_ms)| *last_ms).max()
+/// Notes a request; returns 1 if it begins a burst, otherwise 0.
+fn note_in(bursts: &mut Vec<Burst>, now_ms: i64, shortest_ms: i64) -> usize {
+    match bursts.last_mut() {
+        Some(last) if now_ms - last.last_ms < shortest_ms => {
+            last.last_ms = now_ms;
+            0
+        }
+        _ => {
+            bursts.push(Burst { first_ms: now_ms, last_ms: now_ms });
+            1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silence_is_known_after_it_has_ended() {
+        let mut heard = Heard::default();
+        heard.expect(12);
+        for (request, (name, ms)) in [("a", 5), ("b", 10), ("a", 20), ("b", 31), ("a", 33)].iter().enumerate()
+        {
+            heard.note(request as u64 + 1, Some(name.as_bytes()), 2, *ms);
+        }
+        let is_b = |name: &[u8]| name == b"b";
+        let of_b = |since_ms, quiet_ms| heard.last_of(since_ms, quiet_ms, Some(&is_b));
+        assert_eq!((heard.last_of(0, 12, None), heard.last_of(40, 12, None)), (Some(33), Some(40)));
+        assert_eq!((of_b(0, 12), of_b(0, 22), of_b(19, 12), of_b(20, 12)), (None, Some(31), None, Some(31)));
     }
 }

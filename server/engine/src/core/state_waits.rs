@@ -101,7 +101,7 @@ impl Engine {
     fn note_heard(&mut self) {
         let (requests, caller) = self.time.last_request();
         let name = self.sessions.find(caller).map(|slot| &*self.sessions.get(slot).name);
-        self.heard.note(requests, name, self.time.system.monotonic_ms());
+        self.heard.note(requests, name, self.sessions.name_bytes(), self.time.system.monotonic_ms());
     }
 
     /// A number that changes whenever such a state may have changed. O(1).

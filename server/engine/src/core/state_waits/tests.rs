@@ -246,7 +246,7 @@ fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
 #[test]
 fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     let (mut engine, slot) = engine();
-    let waits = waiters(&mut engine, WAITS, "AWAIT.IDLE 1 LIMIT 600000");
+    let waits = waiters(&mut engine, WAITS, "AWAIT.IDLE 2 LIMIT 600000");
     let before = engine.retried_requests();
     for ms in 1..=150 {
         engine.begin(at(ms));
@@ -256,6 +256,50 @@ fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     assert!(looks <= 12 * WAITS as u64, "{looks}");
     engine.begin(at(170));
     assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"));
+}
+
+/// They are not looked at as soon as each silence is long enough.
+#[test]
+fn no_silence_is_missed_however_many_wait_for_it() {
+    for request in ["AWAIT.IDLE 12 LIMIT 600000", "AWAIT.IDLE 12 NAME n* LIMIT 600000"] {
+        let mut engine = engine().0;
+        let named = [0; 2].map(|_| engine.connect(Peer::default()));
+        for (n, client) in named.iter().enumerate() {
+            ask(&mut engine, *client, &format!("CLIENT SETNAME n{n}"));
+        }
+        let waits = waiters(&mut engine, WAITS, request);
+        // Each alone is silent for long enough, but not both.
+        for (n, ms) in (8..=80).step_by(8).enumerate() {
+            engine.begin(at(ms));
+            ask(&mut engine, named[n % 2], "PING");
+        }
+        assert_eq!(told(&mut engine, waits[0]), "", "{request}");
+        // Between two looks at them.
+        for ms in 81..=160 {
+            engine.begin(at(ms));
+            if !(103..=114).contains(&ms) {
+                ask(&mut engine, named[0], "PING");
+            }
+        }
+        assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"), "{request}");
+    }
+}
+
+/// More bytes than are kept of clients that are gone.
+#[test]
+fn a_long_name_costs_those_who_wait_for_silence_no_look_at_each_request() {
+    let (mut engine, slot) = engine();
+    let others = [0; 2].map(|_| engine.connect(Peer::default()));
+    waiters(&mut engine, 10, "AWAIT.IDLE 600000 NAME n* LIMIT 600000");
+    for (n, other) in others.iter().enumerate() {
+        ask(&mut engine, *other, &format!("CLIENT SETNAME {n}{}", "x".repeat(100_000)));
+    }
+    let mut looked = looks(&mut engine, slot, &["PING"]);
+    for _ in 0..100 {
+        looked += others.map(|other| looks(&mut engine, other, &["PING"])).iter().sum::<u64>();
+        looked += looks(&mut engine, slot, &["PING"]);
+    }
+    assert!(looked <= 20, "{looked}");
 }
 
 /// More names than are kept.
@@ -341,7 +385,7 @@ fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_
         let listener = engine.connect(Peer::default());
         ask(&mut engine, listener, "SUBSCRIBE redisson_lock__channel:{k1}");
         let client = Some(engine.session(listener).id);
-        let mut happened = |engine: &mut Engine, event, key: &[u8], owner: &str, native| {
+        let happened = |engine: &mut Engine, event, key: &[u8], owner: &str, native| {
             let what = Happening { client, native, ..Happening::new(event, key, owner.as_bytes()) };
             locks::happened(&mut engine.keyspace, at(0), what);
         };

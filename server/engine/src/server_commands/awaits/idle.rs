@@ -34,14 +34,15 @@ struct Idle {
 const LOOKS_PER_MS: usize = 64;
 
 impl Idle {
-    /// Looks at what has been sent since the last look.
-    fn look(&self, engine: &Engine) {
-        let since_ms = self.since_ms.get();
-        let last_ms = match &self.pattern {
-            None => Some(engine.heard.last_ms()),
-            Some(pattern) => engine.heard.last_of(since_ms, |name| glob::matches(pattern, name, false)),
-        };
-        self.since_ms.set(last_ms.map_or(since_ms, |last_ms| last_ms.max(since_ms)));
+    /// Looks at what has been sent since the last look; whether it was quiet for long enough on the way.
+    fn look(&self, engine: &Engine) -> bool {
+        let matches = self.pattern.as_ref().map(|pattern| |name: &[u8]| glob::matches(pattern, name, false));
+        let is_wanted = matches.as_ref().map(|matches| -> &dyn Fn(&[u8]) -> bool { matches });
+        let last_ms = engine.heard.last_of(self.since_ms.get(), self.quiet_ms, is_wanted);
+        last_ms.is_none_or(|last_ms| {
+            self.since_ms.set(last_ms);
+            false
+        })
     }
 
     /// When it has been quiet for long enough, if nothing more is sent.
@@ -56,8 +57,8 @@ impl EngineAttempt for Idle {
     }
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        self.look(engine);
-        let is_reached = engine.time.system.monotonic_ms() >= self.quiet_at_ms();
+        let was_reached = self.look(engine);
+        let is_reached = was_reached || engine.time.system.monotonic_ms() >= self.quiet_at_ms();
         if is_reached {
             reply.integer(1);
         }
@@ -91,6 +92,7 @@ fn idle(
     if state.attempt(engine, reply) {
         return Ok(Flow::Done);
     }
+    engine.heard.expect(state.quiet_ms);
     let first_ms = quiet_ms.min(options.limit_ms);
     Ok(super::in_real_time(Wait::new(Retry::Always(Box::new(state)), Some(first_ms), Null::Bulk)))
 }
