@@ -136,6 +136,38 @@ fn a_server_that_comes_back_by_itself_listens_again() {
     assert_eq!(text(&mut client(&topology, 0), "GET k"), "\"v\"");
 }
 
+/// As at the end of that time.
+#[test]
+fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
+    for begins in ["FAULT.RESTART DOWN 500", "FAULT.RESTART DOWN 500 KEEP"] {
+        for ends in ["FAULT.RESTART KEEP", "FAULT.RESTART"] {
+            let (topology, mut clients) = started(1, Time::Manual);
+            assert_eq!(text(&mut clients[0], "SET k v"), "+OK");
+            assert_eq!(text(&mut clients[1], begins), "+OK");
+            assert!(is_refused(topology.servers()[1].addr()));
+            assert_eq!(text(&mut clients[1], ends), "+OK");
+            let mut back = client(&topology, 1);
+            assert_eq!(text(&mut back, "GET k"), "\"v\"", "{begins}, {ends}");
+            assert_eq!(text(&mut clients[0], "SET k w"), "+OK");
+            assert_eq!(text(&mut back, "GET k"), "\"w\"", "{begins}, {ends}");
+            let role = text(&mut back, "INFO replication");
+            assert!(role.contains("role:slave") && role.contains("master_link_status:up"), "{role}");
+        }
+    }
+}
+
+/// The session of its stream is no client.
+#[test]
+fn a_replica_without_clients_is_reached_again() {
+    let (topology, mut clients) = started(1, Time::Manual);
+    for line in ["FAULT.DOWN 0 500", "FAULT.DOWN 2 500", "FAULT.RESTART DOWN 500 KEEP"] {
+        assert_eq!(text(&mut clients[1], line), "+OK");
+    }
+    clients[1].send_line("QUIT");
+    assert_eq!(clients[1].read_to_close(), b"+OK\r\n");
+    until("it is up", || !is_refused(topology.servers()[1].addr()));
+}
+
 #[test]
 fn wrong_words_kill_nobody() {
     let (topology, mut clients) = started(1, Time::Manual);

@@ -43,10 +43,18 @@ impl Engine {
     /// milliseconds of the monotonic clock: as behind a broken network, or after a restart that has kept everything.
     pub(crate) fn interrupt(&mut self, call: Call<'_>, down_ms: u64, numbers: GrantNumbers) {
         self.cut_others(call.slot);
-        self.let_in();
+        let knows_history = match self.was_killed() {
+            true => self.faults.has_kept_history,
+            false => self.knows_its_history(),
+        };
         if down_ms > 0 {
+            self.let_in();
             self.let_nobody_in(down_ms);
-            self.faults.has_kept_history = self.knows_its_history();
+            self.faults.has_kept_history = knows_history;
+        } else if self.was_killed() && self.is_member() {
+            self.begin_again();
+        } else {
+            self.let_in();
         }
         self.renumber(numbers);
     }
@@ -54,6 +62,7 @@ impl Engine {
     /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
     fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
         let master = self.followed().map(|(host, port)| (host.to_owned(), port));
+        let comes_up = down_ms == 0 && self.was_killed() && self.is_member();
         if master.is_some() {
             self.end_replication();
             self.forget_data_history();
@@ -67,6 +76,10 @@ impl Engine {
             self.let_nobody_in(down_ms);
         }
         self.renumber(numbers);
+        if comes_up {
+            self.faults.has_kept_history = false;
+            return self.begin_again();
+        }
         // One of several servers that is down follows its master when it comes up.
         if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.is_member()) {
             self.follow_from_start(host, port);
@@ -153,11 +166,12 @@ impl Engine {
         self.is_down()
     }
 
-    /// Whether a client is connected; the sessions of other servers are none.
+    /// Whether a client is connected; the sessions of other servers are none, nor is the one of a master's stream.
     pub(crate) fn has_clients(&self, links: &[Slot]) -> bool {
         self.sessions.slots().filter(|slot| !links.contains(slot)).any(|slot| {
             let session = self.sessions.get(slot);
-            session.closing != Some(Closing::Now) && !self.faults.orphans.contains_key(&session.id)
+            let is_there = session.closing != Some(Closing::Now) && !session.is_master;
+            is_there && !self.faults.orphans.contains_key(&session.id)
         })
     }
 

@@ -103,6 +103,12 @@ impl Engine {
 
     /// Comes back as a process that begins: in the role that it had.
     pub(crate) fn come_up(&mut self) {
+        self.begin_again();
+        self.commit();
+    }
+
+    /// The same within a command.
+    pub(super) fn begin_again(&mut self) {
         self.faults.down_until_ms = None;
         self.follow_doors();
         if let [host, port] = &self.config.replication.master[..] {
@@ -114,7 +120,6 @@ impl Engine {
         }
         self.follow_view();
         self.begin_sentinel_anew();
-        self.commit();
     }
 
     /// Whether it was killed and has not come back.
