@@ -395,6 +395,22 @@ fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
     }
 }
 
+/// What it has sent arrives when the server is up, which is then.
+#[test]
+fn clients_are_let_in_when_the_last_one_leaves_a_held_request() {
+    for threads in THREADS {
+        let (server, mut steer, []) = scene(threads);
+        check(&mut steer, "FAULT.ADD h ON set DO HOLD", "+OK");
+        check(&mut steer, "FAULT.RESTART DOWN 100 KEEP", "+OK");
+        steer.send_line("SET k v");
+        steer.close();
+        until("clients are let in", || !is_refused(server.addr()));
+        let mut client = Client::connect(server.addr());
+        check(&mut client, "FAULT.GO h", ":1");
+        check(&mut client, "GET k", "\"v\"");
+    }
+}
+
 #[test]
 fn a_fail_over_cuts_who_waits_and_who_is_held() {
     for threads in THREADS {

@@ -2,7 +2,8 @@
 //! for.
 
 use crate::sentinels::text;
-use lockwheel::{Time, Topology};
+use lockwheel::{Config, Time, Topology};
+use lockwheel_engine::config::Permission;
 use lockwheel_tests::client::{Client, is_refused};
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{find_in_path, is_wanted, skip};
@@ -153,6 +154,23 @@ fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
             let role = text(&mut back, "INFO replication");
             assert!(role.contains("role:slave") && role.contains("master_link_status:up"), "{role}");
         }
+    }
+}
+
+/// Nobody is left who could turn the clock.
+#[test]
+fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
+    let mut config = Config::default();
+    (config.enable_debug_command, config.time) = (Permission::Yes, Time::Manual);
+    for by in [0, 1] {
+        let topology = ours::configured(config.clone()).replicas(1).start().expect("they start");
+        let [mut leaves, mut ends] = [by, 1 - by].map(|place| client(&topology, place));
+        assert_eq!(text(&mut leaves, "FAULT.RESTART DOWN 500 KEEP"), "+OK");
+        leaves.close();
+        assert!(is_refused(topology.servers()[by].addr()));
+        ends.send_line("SHUTDOWN NOSAVE");
+        assert_eq!(ends.read_to_close(), b"");
+        until("it is up", || !is_refused(topology.servers()[by].addr()));
     }
 }
 

@@ -215,6 +215,7 @@ impl Engine {
             behind = self.run_behind(slot, behind);
         }
         if self.outlives_connection(slot, behind) {
+            self.let_in_without_clients();
             return self.commit();
         }
         self.forget_faults_of(self.sessions.get(slot).id);
@@ -290,6 +291,7 @@ impl Engine {
     /// Forgets a client whose [`Engine::disconnect`] has panicked.
     pub fn forget(&mut self, slot: Slot) {
         self.sessions.remove(slot);
+        self.let_in_without_clients();
     }
 
     /// Takes the output of a session, and appends it to what `into` holds unwritten; into an empty buffer by a swap.

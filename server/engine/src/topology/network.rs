@@ -404,6 +404,10 @@ impl Network {
             self.left.push(node);
             let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
+            // It may have been the last that could be asked to turn the clock.
+            if nodes.iter().any(|(_, node)| !node.clock_runs()) {
+                self.let_clients_in(nodes);
+            }
         }
     }
 
