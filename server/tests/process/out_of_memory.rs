@@ -135,6 +135,8 @@ fn check_replica(master: &Process, replica: &Process) {
 
 /// Address space of a process whose data others copy, in KiB: their memory and their time are bounded by it.
 const SMALL_KIB: &str = "700000";
+/// The number of error codes that a server counts.
+const ERROR_CODES: usize = 128;
 /// The number of pieces that fill it, at most.
 const PIECES: usize = 300;
 
@@ -179,6 +181,10 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
     assert_eq!(replica.client().ask("CONFIG SET replica-read-only no"), "+OK");
+    // Error statistics have no room for another code.
+    for code in 0..ERROR_CODES {
+        replica.client().ask(&format!("EVAL \"return redis.error_reply('C{code} text')\" 0"));
+    }
     fill_small(&replica);
     assert_eq!(master.client().ask("SETRANGE large 41943040 x"), ":41943041");
     while !master.client().ask("INFO stats").contains("\nsync_full:2") {}

@@ -335,6 +335,7 @@ impl Engine {
         reply: &mut dyn Reply,
     ) {
         let error = refusal.error(&self.commands, args);
+        self.note_missed_change(slot, error.as_bytes());
         self.log_refusal(slot, refusal, args);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
@@ -370,7 +371,7 @@ impl Engine {
         let took_ns = self.lap(began_ns);
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
-            self.fail_request(command, &error, args, reply);
+            self.fail_request(call.slot, command, &error, args, reply);
         }
         if let Some(wait) = waits {
             self.observe_waiting(call, command, args, took_ns);
@@ -396,11 +397,13 @@ impl Engine {
     #[cold]
     fn fail_request(
         &mut self,
+        slot: Slot,
         command: CommandId,
         error: &CommandError,
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
+        self.note_missed_change(slot, error.as_bytes());
         let explained = self.explained(command, error, args);
         self.fail(command, explained.as_ref().unwrap_or(error), reply);
     }

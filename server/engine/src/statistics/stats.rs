@@ -210,11 +210,6 @@ impl Stats {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
 
-    /// How many replies began with an error code.
-    pub(crate) fn errors_of(&self, code: &[u8]) -> u64 {
-        self.errors.get(code).copied().unwrap_or(0)
-    }
-
     /// Bytes of heap that the counters of commands take, without their histograms.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.commands.heap_bytes()

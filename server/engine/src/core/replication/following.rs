@@ -22,6 +22,8 @@ pub(crate) struct Following {
     pub(super) unapplied: Vec<u8>,
     /// Whether Redis 7.0 could not read that.
     pub(super) has_newer_forms: bool,
+    /// Whether there was no memory for a request of the master.
+    pub(super) lacks_change: bool,
     /// The master is told how far this replica is.
     pub(super) owes_answer: bool,
     /// When the link was last used.
@@ -42,6 +44,7 @@ impl Following {
             expected: None,
             unapplied: Vec::new(),
             has_newer_forms: false,
+            lacks_change: false,
             owes_answer: false,
             heard,
             down_since_ms: None,

@@ -19,8 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// log.
 pub const ROLE_CHANGES: &str = "lockwheel::role";
 
-/// The code of the error of a command for which there is no memory.
-const NO_MEMORY: &[u8] = b"OOM";
+/// How the error of a command begins for which there is no memory.
+const NO_MEMORY: &[u8] = b"OOM ";
 
 /// Who waited as a client of a master is not served by a replica.
 const UNBLOCKED: &str =
@@ -392,14 +392,21 @@ impl Engine {
     /// Runs a request of the master. What is over is for the master to say.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
-        let refused = self.observers.stats.errors_of(NO_MEMORY);
         finally(
             self,
             |engine| engine.as_another_did(|engine| engine.execute_request(slot, argv)),
             |engine| _ = engine.keyspace.set_expiry_backlog(hidden),
         );
-        if self.observers.stats.errors_of(NO_MEMORY) > refused {
+        if self.following.as_ref().is_some_and(|following| following.lacks_change) {
             self.miss_change();
+        }
+    }
+
+    /// A session's command is answered with this error: the session may be that of the master's stream.
+    #[cold]
+    pub(in crate::core) fn note_missed_change(&mut self, slot: Slot, error: &[u8]) {
+        if let Some(following) = self.following.as_mut().filter(|following| following.slot == slot) {
+            following.lacks_change |= error.starts_with(NO_MEMORY);
         }
     }
 
@@ -408,7 +415,7 @@ impl Engine {
     #[cold]
     fn miss_change(&mut self) {
         if let Some(following) = &mut self.following {
-            following.knows_history = false;
+            (following.knows_history, following.lacks_change) = (false, false);
         }
         self.link_down("There is no memory for a change of the master: synchronizing anew");
     }
