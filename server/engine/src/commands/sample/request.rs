@@ -5,8 +5,8 @@ use crate::keyspace::{Rng, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::{Protocol, Reply, allocation};
 
-/// Replies of repeated elements up to this size, in bytes, are not measured beforehand.
-const SMALL_REPLY: usize = 1 << 20;
+/// Replies of repeated elements that cannot exceed this size, in bytes, are not measured beforehand.
+const SMALL_REPLY: usize = 64 << 20;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
@@ -103,7 +103,7 @@ fn check_size<P: Sampled>(
     (mut rng, max_bytes): (Rng, usize),
 ) -> Outcome {
     // No element is longer than all of them.
-    if pool.heap_bytes().saturating_mul(len) <= SMALL_REPLY {
+    if pool.heap_bytes().saturating_mul(len) <= SMALL_REPLY.min(max_bytes) {
         return Ok(());
     }
     let mut bytes: usize = 0;
