@@ -99,7 +99,7 @@ fn with_room(len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
 #[must_use]
 pub fn zeros(len: usize) -> Vec<u8> {
     if len > LARGE {
-        check(len).unwrap_or_else(|error| error.unwind());
+        try_allocate(len).unwrap_or_else(|error| error.unwind());
     }
     vec![0; len]
 }
@@ -124,6 +124,17 @@ pub fn try_with_capacity(capacity: usize) -> Result<Vec<u8>, OutOfMemory> {
 #[inline]
 pub fn check(bytes: usize) -> Result<(), OutOfMemory> {
     if bytes < CHECKED_MIN { Ok(()) } else { try_allocate(bytes) }
+}
+
+/// Whether there is memory now for copies of so many bytes together. Unlike [`check`] this looks at every size that
+/// [`copy`] unwinds for: what is removed from one place to be copied to another must not be lost between them.
+///
+/// # Errors
+/// Returns the size if there is no such memory.
+#[inline]
+pub fn check_copies(bytes: usize) -> Result<(), OutOfMemory> {
+    // With some room for the blocks of tables.
+    if bytes <= LARGE { Ok(()) } else { try_allocate(bytes.saturating_add(LARGE)) }
 }
 
 #[cold]
@@ -155,12 +166,14 @@ mod tests {
         let mut buffer = b"a".to_vec();
         append(&mut buffer, &[b'b'; 100]);
         assert_eq!((buffer.len(), check(1 << 20)), (101, Ok(())));
+        assert_eq!((check_copies(LARGE), check_copies(LARGE + 1)), (Ok(()), Ok(())));
     }
 
     #[test]
     fn sizes_that_do_not_fit_unwind_or_are_errors() {
         const FAR_TOO_MUCH: usize = isize::MAX as usize;
         assert_eq!(check(FAR_TOO_MUCH), Err(OutOfMemory { bytes: FAR_TOO_MUCH }));
+        assert!(check_copies(FAR_TOO_MUCH).is_err());
         let mut buffer = b"kept".to_vec();
         let error = contain(|| reserve(&mut buffer, FAR_TOO_MUCH));
         assert_eq!(error, Err(OutOfMemory { bytes: FAR_TOO_MUCH }));

@@ -194,6 +194,7 @@ fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Err(errors::NO_SUCH_KEY);
     }
     if from != to {
+        allocation::check_copies(to.len())?;
         tx.rename(from, to);
     }
     reply.ok();
@@ -207,6 +208,7 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let free = from != to && !tx.access(to);
     if free {
+        allocation::check_copies(to.len())?;
         tx.rename(from, to);
     }
     reply.integer(i64::from(free));
@@ -232,6 +234,9 @@ fn move_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     tx.select(db);
     let free = there && !tx.access(&args[1]);
     tx.select(home);
+    if free {
+        allocation::check_copies(args[1].len())?;
+    }
     let moved = free && tx.move_to(db, &args[1]);
     reply.integer(i64::from(moved));
     Ok(())
@@ -270,7 +275,8 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let free = there && (replace || !tx.access(to));
     tx.select(home);
     if free {
-        allocation::check(tx.peek(from).map_or(0, Value::heap_bytes))?;
+        let value = tx.peek(from).map_or(0, Value::heap_bytes);
+        allocation::check_copies(value.saturating_add(to.len()))?;
     }
     let done = free && tx.copy(from, db, to);
     reply.integer(i64::from(done));

@@ -14,6 +14,7 @@ use super::tx::{Tx, WrongType};
 use super::typed::Typed;
 use super::waiters::Signal;
 use crate::values::{Encodings, Value};
+use lockwheel_resp::allocation;
 use std::cell::Cell;
 
 /// A value to be changed, and what changing it needs.
@@ -112,8 +113,10 @@ impl Tx<'_> {
         self.remove(hash, key)
     }
 
-    /// Removes the key, if it exists, to put another value there. O(1).
+    /// Removes the key, if it exists, to put another value there. Unwinds before that if there is no memory for the
+    /// key's name, which is then copied again. O(1).
     fn make_room(&mut self, key: &[u8]) {
+        allocation::check_copies(key.len()).unwrap_or_else(|error| error.unwind());
         if let Some(removed) = self.remove_apart(key) {
             self.removed(key, &removed, Cause::Overwrite);
             self.keyspace.garbage.add(removed.entry.value);

@@ -75,7 +75,7 @@ pub(super) fn transfer(
     }
     let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(source)? else { return Ok(false) };
     // The element is taken out, put in and replied: there must be memory for that before it is gone from its place.
-    allocation::check(list.peek(from).map_or(0, <[u8]>::len).saturating_mul(3))?;
+    allocation::check_copies(list.peek(from).map_or(0, <[u8]>::len).saturating_mul(3))?;
     let Some(element) = list.pop(from, encodings) else { return Ok(false) };
     let Edit { value: list, encodings, .. } = tx.write_or_new::<List>(destination)?;
     list.push(to, &element, encodings);

@@ -3,7 +3,7 @@
 use crate::keyspace::{Rng, Tx, WrongType, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Set, Value};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const REMOVES: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
@@ -159,6 +159,7 @@ fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     };
     tx.write::<Set>(destination)?;
     if there && source != destination {
+        allocation::check_copies(member.len())?;
         remove(tx, source, &[member])?;
         add(tx, destination, &[member])?;
     }
