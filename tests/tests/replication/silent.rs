@@ -30,8 +30,13 @@ fn noise(len: usize, seed: u64) -> String {
 
 /// A connection that has asked for the data and reads nothing.
 fn silent(server: &Server) -> TcpStream {
+    asking(server, b"PSYNC ? -1\r\n")
+}
+
+/// A connection that has asked for the data by this request.
+fn asking(server: &Server, request: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(server.addr()).expect("it listens");
-    stream.write_all(b"PSYNC ? -1\r\n").expect("it is open");
+    stream.write_all(request).expect("it is open");
     stream
 }
 
@@ -126,4 +131,32 @@ fn a_replica_that_does_not_read_is_cut_at_the_limit() {
         assert!(now < before + 2 * (8 << 20), "each has its own copy: {before} {now}");
     }
     drop(silent);
+}
+
+#[test]
+fn a_snapshot_is_kept_for_no_client_of_sync_that_reads_nothing() {
+    let (server, mut client) = server();
+    client.line("CONFIG SET repl-timeout 1");
+    let before = figure(&mut client, "memory", "used_memory");
+    let silent: Vec<TcpStream> = (0..3).map(|_| asking(&server, b"SYNC\r\n")).collect();
+    await_syncs(&mut client, 3);
+    until("they are cut", || info(&mut client, "replication", "connected_slaves") == "0");
+    until("it is gone", || figure(&mut client, "memory", "used_memory") < before + DATA);
+    drop(silent);
+}
+
+#[test]
+fn a_client_of_sync_that_has_read_the_snapshot_is_cut_at_the_limit() {
+    let (server, mut client) = server();
+    client.line("CONFIG SET client-output-buffer-limit 'replica 1mb 0 0'");
+    let mut reader = asking(&server, b"SYNC\r\n");
+    await_syncs(&mut client, 1);
+    client.line("SET last 2");
+    read_until(&mut reader, b"last");
+    let mut written = 0;
+    while info(&mut client, "replication", "connected_slaves") != "0" {
+        client.line(&format!("SET text {}", noise(100_000, written as u64)));
+        written += 100_000;
+        assert!(written < DATA, "it may still leave as much unread as the snapshot");
+    }
 }

@@ -82,7 +82,7 @@ impl Engine {
             return;
         }
         let limit = match self.config.output_limit(session.is_subscribed()) {
-            _ if session.is_replica => replica_limit(&self.replication, &self.config, session.id),
+            _ if session.is_replica => replica_limit(&self.replication, &self.config, session.id, pending),
             // As Redis has it, a monitor is a normal client, which has no limit: it could fill the memory.
             OutputLimit { hard: 0, soft: 0, .. } if session.is_monitor => self.config.output_limit(true),
             limit => limit,
@@ -116,8 +116,9 @@ impl Engine {
 }
 
 /// How much a replica may leave unread: the snapshot does not count.
-fn replica_limit(replication: &Replication, config: &Config, session: u64) -> OutputLimit {
-    let snapshot = replication.replicas.get(&session).map_or(0, |replica| replica.snapshot);
+fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
+    let replica = replication.replicas.get(&session);
+    let snapshot = replica.map_or(0, |replica| replica.unread_snapshot(pending, replication.offset));
     let limit = config.client_output_buffer_limit.replica;
     let beside = |bytes: usize| if bytes == 0 { 0 } else { bytes.saturating_add(snapshot) };
     OutputLimit { hard: beside(limit.hard), soft: beside(limit.soft), ..limit }

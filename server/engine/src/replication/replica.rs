@@ -66,12 +66,24 @@ pub(crate) struct Replica {
     pub(crate) unsent: usize,
     /// Bytes of its snapshot and of the stream sent with it, until it says that it has read the snapshot.
     pub(crate) snapshot: usize,
+    /// The length of the stream when it came, in bytes.
+    pub(crate) came_at: i64,
 }
 
 impl Replica {
     /// Its name in the log.
     pub(crate) fn name(&self) -> String {
         self.announced.name_at(&self.ip)
+    }
+
+    /// Bytes of [`snapshot`](Replica::snapshot) that may be unread, if so many bytes are unsent and the stream has this
+    /// length. One that never says that it has read it has read what was sent.
+    pub(crate) fn unread_snapshot(&self, unsent: usize, stream: i64) -> usize {
+        if self.answers {
+            return self.snapshot;
+        }
+        let since = usize::try_from(stream - self.came_at).unwrap_or(0);
+        self.snapshot.min(unsent.saturating_sub(since))
     }
 
     /// For how many seconds it has said nothing.

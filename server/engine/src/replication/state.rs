@@ -193,7 +193,9 @@ impl Replication {
         &mut self,
         for_7_0: bool,
     ) -> Option<(SnapshotPlace, SharedBytes, Vec<u8>)> {
-        let first_offset = self.backlog.as_ref()?.first_offset() - 1;
+        let kept = self.backlog.as_ref()?.first_offset() - 1;
+        // One as old as Redis 7.0 gets nothing behind its snapshot that it cannot read.
+        let first_offset = if for_7_0 { kept.max(self.newer_until) } else { kept };
         let (place, snapshot) = self.snapshots.find(self.id, for_7_0, first_offset)?;
         let rest = self.stream_since(place.offset + 1)?;
         Some((place, snapshot, rest))
@@ -295,6 +297,7 @@ impl Replication {
 mod tests {
     use super::super::last_heard::LastHeard;
     use super::*;
+    use crate::memory::BufferBytes;
 
     const NOW: LinkClocks = LinkClocks { real_ms: 5000, shared_ms: 0 };
 
@@ -309,6 +312,7 @@ mod tests {
             heard: LastHeard::At(0),
             unsent: 0,
             snapshot: 0,
+            came_at: 0,
         }
     }
 
@@ -342,6 +346,41 @@ mod tests {
         assert_eq!(resync(3, false), Resync::Full);
         assert_eq!(resync(3, true), Resync::Partial(b"cde".to_vec()));
         assert_eq!(resync(4, false), Resync::Partial(b"de".to_vec()));
+    }
+
+    #[test]
+    fn an_older_replica_shares_no_snapshot_before_what_it_cannot_read() {
+        let mut replication = Replication::new(&mut Rng::new(7));
+        replication.begin_stream(100);
+        replication.append(b"abc");
+        let account = BufferBytes::default();
+        let snapshots = [true, false].map(|for_7_0| {
+            let snapshot = SharedBytes::new(&account, b"snapshot".to_vec());
+            let place = SnapshotPlace { id: replication.id, offset: replication.offset, for_7_0 };
+            replication.snapshots.add(place, &snapshot);
+            snapshot
+        });
+        let rest = |replication: &mut Replication, for_7_0| {
+            replication.snapshot_on_its_way(for_7_0).map(|(_, _, rest)| rest)
+        };
+        replication.append(b"d");
+        assert_eq!(rest(&mut replication, true), Some(b"d".to_vec()));
+        replication.note_newer_forms();
+        replication.append(b"e");
+        assert_eq!(rest(&mut replication, true), None);
+        assert_eq!(rest(&mut replication, false), Some(b"de".to_vec()));
+        drop(snapshots);
+    }
+
+    #[test]
+    fn a_replica_that_never_answers_has_read_a_snapshot_that_was_sent() {
+        let answers = Replica { snapshot: 50, came_at: 100, ..replica(0) };
+        let silent = Replica { answers: false, ..answers.clone() };
+        assert_eq!(
+            [(60, 100), (30, 110), (0, 110)].map(|(unsent, stream)| silent.unread_snapshot(unsent, stream)),
+            [50, 20, 0]
+        );
+        assert_eq!(answers.unread_snapshot(0, 110), 50, "it has not said so");
     }
 
     #[test]

@@ -107,19 +107,22 @@ impl Engine {
     fn look_at_replicas(&mut self) {
         let now = self.link_clocks();
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
-        let mut silent = Vec::new();
+        let (mut silent, stream) = (Vec::new(), self.replication.offset);
         for (&id, replica) in &mut self.replication.replicas {
             let Some(slot) = self.sessions.find(id) else { continue };
             let session = self.sessions.get(slot);
             let unsent = session.delivery.pending();
-            let moves = replica.state == ReplicaState::SendBulk
-                && (unsent == 0 || unsent < std::mem::replace(&mut replica.unsent, unsent));
+            let lacks_snapshot = !replica.answers && replica.unread_snapshot(unsent, stream) > 0;
+            let is_sent_snapshot = replica.state == ReplicaState::SendBulk || lacks_snapshot;
+            let moves =
+                is_sent_snapshot && (unsent == 0 || unsent < std::mem::replace(&mut replica.unsent, unsent));
             if moves {
                 replica.heard.hear(now);
             }
-            let is_silent = replica.answers && replica.heard.is_timed_out(now, timeout_ms);
+            let is_silent =
+                (replica.answers || lacks_snapshot) && replica.heard.is_timed_out(now, timeout_ms);
             if is_silent && session.closing != Some(Closing::Now) {
-                let phase = if replica.state == ReplicaState::Online { "streaming" } else { "full" };
+                let phase = if is_sent_snapshot { "full" } else { "streaming" };
                 tracing::warn!("Disconnecting timedout replica ({phase} sync): {}", replica.name());
                 silent.push(slot);
             }

@@ -230,6 +230,7 @@ impl Engine {
                 .snapshot
                 .as_ref()
                 .map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
+            came_at: self.replication.offset,
         };
         self.replication.join(id, replica);
         self.replication.alone_since_ms = None;
