@@ -36,7 +36,7 @@ impl Engine {
         // A request has set it for the instant at which frozen hands stand: nobody turns them to it.
         let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.time.now.wall_ms());
         if is_at_once && self.time.clock.mode() == Mode::Manual {
-            return Some(self.time.system.monotonic_us);
+            return Some(self.due_us());
         }
         let deadlines = Deadlines {
             wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
@@ -45,7 +45,20 @@ impl Engine {
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
         let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
         let first = virtual_us.into_iter().chain(self.time.system.us_until(real, Over::Past)).min()?;
+        if first == 0 {
+            return Some(self.due_us());
+        }
         Some(self.time.system.monotonic_us.saturating_add(first))
+    }
+
+    /// The same when something is due: a turn that has stopped amid its instant fires that itself, but not for ever.
+    #[cold]
+    fn due_us(&mut self) -> u64 {
+        let system = self.time.system;
+        let Some(end_us) = self.time.amid_until_us() else { return system.monotonic_us };
+        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
+        let real_us = system.us_until(real, Over::Past).map(|us| system.monotonic_us.saturating_add(us));
+        real_us.map_or(end_us, |us| us.min(end_us))
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it. A turn of

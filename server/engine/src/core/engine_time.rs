@@ -113,6 +113,12 @@ impl EngineTime {
         self.amid_until_ms.is_some_and(|until_ms| self.system.monotonic_ms() <= until_ms)
     }
 
+    /// When others fire again what is due at an instant amid which a turn has stopped, by the system's monotonic clock.
+    pub(super) fn amid_until_us(&self) -> Option<u64> {
+        let until_ms = self.amid_until_ms.filter(|_| self.is_amid_turn())?;
+        Some(until_ms.saturating_add(1).unsigned_abs().saturating_mul(1000))
+    }
+
     /// A turn has stopped, amid an instant or not.
     pub(super) fn stop_turn(&mut self, is_amid: bool) {
         self.amid_until_ms = is_amid.then(|| self.system.monotonic_ms().saturating_add(AMID_MS));

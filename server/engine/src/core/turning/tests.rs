@@ -222,3 +222,20 @@ fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
     engine.begin(at(60_001));
     assert_eq!((engine.now().monotonic_ms(), engine.next_deadline()), (1100, None));
 }
+
+/// As where the server of a topology whose client turns the clock begins to hang on the way.
+#[test]
+fn what_is_hidden_amid_an_instant_is_due_only_when_the_turn_does_not_go_on() {
+    let mut engine = Engine::new(Config::default(), 7, at(0));
+    engine.begin(at(0));
+    let client = engine.connect(Peer::default());
+    ask(&mut engine, client, "SET k v PX 10");
+    engine.begin(at(9));
+    engine.leave_instant(true);
+    engine.begin(at(20));
+    assert_eq!(engine.keyspace.timers(), 1);
+    let end_us = engine.next_deadline().expect("an end");
+    assert!(end_us > 1_000_000, "{end_us}");
+    engine.begin(at(end_us / 1000));
+    assert_eq!((engine.keyspace.timers(), engine.next_deadline()), (0, None));
+}
