@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+/// Tells which clients' requests are asked about, by their names.
+type IsWanted<'a> = dyn Fn(&[u8]) -> bool + 'a;
+
 /// The most names that are kept, and the most bytes of them beyond those of the connected clients: with more, all who
 /// wait look at them, and they go.
 const MAX_NAMES: usize = 1024;
@@ -102,7 +105,7 @@ impl Heard {
         &self,
         since_ms: i64,
         quiet_ms: i64,
-        is_wanted: Option<&dyn Fn(&[u8]) -> bool>,
+        is_wanted: Option<&IsWanted<'_>>,
     ) -> Option<i64> {
         let is_later = |burst: &&Burst| burst.last_ms > since_ms;
         let mut later: Vec<&Burst> = match is_wanted {

@@ -69,5 +69,5 @@ pub(super) fn read(
         reading.write(history.ring(), reply);
         return None;
     }
-    Some(Box::new(Copied { ring: history.to_read(), reading }))
+    Some(Box::new(Copied { ring: history.take_to_read(), reading }))
 }

@@ -192,7 +192,7 @@ impl History {
     }
 
     /// The entries to be read in pieces: a copy, or themselves where they are a copy of those of several servers. O(n).
-    pub(in crate::locks) fn to_read(&mut self) -> Ring {
+    pub(in crate::locks) fn take_to_read(&mut self) -> Ring {
         match self.ring.is_of_several() {
             true => std::mem::replace(&mut self.ring, Ring::new(0, 0)),
             false => self.ring.copy(),
