@@ -330,7 +330,7 @@ fn random_entry(engine: &mut Engine, rng: &mut Rng) {
     let owner = format!("{:08x}-0000-4000-8000-000000000000:{}", rng.below(4), rng.below(3));
     let key = format!("k{}", rng.below(3));
     let what = Happening {
-        client: Some(1 + u64::from(rng.below(4))),
+        client: Some(1 + rng.below(4)),
         native: is_listener.then_some(false),
         ..Happening::new(event, key.as_bytes(), if is_listener { b"" } else { owner.as_bytes() })
     };
