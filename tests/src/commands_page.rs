@@ -25,7 +25,7 @@ pub fn text() -> String {
         commands.iter_all().filter(|command| command.subcommands.is_empty() && is_own(command) == own).count()
     };
     let mut text = format!(
-        "<!-- Made from the table of commands; RENEW_COMMANDS=1 cargo test -p lockwheel-tests --test readme writes it \
+        "<!-- Made from the table of commands; RENEW_COMMANDS=1 cargo test --workspace --test house readme writes it \
          anew. -->\n\n\
          # Commands\n\n\
          {} commands of Redis, subcommands counted by themselves, and {} of our own. `COMMAND DOCS name` tells the \

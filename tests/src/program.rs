@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// Where it is: beside the tests, built as they are, when a process of tests first asks for it. What has not changed is
-/// not built again.
+/// not built again: the selection of packages decides the features of what they share, so it is the one of
+/// `cargo test --workspace`, which has built the program already.
 ///
 /// # Panics
 /// When it cannot be built.
@@ -22,7 +23,7 @@ fn build() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let directory = test.ancestors().nth(2).expect("tests are built into target/<profile>/deps");
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--offline", "--package", "lockwheel", "--bin", "lockwheel"]);
+    build.args(["test", "--no-run", "--quiet", "--offline", "--workspace", "--test", "process"]);
     if directory.file_name().is_some_and(|profile| profile == "release") {
         build.arg("--release");
     }

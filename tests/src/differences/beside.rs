@@ -23,67 +23,73 @@ pub const BESIDE: &[Beside] = &[
         name: "FLUSHALL does not end a BGSAVE",
         reason: "Redis ends the process that saves, to save memory; here a snapshot keeps what there was, and the file \
                  is what BGSAVE has promised",
-        held_by: ("tests/tests/rdb_files.rs", "a_save_in_the_background_has_what_there_was_when_it_began"),
+        held_by: (
+            "tests/tests/families/rdb_files.rs",
+            "a_save_in_the_background_has_what_there_was_when_it_began",
+        ),
     },
     Beside {
         name: "a failed DEBUG RELOAD changes nothing",
         reason: "Redis flushes first and ends the server when the file is damaged; here what is refused changes \
                  nothing",
-        held_by: ("tests/tests/rdb_files.rs", "a_file_that_is_broken_is_refused_as_a_whole"),
+        held_by: ("tests/tests/families/rdb_files.rs", "a_file_that_is_broken_is_refused_as_a_whole"),
     },
     Beside {
         name: "`lockwheel run` and embedded servers read no file unless told",
         reason: "a test begins empty, whatever a server has left in the directory; `--load` and `Builder::load` name a \
                  file",
-        held_by: ("tests/tests/rdb_files.rs", "who_serves_a_test_begins_empty"),
+        held_by: ("tests/tests/families/rdb_files.rs", "who_serves_a_test_begins_empty"),
     },
     Beside {
         name: "a monitor has the output limits of subscribers",
         reason: "Redis gives monitors those of replicas, which grow without bound by default on a busy server",
-        held_by: ("tests/tests/monitor.rs", "a_monitor_that_does_not_read_is_disconnected"),
+        held_by: ("tests/tests/families/monitor.rs", "a_monitor_that_does_not_read_is_disconnected"),
     },
     Beside {
         name: "CONFIG REWRITE keeps the permissions of the file",
         reason: "Redis makes a new file that others may read; who has kept others from a password keeps doing so",
-        held_by: ("tests/tests/limits/rewrite.rs", "the_file_keeps_its_permissions"),
+        held_by: ("tests/tests/alone/limits/rewrite.rs", "the_file_keeps_its_permissions"),
     },
     Beside {
         name: "CONFIG REWRITE sorts what it adds",
         reason: "Redis' order is that of a table whose hash is seeded anew at each start",
-        held_by: ("tests/tests/limits/rewrite.rs", "what_is_added_is_what_is_not_at_its_default"),
+        held_by: ("tests/tests/alone/limits/rewrite.rs", "what_is_added_is_what_is_not_at_its_default"),
     },
     Beside {
         name: "overlapping prefixes are one error",
         reason: "where a second or later of several new prefixes overlaps with another new one, Redis answers an error \
                  and then OK, so that the replies that follow are taken for those of other requests",
-        held_by: ("tests/tests/tracking/bounds.rs", "prefixes_that_overlap_are_answered_once"),
+        held_by: ("tests/tests/families/tracking/bounds.rs", "prefixes_that_overlap_are_answered_once"),
     },
     Beside {
         name: "what servers send one another is not encrypted",
         reason: "tls-cluster and tls-replication are refused, in the words in which Redis refuses what it cannot have",
-        held_by: ("tests/tests/limits/parameters.rs", "what_cannot_be_had_is_refused_as_by_redis"),
+        held_by: ("tests/tests/alone/limits/parameters.rs", "what_cannot_be_had_is_refused_as_by_redis"),
     },
     Beside {
         name: "with lua-enable-deprecated-api too no script changes the next",
         reason: "no finalizer of newproxy runs, which would between scripts, and setfenv leaves the globals that the \
                  server itself uses",
-        held_by: ("tests/tests/limits/parameters.rs", "what_is_deprecated_changes_nothing_for_later_scripts"),
+        held_by: (
+            "tests/tests/alone/limits/parameters.rs",
+            "what_is_deprecated_changes_nothing_for_later_scripts",
+        ),
     },
     Beside {
         name: "what may run beside a slow script is not paused",
         reason: "in Redis no pause ends while a script runs, so that one that began in a transaction with CLIENT PAUSE \
                  could never be killed",
-        held_by: ("tests/tests/busy.rs", "a_script_that_began_in_a_pause_can_be_killed"),
+        held_by: ("tests/tests/families/busy.rs", "a_script_that_began_in_a_pause_can_be_killed"),
     },
     Beside {
         name: "INFO has fields of our own",
         reason: "`lockwheel_version`, and `total_unblocked_clients`, which is shown by no Redis",
-        held_by: ("tests/tests/info.rs", "the_fields_are_those_of_redis_in_its_order"),
+        held_by: ("tests/tests/families/info.rs", "the_fields_are_those_of_redis_in_its_order"),
     },
     Beside {
         name: "who is paused is not unblocked",
         reason: "redis-server 7.0 ends with a failed assertion at CLIENT UNBLOCK of a client that CLIENT PAUSE holds",
-        held_by: ("tests/tests/tracking/pauses.rs", "who_is_paused_can_be_killed_and_not_unblocked"),
+        held_by: ("tests/tests/families/tracking/pauses.rs", "who_is_paused_can_be_killed_and_not_unblocked"),
     },
 ];
 

@@ -11,61 +11,67 @@ pub const AS_IN_7_2: &[Beside] = &[
         name: "keys are looked at in the order of the command",
         reason: "after a transaction that has filled several keys, BLPOP and its like are served from the first that \
                  they name; 7.0 serves them from the key that was filled first",
-        held_by: ("tests/tests/lists.rs", "keys_are_looked_at_in_the_order_of_the_command"),
+        held_by: ("tests/tests/families/lists.rs", "keys_are_looked_at_in_the_order_of_the_command"),
     },
     Beside {
         name: "a waiting XREAD is told of all of its streams",
         reason: "after a transaction that has added to several streams, the reply has each of them; in 7.0 it has the \
                  stream that was added to first",
-        held_by: ("tests/tests/streams/waiting.rs", "all_streams_that_have_something_are_told_at_once"),
+        held_by: (
+            "tests/tests/families/streams/waiting.rs",
+            "all_streams_that_have_something_are_told_at_once",
+        ),
     },
     Beside {
         name: "readers of a group are told why they wait no longer",
         reason: "when the stream or the group has gone, a waiting XREADGROUP is answered NOGROUP or WRONGTYPE, as if \
                  it were sent anew; 7.0 answers UNBLOCKED, or NOGROUP with a text of its own",
-        held_by: ("tests/tests/streams/waiting.rs", "waiters_of_a_group_are_told_when_it_is_gone"),
+        held_by: ("tests/tests/families/streams/waiting.rs", "waiters_of_a_group_are_told_when_it_is_gone"),
     },
     Beside {
         name: "own messages come after the reply",
         reason: "a subscriber that publishes to itself in RESP3 first gets the reply to PUBLISH or EXEC; 7.0 writes \
                  the message before it, or in the middle of EXEC's reply",
-        held_by: ("tests/tests/server.rs", "who_publishes_to_itself_gets_the_reply_first"),
+        held_by: ("tests/tests/families/server.rs", "who_publishes_to_itself_gets_the_reply_first"),
     },
     Beside {
         name: "scripts have `os.clock`",
         reason: "7.0 has no table `os`",
-        held_by: ("tests/tests/libraries/globals.rs", "scripts_find_what_they_find_in_redis"),
+        held_by: ("tests/tests/families/libraries/globals.rs", "scripts_find_what_they_find_in_redis"),
     },
     Beside {
         name: "TIME stands within a script",
         reason: "a script sees one instant from its start to its end; in 7.0 TIME tells the system's time. In a slow \
                  script it goes on here, so that loops that wait for it end",
-        held_by: ("tests/tests/slow_scripts.rs", "time_stands_within_a_script_that_is_not_slow"),
+        held_by: ("tests/tests/families/slow_scripts.rs", "time_stands_within_a_script_that_is_not_slow"),
     },
     Beside {
         name: "HELLO without a login names `HELLO <proto> AUTH`",
         reason: "the error NOAUTH of HELLO has this word since 7.2",
-        held_by: ("tests/tests/server.rs", "hello_without_a_login_says_how_to_log_in"),
+        held_by: ("tests/tests/families/server.rs", "hello_without_a_login_says_how_to_log_in"),
     },
     Beside {
         name: "a SHUTDOWN that waits for replicas is not unblocked",
         reason: "CLIENT UNBLOCK answers 0; in 7.0 it ends the wait",
-        held_by: ("tests/tests/replication/shutdown.rs", "it_goes_on_without_a_client_that_has_asked_for_it"),
+        held_by: (
+            "tests/tests/families/replication/shutdown.rs",
+            "it_goes_on_without_a_client_that_has_asked_for_it",
+        ),
     },
     Beside {
         name: "INFO has the fields of 7.2",
         reason: "also the counts of Valkey's deadlines of fields and disconnected clients, which 7.2 has not",
-        held_by: ("tests/tests/info.rs", "what_is_newer_stands_where_the_newer_server_has_it"),
+        held_by: ("tests/tests/families/info.rs", "what_is_newer_stands_where_the_newer_server_has_it"),
     },
     Beside {
         name: "the log has a line for each kind of listener",
         reason: "`Ready to accept connections` is followed by `tcp`, `unix` or `tls`",
-        held_by: ("tests/tests/stand_in/testcontainers.rs", "with_tls_there_are_two_lines"),
+        held_by: ("tests/tests/clients/stand_in/testcontainers.rs", "with_tls_there_are_two_lines"),
     },
     Beside {
         name: "HELP says `Print this help`",
         reason: "7.0 says `Prints`",
-        held_by: ("tests/tests/table/help.rs", "of_itself_help_speaks_as_in_7_2"),
+        held_by: ("tests/tests/house/table/help.rs", "of_itself_help_speaks_as_in_7_2"),
     },
 ];
 
@@ -89,8 +95,8 @@ mod tests {
 
     /// The tests that ask the server of 7.2's line alone, and not because of a difference.
     const OTHERS: &[(&str, &str)] = &[
-        ("hyperloglog.rs", "redis-server 7.0.15 is not patched: it writes beyond its memory"),
-        ("standalone.rs", "WAITAOF came with 7.2, which the page says beside the command"),
+        ("families/hyperloglog.rs", "redis-server 7.0.15 is not patched: it writes beyond its memory"),
+        ("families/standalone.rs", "WAITAOF came with 7.2, which the page says beside the command"),
     ];
 
     /// The sources below a folder.

@@ -1,0 +1,91 @@
+//! Owners that wait for each other as Redisson does, and how that ends.
+
+use crate::history::fixture::{A, B, Server};
+use crate::history::verify::found;
+
+/// Joins the queue of a fair lock.
+const JOIN: &str = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
+
+/// A process that is killed does not give way by itself, whatever its connections were for and whichever ends first.
+#[test]
+fn a_deadlock_of_a_killed_process_stays_a_suspect() {
+    for is_listener_first in [false, true] {
+        let mut server = Server::new();
+        let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
+        server.take(one, "l", A, 100_000);
+        server.take(two, "m", B, 100_000);
+        server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{m}}:{A}"));
+        server.send(pooled, &format!("EVAL \"{JOIN}\" 1 m {A}"));
+        server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
+        assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
+        let ending = if is_listener_first { [listener, pooled] } else { [pooled, listener] };
+        for client in ending {
+            server.simulation.close(client);
+            server.simulation.notice();
+        }
+        assert_eq!(found(&mut server), ["suspect", "lint queue-leak", "suspect deadlock"]);
+        let left = server.told(&["cause"]);
+        assert!(left.contains(&"left-queue disconnected".to_owned()), "{left:?}");
+    }
+}
+
+/// The same where both listen to the channels of plain locks: the one whose subscription ends with its connection.
+#[test]
+fn a_deadlock_of_plain_locks_of_a_killed_process_stays_a_suspect() {
+    for (ending, expected) in
+        [("", &["suspect", "suspect deadlock"][..]), ("UNSUBSCRIBE", &["ok", "lint deadlock"])]
+    {
+        let mut server = Server::new();
+        let [one, two, of_one, of_two] = [(); 4].map(|()| server.client());
+        let b = B.replace("8743", "9743");
+        server.take(one, "l", A, 100_000);
+        server.take(two, "m", &b, 100_000);
+        server.take(one, "m", A, 100_000);
+        server.send(of_one, "SUBSCRIBE redisson_lock__channel:{m}");
+        server.take(one, "m", A, 100_000);
+        server.take(two, "l", &b, 100_000);
+        server.send(of_two, "SUBSCRIBE redisson_lock__channel:{l}");
+        server.take(two, "l", &b, 100_000);
+        assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
+        if ending.is_empty() {
+            server.simulation.close(of_one);
+            server.simulation.notice();
+        } else {
+            server.send(of_one, ending);
+        }
+        assert_eq!(found(&mut server), expected, "{ending}");
+    }
+}
+
+/// One thread is one owner, whether it asks for the write lock of a read-write lock or stands in a fair queue.
+#[test]
+fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
+    let mut server = Server::new();
+    let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
+    server.take(one, "l", A, 100_000);
+    server.take(two, "m", B, 100_000);
+    server.take(two, "W", B, 100_000);
+    server.send(one, &format!("EVAL \"return 5\" 1 W 30000 {A}:write"));
+    server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{m}}:{A}"));
+    server.send(pooled, &format!("EVAL \"{JOIN}\" 1 m {A}"));
+    server.simulation.close(pooled);
+    server.simulation.notice();
+    server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
+    assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
+}
+
+/// Who stands in a fair queue may begin to listen after the connection that asked is closed: it waits again.
+#[test]
+fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
+    let mut server = Server::new();
+    let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
+    server.take(one, "l", A, 100_000);
+    server.take(two, "m", B, 100_000);
+    server.send(pooled, &format!("EVAL \"{JOIN}\" 1 m {A}"));
+    server.simulation.close(pooled);
+    server.simulation.notice();
+    server.take(one, "other", A, 100_000);
+    server.send(listener, &format!("SUBSCRIBE redisson_lock__channel:{{m}}:{A}"));
+    server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
+    assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
+}

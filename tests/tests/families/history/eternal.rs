@@ -1,0 +1,223 @@
+//! `no-eternal-lock`: locks without a lease, in every way to take one or to lose it, and what is none.
+
+use crate::history::fixture::{A, COMPARE_AND_DELETE, Server};
+use crate::history::verify::{found, verify};
+
+const ETERNAL: &str = "violation no-eternal-lock";
+const MAYBE: &str = "suspect no-eternal-lock";
+const HABIT: &str = "lint bare-habits";
+
+/// Returns the findings after these requests of one client.
+fn after(lines: &[&str]) -> Vec<String> {
+    let mut server = Server::new();
+    lines.iter().for_each(|line| drop(server.ask(line)));
+    found(&mut server)
+}
+
+#[test]
+fn a_lock_that_is_taken_without_a_lease_is_eternal() {
+    let mut server = Server::new();
+    server.ask("SET lock:a me NX");
+    let (found, text) = verify(&mut server, "LOCK.VERIFY KEY lock:a");
+    assert_eq!(found, ["violated", ETERNAL]);
+    assert!(text.contains("me holds lock:a without a lease: for ever, if it dies"), "{text}");
+    assert_eq!(server.told(&["owner", "ttl"]), ["acquired me null"]);
+    for line in [
+        "SETNX order:1:lock me",
+        "SET orderLock me NX GET",
+        "SET lock:a me NX KEEPTTL",
+        "MSETNX lock:a me stock 1",
+        "MSETEX 1 lock:a me NX",
+        "EVAL \"return redis.call('setnx', KEYS[1], ARGV[1])\" 1 job-mutex me",
+        &format!("HSET anything {A} 1"),
+    ] {
+        assert_eq!(after(&[line]), ["violated", ETERNAL], "{line}");
+    }
+}
+
+#[test]
+fn a_lock_that_loses_its_lease_is_eternal() {
+    for line in ["PERSIST l", "GETEX l PERSIST", "SET l me", "SET l me XX", "GETSET l me", "MSET l me"] {
+        assert_eq!(after(&["SET l me NX PX 1000", line])[..2], ["violated", ETERNAL], "{line}");
+    }
+    assert_eq!(after(&["LOCK.ACQUIRE l me PX 1000", "PERSIST l"]), ["violated", ETERNAL]);
+    for line in
+        ["SET l me KEEPTTL", "SET l me PX 500", "EXPIRE l 5", "GETEX l", "PEXPIRE l 1", "SET l me XX PX 7"]
+    {
+        assert_eq!(after(&["SET l me NX PX 1000", line]), ["ok"], "{line}");
+    }
+}
+
+/// Another text in the place of a lock is its owner's from then on.
+#[test]
+fn a_lock_that_is_overwritten_without_a_lease_is_eternal() {
+    let taken = "SET lock:a me NX PX 1000";
+    assert_eq!(after(&[taken, "SET lock:a you"]), ["violated", HABIT, ETERNAL]);
+    assert_eq!(after(&[taken, "SET lock:a you KEEPTTL"]), ["ok", HABIT]);
+    assert_eq!(after(&[taken, "SET lock:a you PX 50"]), ["ok", HABIT]);
+    // A result takes the place of a mark that keeps others from computing it, too.
+    assert_eq!(after(&["SET answer:42 pending NX PX 1000", "SET answer:42 result"]), ["ok", HABIT]);
+}
+
+#[test]
+fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
+    for take in ["SET lock:a me NX", "SETNX lock:a me", "SETNX a me"] {
+        for lease in
+            ["EXPIRE lock:a 10", "PEXPIREAT lock:a 99999999999999", "GETEX lock:a EX 5", "SET lock:a me PX 9"]
+        {
+            let lease =
+                if take.ends_with("NX a me") { lease.replace("lock:a", "a") } else { lease.to_owned() };
+            if lease.starts_with("SET a") {
+                // That a text without a name takes a lease so says nothing of it.
+                continue;
+            }
+            assert_eq!(after(&[take, &lease]), ["ok", HABIT], "{take}, {lease}");
+        }
+        // Until it comes the lock is one without a lease, and so it was if its owner dies or gives it back before.
+        let mut server = Server::new();
+        server.ask(&take.replace(" a ", " lock:b "));
+        assert_eq!(found(&mut server)[..2], ["violated", ETERNAL], "{take}");
+    }
+    assert_eq!(after(&["SET lock:a me NX", "DEL lock:a"]), ["violated", ETERNAL, HABIT]);
+    assert_eq!(
+        after(&["SET lock:a me NX", "EXPIRE lock:a 10", "PERSIST lock:a"]),
+        ["violated", HABIT, ETERNAL]
+    );
+}
+
+/// A field of a hash is a lock as a text is: the same rule holds.
+#[test]
+fn a_lease_that_comes_later_to_a_hash_is_a_habit_and_no_eternal_lock() {
+    for take in [format!("HSET l {A} 1"), format!("HINCRBY l {A} 1"), format!("HSETNX l {A} 1")] {
+        for lease in ["PEXPIRE l 30000", "EXPIRE l 30", "PEXPIREAT l 99999999999999"] {
+            assert_eq!(after(&[&take, lease]), ["ok", HABIT], "{take}, {lease}");
+        }
+        assert_eq!(after(&[&take]), ["violated", ETERNAL], "{take}");
+        assert_eq!(after(&["MULTI", &take, "PEXPIRE l 30000", "EXEC"]), ["ok"], "{take}");
+        let lost = [&take, "PEXPIRE l 30000", "PERSIST l"];
+        assert_eq!(after(&lost), ["violated", HABIT, ETERNAL], "{take}");
+    }
+    // It was without one until its owner gave it back.
+    assert_eq!(after(&[&format!("HSET l {A} 1"), &format!("HDEL l {A}")])[..2], ["violated", ETERNAL]);
+}
+
+#[test]
+fn nothing_is_seen_within_one_request_or_transaction() {
+    let script = "redis.call('setnx', KEYS[1], ARGV[1]) redis.call('pexpire', KEYS[1], 1000)";
+    for key in ["lock:a", "a"] {
+        assert_eq!(after(&[&format!("EVAL \"{script}\" 1 {key} me")]), ["ok"]);
+        for set in ["SETNX", "SET"] {
+            let set = if set == "SET" { format!("SET {key} me NX") } else { format!("SETNX {key} me") };
+            assert_eq!(after(&["MULTI", &set, &format!("EXPIRE {key} 5"), "EXEC"]), ["ok"], "{set}");
+        }
+        let apart =
+            ["MULTI", &format!("SETNX {key} me"), "EXEC", "MULTI", &format!("EXPIRE {key} 5"), "EXEC"];
+        assert_eq!(after(&apart), ["ok", HABIT]);
+    }
+}
+
+/// Counters, marks and unique names are set by NX without a lease, too.
+#[test]
+fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
+    for lines in [
+        &["SETNX visits 0", "INCR visits", "SETNX visits 0"][..],
+        &["SETNX clock:start 17", "SETNX blocks 2", "SETNX blocks 2"],
+        &["SETNX mail:me@example.com 7", "DEL mail:me@example.com"],
+        &["MSETNX a 1 b 2", "GET a"],
+        &["SET answer pending NX", "SET answer result", "SETNX answer pending"],
+        &["SETNX bits 0", "SETBIT bits 3 1", "APPEND bits x", "SETNX bits 0"],
+    ] {
+        assert_eq!(after(lines), ["ok"], "{lines:?}");
+    }
+    let mut server = Server::new();
+    server.ask("SETNX visits 0");
+    assert_eq!(server.history("")["entries"].as_array().map(Vec::len), Some(1), "the beginning alone");
+    let release = format!("EVAL \"{COMPARE_AND_DELETE}\" 1 job:7 me");
+    for line in
+        ["SET job:7 you NX", "SETNX job:7 you", "MSETNX job:7 you other x", &release, "DELIFEQ job:7 me"]
+    {
+        assert_eq!(after(&["SET job:7 me NX", line, line]), ["suspect", MAYBE], "{line}");
+    }
+    // LOCK commands ask for locks.
+    let asked = ["SET job:7 me NX", "LOCK.ACQUIRE job:7 you"];
+    assert_eq!(after(&asked), ["violated", ETERNAL]);
+    assert_eq!(after(&[asked[0], asked[1], "EXPIRE job:7 10"]), ["ok", HABIT]);
+    assert_eq!(after(&["SET job:7 me NX", "SET job:7 you NX", "EXPIRE job:7 10"]), ["ok", HABIT]);
+}
+
+#[test]
+fn sessions_and_leases_are_no_eternal_locks() {
+    let mut server = Server::new();
+    let holder = server.client();
+    server.send(holder, "LOCK.ACQUIRE lock:a a SESSION");
+    server.ask("SETNX lock:a b");
+    server.ask("SET lock:b b NX PX 100");
+    server.advance(1000);
+    server.take(holder, "lock:c", A, 1000);
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+/// The ledger knows it as well while there is no history.
+#[test]
+fn a_lock_by_its_name_has_a_grant() {
+    let mut server = Server::new();
+    server.ask("CONFIG SET lock-history no");
+    server.ask("SET lock:a me NX");
+    server.ask("SET visits 0 NX");
+    let grant = |server: &mut Server, key| {
+        let info = server.ask(&format!("LOCK.INFO {key}"));
+        info.split_once("grant\r\n").map(|(_, rest)| rest.starts_with(':'))
+    };
+    assert_eq!([grant(&mut server, "lock:a"), grant(&mut server, "visits")], [Some(true), Some(false)]);
+}
+
+/// As when the options of SET were passed in another client's style: they are lost, and the SET takes what others hold.
+#[test]
+fn a_set_without_nx_of_what_is_given_back_by_a_comparison_is_a_habit() {
+    let release = |key: &str, owner: &str| format!("EVAL \"{COMPARE_AND_DELETE}\" 1 {key} {owner}");
+    for set in ["SET k token", "SET k token PX 1000", "SETEX k 10 token", "PSETEX k 10 token"] {
+        let lines = ["SET k other NX PX 1000", &release("k", "other"), set];
+        assert_eq!(after(&lines), ["ok", HABIT], "another has given it back: {set}");
+        assert_eq!(
+            after(&[set, &release("k", "token"), set, &release("k", "token")]),
+            ["ok", HABIT],
+            "{set}"
+        );
+        assert_eq!(after(&[set, "DELIFEQ k token"]), ["ok", HABIT], "{set}");
+        assert_eq!(after(&[set, "DEL k"]), ["ok"], "{set}");
+        assert_eq!(after(&[set, "EVAL \"return redis.call('del', KEYS[1])\" 1 k"]), ["ok"], "{set}");
+    }
+    let mut server = Server::new();
+    server.ask("SET k token PX 1000");
+    server.ask(&release("k", "token"));
+    let (_, text) = verify(&mut server, "LOCK.VERIFY KEY k");
+    assert!(text.contains("k was set to token by a SET without NX, which excludes nobody"), "{text}");
+    for lines in [
+        &["SET k token NX PX 1000", &release("k", "token"), "SET k token NX PX 1000"][..],
+        &[
+            "EVAL \"return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)\" 1 k token",
+            &release("k", "token"),
+        ],
+        &["WATCH k", "GET k", "MULTI", "SET k token PX 1000", "EXEC", &release("k", "token")],
+        &["SET k v", "GET k", "SET k w", "SET other token NX PX 9", &release("other", "token")],
+    ] {
+        assert_eq!(after(lines), ["ok"], "{lines:?}");
+    }
+}
+
+/// Taking a lock and giving it a lease are one, however long the names are.
+#[test]
+fn a_lock_of_a_long_name_has_the_lease_that_it_was_given() {
+    for (key, owner) in
+        [("k".repeat(1025), A.to_owned()), ("k".to_owned(), format!("{A}{}", "0".repeat(1100)))]
+    {
+        let mut server = Server::new();
+        let client = server.client();
+        server.take(client, &key, &owner, 1000);
+        assert_eq!(server.told(&["ttl"]), ["acquired 1000"]);
+        server.take(client, &key, &owner, 1000);
+        server.give_back(client, &key, &owner);
+        server.give_back(client, &key, &owner);
+        assert_eq!(found(&mut server), ["ok"]);
+    }
+}

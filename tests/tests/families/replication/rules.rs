@@ -1,0 +1,340 @@
+//! What replicas refuse and hide, what masters refuse without replicas, and what both tell of themselves.
+
+use crate::replication::servers::{Makes, Pair, info};
+use lockwheel::Config;
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::program::Process;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::shapes::until;
+
+/// A replica of ours and a real one, of masters of the other make.
+fn both_replicas() -> Option<[Pair; 2]> {
+    let mut both = [Makes::RealMaster.start()?, Makes::RealReplica.start()?];
+    both.iter_mut().for_each(|pair| _ = pair.follow());
+    Some(both)
+}
+
+#[test]
+fn a_replica_refuses_what_a_real_one_refuses() {
+    let Some([mut ours, mut real]) = both_replicas() else { return };
+    for line in [
+        "SET k v",
+        "GET settled",
+        "EVAL \"return redis.call('set', 'k', 'v')\" 0",
+        "EVAL \"return redis.pcall('set', 'k', 'v').err\" 0",
+        "EVAL \"return redis.call('get', 'settled')\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "EVAL \"#!lua flags=no-writes\\nreturn 1\" 0",
+        "EVAL_RO \"#!lua\\nreturn 1\" 0",
+        "FUNCTION FLUSH",
+        "PUBLISH c m",
+        "BLPOP list 1",
+        "MULTI",
+        "SET k v",
+        "EXEC",
+        "MULTI",
+        "GET settled",
+        "EXEC",
+        "EXPIRE settled 10",
+        "REPLICAOF x y",
+        "REPLICAOF 127.0.0.1 70000",
+    ] {
+        assert_eq!(ours.ask_replica(line), real.ask_replica(line), "{line}");
+    }
+    for pair in [&mut ours, &mut real] {
+        pair.ask_replica("CONFIG SET replica-read-only no");
+        assert_eq!(pair.ask_replica("SET local 1"), "+OK");
+        let port = pair.servers.0.addr().port();
+        let again = format!("REPLICAOF 127.0.0.1 {port}");
+        assert_eq!(pair.ask_replica(&again), "+OK Already connected to specified master");
+    }
+}
+
+#[test]
+fn a_replica_without_its_master_answers_or_not_as_a_real_one_does() {
+    let Some(real) = RealServer::start(Kind::Redis, &["--replica-serve-stale-data", "no"]) else { return };
+    let own = ours::server();
+    let [mut own, mut real] = [own.addr(), real.addr()].map(Client::connect).map(|mut client| {
+        client.line("CONFIG SET replica-serve-stale-data no");
+        client.line("REPLICAOF 127.0.0.1 1");
+        client
+    });
+    for line in [
+        "GET k",
+        "SET k v",
+        "PING",
+        "INFO nothing",
+        "CONFIG GET masterauth",
+        "EVAL \"return 1\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "EVAL \"#!lua flags=allow-stale,no-writes\\nreturn redis.call('get','k')\" 0",
+        "EVAL \"#!lua flags=allow-stale,no-writes\\nreturn redis.call('echo','k')\" 0",
+        "MULTI",
+        "PING",
+        "GET k",
+        "EXEC",
+        "SYNC",
+        "PSYNC ? -1",
+        "REPLICAOF NO ONE",
+        "GET k",
+    ] {
+        assert_eq!(own.line(line).to_string(), real.line(line).to_string(), "{line}");
+    }
+}
+
+#[test]
+fn without_enough_replicas_nothing_is_written() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let own = ours::server();
+    let [mut one, mut other] = [own.addr(), real.addr()].map(Client::connect);
+    for line in [
+        "CONFIG SET min-replicas-to-write 1",
+        "SET k v",
+        "GET k",
+        "MULTI",
+        "SET k v",
+        "EXEC",
+        "EVAL \"return redis.call('set', 'k', 'v')\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "PUBLISH c m",
+        "CONFIG SET min-replicas-to-write 0",
+        "SET k v",
+    ] {
+        assert_eq!(one.line(line).to_string(), other.line(line).to_string(), "{line}");
+    }
+    let mut pair = Makes::RealReplica.start().expect("it is there");
+    pair.follow();
+    pair.ask_master("CONFIG SET min-replicas-to-write 1");
+    assert_eq!(pair.ask_master("SET k v"), "+OK");
+    assert_eq!(info(&mut pair.master, "replication", "min_slaves_good_slaves"), "1");
+}
+
+#[test]
+fn keys_of_a_replica_expire_when_its_master_says_so() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        pair.ask_master("SET k v PX 30");
+        pair.ask_master("HSET h f v");
+        pair.ask_master("PEXPIRE h 30");
+        pair.settle();
+        // Hidden as soon as it is over, and gone when the master has told.
+        while pair.ask_replica("EXISTS k h") != ":0" {}
+        while pair.ask_master("DBSIZE") != ":1" {}
+        pair.check_same();
+        assert_eq!(pair.ask_replica("DBSIZE"), ":1", "{makes:?}");
+    }
+}
+
+#[test]
+fn both_sides_tell_of_each_other() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        // Of a master that has never been heard there is nothing to tell.
+        pair.ask_replica("REPLICAOF 127.0.0.1 1");
+        assert_eq!(pair.ask_replica("CLIENT LIST TYPE master"), "\"\"", "{makes:?}");
+        assert_eq!(info(&mut pair.replica, "clients", "connected_clients"), "1", "{makes:?}");
+        assert_eq!(pair.ask_replica("CLIENT KILL TYPE master"), ":0", "{makes:?}");
+        pair.follow();
+        let port = pair.servers.1.addr().port();
+        let told = info(&mut pair.master, "replication", "slave0");
+        assert!(
+            told.starts_with(&format!("ip=127.0.0.1,port={port},state=online,offset=")),
+            "{makes:?}: {told}"
+        );
+        assert_eq!(info(&mut pair.replica, "replication", "role"), "slave");
+        assert_eq!(info(&mut pair.replica, "replication", "master_link_status"), "up");
+        let role = pair.ask_replica("ROLE");
+        let master = pair.servers.0.addr().port();
+        assert!(
+            role.starts_with(&format!("[\"slave\", \"127.0.0.1\", :{master}, \"connected\", :")),
+            "{role}"
+        );
+        let role = pair.ask_master("ROLE");
+        assert!(role.contains(&format!("[\"127.0.0.1\", \"{port}\", \"")), "{role}");
+        assert!(pair.ask_master("CLIENT LIST TYPE replica").contains("flags=S"), "{makes:?}");
+        assert!(pair.ask_replica("CLIENT LIST TYPE master").contains("flags=M"), "{makes:?}");
+    }
+}
+
+#[test]
+fn a_master_with_a_password_is_followed_by_who_knows_it() {
+    for user in ["", "follower"] {
+        let mut pair = Makes::Ours.start().expect("ours are always there");
+        pair.ask_master("ACL SETUSER follower on >word +psync +replconf +ping");
+        pair.ask_master("CONFIG SET requirepass secret");
+        pair.ask_replica(&format!("CONFIG SET masteruser '{user}'"));
+        pair.ask_replica(&format!(
+            "CONFIG SET masterauth {}",
+            if user.is_empty() { "secret" } else { "word" }
+        ));
+        pair.follow().check_same();
+    }
+}
+
+#[test]
+fn messages_and_libraries_reach_replicas() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        let mut listener = Client::connect(pair.servers.1.addr());
+        listener.line("SUBSCRIBE news");
+        pair.ask_master("PUBLISH news hello");
+        assert_eq!(listener.read_frame().to_string(), "[\"message\", \"news\", \"hello\"]");
+        let code = "#!lua name=lib\\nredis.register_function('f', function() return 'called' end)";
+        assert_eq!(pair.ask_master(&format!("FUNCTION LOAD \"{code}\"")), "\"lib\"");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        let saved = pair.master.cmd(&["FUNCTION", "DUMP"]);
+        let saved = saved.as_bytes().expect("a payload").to_vec();
+        pair.ask_master("FUNCTION DELETE lib");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), "[]");
+        let restore: [&[u8]; 4] = [b"FUNCTION", b"RESTORE", &saved, b"FLUSH"];
+        assert_eq!(pair.master.cmd(&restore).to_string(), "+OK");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        assert_ne!(pair.ask_replica("FUNCTION LIST"), "[]", "{makes:?}");
+    }
+}
+
+/// What a master has done is done: no rule at a replica keeps it from that.
+#[test]
+fn rules_do_not_act_on_what_a_master_sends() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    pair.follow();
+    for (name, command) in [("a", "restore"), ("b", "exec"), ("c", "del"), ("d", "select")] {
+        let added = pair.ask_replica(&format!("FAULT.ADD {name} ON {command} DO ERROR \"ERR no\""));
+        assert_eq!(added, "+OK");
+    }
+    for line in ["SET k v", "MULTI", "SET one 1", "DEL k", "EXEC", "SELECT 3", "SET three 3"] {
+        pair.ask_master(line);
+    }
+    pair.check_same();
+    assert_eq!(pair.ask_replica("RESTORE k 0 x"), "-READONLY You can't write against a read only replica.");
+}
+
+/// What a replica has not read is told, and is not held against `maxmemory`.
+#[test]
+fn memory_tells_of_replicas_and_of_the_backlog() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    pair.follow();
+    let number = |text: &str, name: &str| -> u64 {
+        let value = text.split("\\r\\n").find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {text}"))
+    };
+    let text = pair.ask_master("INFO memory");
+    let of_replicas = number(&text, "mem_clients_slaves");
+    assert!(of_replicas > 0, "{text}");
+    assert_eq!(number(&text, "mem_not_counted_for_evict"), of_replicas);
+    let backlog = number(&text, "mem_replication_backlog");
+    assert!(backlog > 0, "{text}");
+    assert_eq!(number(&text, "mem_total_replication_buffers"), backlog + of_replicas);
+    assert!(pair.ask_master("MEMORY STATS").contains(&format!("\"replication.backlog\", :{backlog}")));
+}
+
+/// A link to a master begins where it is told to.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_link_has_the_source_address_that_was_set() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    // Only one address of this machine is not another's.
+    assert_eq!(pair.ask_master("CONFIG SET protected-mode no"), "+OK");
+    assert_eq!(pair.replica.line("CONFIG SET bind-source-addr 127.0.0.2").to_string(), "+OK");
+    pair.follow();
+    let told = pair.ask_master("INFO replication");
+    assert!(told.contains("slave0:ip=127.0.0.2,"), "{told}");
+}
+
+/// Sentinels and clients find a replica by the port that it has told its master.
+#[test]
+fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
+    let master = ours::server();
+    let mut config = lockwheel::Config::default();
+    config.replication.master = vec!["127.0.0.1".to_owned(), master.port().to_string()];
+    let replica = ours::configured(config).start().expect("it starts");
+    let mut client = Client::connect(master.addr());
+    while info(&mut client, "replication", "connected_slaves") != "1" {}
+    let line = info(&mut client, "replication", "slave0");
+    assert!(line.contains(&format!("port={},", replica.port())), "{line}");
+}
+
+/// A real master says how far it has trimmed, and leaves the limit beside it that a client would not be allowed.
+#[test]
+fn trimming_with_a_limit_reaches_a_replica_of_a_real_master() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        for line in [
+            "XADD k MAXLEN ~ 2 LIMIT 1 1-1 f v",
+            "XADD k NOMKSTREAM MINID ~ 1 LIMIT 5 2-1 f v",
+            "XADD k MAXLEN ~ 0 LIMIT 0 3-1 f v",
+            "XADD k 4-1 limit 1",
+            "XTRIM k MINID ~ 3 LIMIT 10",
+        ] {
+            assert!(!pair.ask_master(line).starts_with('-'), "{line}");
+            pair.check_same();
+        }
+    }
+}
+
+/// What a master has counted of its replicas: snapshots, and requests for the stream alone.
+fn syncs(master: &dyn Endpoint) -> Vec<String> {
+    let mut client = Client::connect(master.addr());
+    ["sync_full", "sync_partial_ok", "sync_partial_err"]
+        .map(|field| format!("{field} {}", info(&mut client, "stats", field)))
+        .into()
+}
+
+#[test]
+fn who_begins_as_a_replica_asks_for_a_snapshot_and_a_former_master_for_the_stream() {
+    let play = |own: bool| {
+        let real = || RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]);
+        let master: Box<dyn Endpoint> = if own { Box::new(ours::server()) } else { Box::new(real()?) };
+        let port = master.addr().port().to_string();
+        let begun: Box<dyn Endpoint> = if own {
+            let mut config = Config::default();
+            config.replication.master = vec!["127.0.0.1".to_owned(), port.clone()];
+            Box::new(ours::configured(config).start().expect("it starts"))
+        } else {
+            Box::new(RealServer::start(Kind::Redis, &["--replicaof", "127.0.0.1", &port])?)
+        };
+        let mut replica = Client::connect(begun.addr());
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        let first = syncs(&*master);
+        replica.line("REPLICAOF NO ONE");
+        replica.line("SET k v");
+        replica.line(&format!("REPLICAOF 127.0.0.1 {port}"));
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        Some([first, syncs(&*master)])
+    };
+    let own = play(true).expect("ours is here");
+    assert_eq!(own[0], ["sync_full 1", "sync_partial_ok 0", "sync_partial_err 0"]);
+    assert_eq!(own[1], ["sync_full 2", "sync_partial_ok 0", "sync_partial_err 1"]);
+    assert!(play(false).is_none_or(|real| real == own));
+}
+
+#[test]
+fn a_program_begins_as_a_replica_by_the_old_word_too() {
+    let master = ours::server();
+    let port = master.addr().port().to_string();
+    for word in ["--replicaof", "--slaveof"] {
+        let program = Process::start(&[word, "127.0.0.1", &port]);
+        let mut replica = Client::connect(program.addr());
+        until("it follows", || info(&mut replica, "replication", "master_link_status") == "up");
+        assert_eq!(info(&mut replica, "replication", "master_port"), port, "{word}");
+    }
+}
+
+#[test]
+fn a_replica_may_announce_a_long_name() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let own = ours::server();
+    let [mut one, mut other] = [own.addr(), real.addr()].map(Client::connect);
+    for length in [45, 46, 255, 256, 300] {
+        let line = format!("REPLCONF ip-address {}", "x".repeat(length));
+        assert_eq!(one.line(&line).to_string(), other.line(&line).to_string(), "{length}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Servers of one process whose master is killed while its replicas are far behind, and who finds it an heir:
+//! sentinels, or the other masters of a cluster.
+
+use crate::scenarios::stage::{LOCK, check};
+use lockwheel::{Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::steered::{self, Call, Jvm, Outcome, Replicas, Setup, Thread};
+use lockwheel_tests::{ours, verdict};
+use std::time::Duration;
+
+/// How far behind they are: longer than a failover takes by the clock that is turned. A lease is longer still.
+const LAG: Duration = Duration::from_secs(600);
+pub(crate) const LEASE_MS: u64 = 3_600_000;
+
+/// Long enough to find that a server is down, and to agree on what is to be done.
+const FAILOVER_MS: u64 = 120_000;
+
+/// How long Redisson waits for replicas.
+pub(crate) const WAIT_MS: u64 = 1_000;
+
+/// Two hold it by what their servers say, and both have begun to work.
+pub(crate) const TWICE: [&str; 2] = ["violation mutual-exclusion"; 2];
+
+/// Who finds the heir.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By {
+    /// Three sentinels, among two replicas.
+    Sentinels,
+    /// The other masters of a cluster, in which each has one replica.
+    Cluster,
+}
+
+impl By {
+    fn start(self) -> Topology {
+        let builder = ours::builder().time(Time::Manual).lock_history(true);
+        let topology = match self {
+            By::Sentinels => builder.sentinels(3).replicas(2),
+            By::Cluster => builder.cluster(3, 1),
+        };
+        topology.lag(LAG).start().expect("they start")
+    }
+}
+
+/// The servers, and a connection to the master that the lock belongs to.
+pub(crate) struct Realm {
+    by: By,
+    topology: Topology,
+    /// The master's place.
+    place: usize,
+    pub(crate) master: Client,
+}
+
+impl Realm {
+    pub(crate) fn new(by: By) -> Realm {
+        let topology = by.start();
+        let place = match by {
+            By::Sentinels => 0,
+            By::Cluster => usize::try_from(slot(&topology) * 3 / 16_384).expect("there are three"),
+        };
+        let master = Client::connect_resp3(topology.servers()[place].addr());
+        Realm { by, topology, place, master }
+    }
+
+    /// A client of Redisson's, by this name.
+    #[track_caller]
+    pub(crate) fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, replicas: Replicas) -> steered::Client<'a> {
+        let setup = Setup { replicas, ..Setup::default() };
+        let ports: Vec<u16> = self.topology.servers().iter().map(lockwheel::Server::port).collect();
+        match self.by {
+            By::Sentinels => jvm.client_by_sentinel(name, self.topology.sentinels()[0].port(), setup),
+            By::Cluster => jvm.client_of_cluster(name, &ports, setup),
+        }
+    }
+
+    /// Another connection to the master.
+    pub(crate) fn connection(&self) -> Client {
+        Client::connect_resp3(self.topology.servers()[self.place].addr())
+    }
+
+    /// Somebody waits for the replicas, in vain.
+    #[track_caller]
+    pub(crate) fn waits_in_vain(&mut self) {
+        check(&mut self.master, "AWAIT.BLOCKED 1", ":1");
+        turn(&mut self.master, WAIT_MS);
+    }
+
+    /// What a call comes to that waits for the replicas so many times.
+    #[track_caller]
+    pub(crate) fn in_vain(&mut self, call: Call, times: usize) -> Outcome {
+        (0..times).for_each(|_| self.waits_in_vain());
+        call.outcome()
+    }
+
+    /// A server that is there before and after the failover, and stays what it is.
+    fn witness(&self) -> Client {
+        Client::connect(match self.by {
+            By::Sentinels => self.topology.sentinels()[0].addr(),
+            By::Cluster => self.topology.servers()[(self.place + 1) % 3].addr(),
+        })
+    }
+
+    /// The master is killed. Those who watch find out by the clock, and make a replica the master as it is: a
+    /// connection to it. From then on nobody is behind.
+    #[track_caller]
+    pub(crate) fn inherited(&self) -> Client {
+        let mut replica = Client::connect(self.topology.servers()[self.heirs()[0]].addr());
+        check(&mut replica, &format!("FAULT.DOWN {}", self.place), "+OK");
+        turn(&mut self.witness(), FAILOVER_MS);
+        let heir = self.named();
+        let mut heir = Client::connect_resp3(self.topology.servers()[heir].addr());
+        assert!(heir.line("ROLE").to_string().contains("\"master\""));
+        check(&mut heir, "FAULT.LAG 0", "+OK");
+        heir
+    }
+
+    /// A replica, which has everything, is made the master and counts grants anew: a connection to it.
+    #[track_caller]
+    pub(crate) fn inherited_without_tokens(&self) -> Client {
+        let heir = self.heirs()[0];
+        let mut client = Client::connect(self.topology.servers()[heir].addr());
+        check(&mut client, &format!("FAULT.FAILOVER {heir} TOKENS"), "+OK");
+        assert_eq!(self.named(), heir);
+        Client::connect_resp3(self.topology.servers()[heir].addr())
+    }
+
+    /// Who may become the master, by their places.
+    fn heirs(&self) -> Vec<usize> {
+        match self.by {
+            By::Sentinels => vec![1, 2],
+            By::Cluster => vec![self.place + 3],
+        }
+    }
+
+    /// Who has become it: clients are told so.
+    fn named(&self) -> usize {
+        let line = match self.by {
+            By::Sentinels => "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster".to_owned(),
+            By::Cluster => format!("GET {LOCK}"),
+        };
+        let told = self.witness().line(&line).to_string();
+        let is_named = |at: &usize| told.contains(&self.topology.servers()[*at].port().to_string());
+        self.heirs().into_iter().find(is_named).unwrap_or_else(|| panic!("{line}: {told}"))
+    }
+}
+
+fn slot(topology: &Topology) -> i64 {
+    let mut client = Client::connect(topology.servers()[0].addr());
+    client.line(&format!("CLUSTER KEYSLOT {LOCK}")).as_int().expect("a number")
+}
+
+/// Turns the clock of all.
+#[track_caller]
+pub(crate) fn turn(client: &mut Client, ms: u64) {
+    let turned = client.line(&format!("CLOCK.ADVANCE {ms}"));
+    assert!(!turned.is_error(), "{turned}");
+}
+
+/// Somebody takes the lock natively and begins to work.
+#[track_caller]
+pub(crate) fn works(client: &mut Client, owner: &str) {
+    let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX {LEASE_MS}");
+    let reply = client.line(&line);
+    assert!(reply.member("token").is_some(), "{line}: {reply}");
+    enters(client, owner);
+}
+
+/// Somebody who believes to hold the lock begins to work.
+#[track_caller]
+pub(crate) fn enters(client: &mut Client, owner: &str) {
+    check(client, &format!("LOCK.ENTER {LOCK} {owner}"), ":1");
+}
+
+/// A thread asks whether it holds the lock, until its client has found the new master.
+#[track_caller]
+pub(crate) fn is_told(thread: &Thread<'_>, expected: &str) {
+    let mut asked = std::iter::repeat_with(|| thread.calls(&format!("held {LOCK}")));
+    assert_eq!(asked.find_map(Result::ok).as_deref(), Some(expected));
+}
+
+/// What is found in the history of all: level and invariant of each.
+#[track_caller]
+pub(crate) fn is_found(client: &mut Client, expected: &[&str]) {
+    let found = verdict::findings(client);
+    assert_eq!(found, expected, "{}", client.line("LOCK.VERIFY"));
+}

@@ -1,0 +1,56 @@
+//! A master and a replica of one process that lags behind it: its heir.
+
+use crate::scenarios::stage::check;
+use lockwheel::{Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::verdict;
+use std::time::Duration;
+
+/// How much later the replica is told, in milliseconds: longer than Redisson waits for it.
+pub(crate) const LAG: u64 = 5_000;
+
+/// Both, whose time moves only when told, and the connection to each that steers it.
+pub(crate) struct Pair {
+    pub(crate) topology: Topology,
+    pub(crate) master: Client,
+    pub(crate) heir: Client,
+}
+
+impl Pair {
+    pub(crate) fn new() -> Pair {
+        let builder = ours::builder().time(Time::Manual).replicas(1).lag(Duration::from_millis(LAG));
+        let topology = builder.start().expect("they start");
+        let [master, heir] = topology.servers() else { panic!("there are two") };
+        let [mut master, mut heir] = [master, heir].map(|server| Client::connect_resp3(server.addr()));
+        for client in [&mut master, &mut heir] {
+            check(client, "CONFIG SET lock-history yes", "+OK");
+        }
+        Pair { topology, master, heir }
+    }
+
+    /// The ports, the master's first.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.topology.servers().iter().map(lockwheel::Server::port).collect()
+    }
+
+    /// The replica takes over as it is: what it has not been told is lost.
+    #[track_caller]
+    pub(crate) fn fails_over(&mut self) {
+        check(&mut self.heir, "REPLICAOF NO ONE", "+OK");
+    }
+
+    /// Turns the clock of both.
+    #[track_caller]
+    pub(crate) fn advance(&mut self, ms: u64) {
+        let reply = self.master.line(&format!("CLOCK.ADVANCE {ms}"));
+        assert!(!reply.is_error(), "{reply}");
+    }
+
+    /// What is found in the heir's history: level and invariant of each.
+    #[track_caller]
+    pub(crate) fn is_found_at_heir(&mut self, expected: &[&str]) {
+        let found = verdict::findings(&mut self.heir);
+        assert_eq!(found, expected, "{}", self.heir.line("LOCK.VERIFY"));
+    }
+}

@@ -1,0 +1,218 @@
+//! Failovers of real servers that lose a lock, where `LOCKWHEEL_SHAPES=redis` asks for them. Nobody turns a clock
+//! there: each step waits for a state. What is known is what the clients are told.
+
+use crate::scenarios::heirs::{By, is_told};
+use crate::scenarios::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full};
+use lockwheel_tests::steered::{self, Jvm, Replicas, Setup, Thread};
+
+/// A lease that outlives all, in milliseconds.
+const LEASE_MS: u64 = 600_000;
+
+/// Servers with replicas, of which one has the lock.
+enum Real {
+    /// A master, its two replicas, and three sentinels.
+    Watched(Watched),
+    /// Three masters, each with a replica; which of the nodes the lock belongs to.
+    Cluster(Cluster, usize),
+}
+
+impl Real {
+    /// `None` where they are not wanted, or not there.
+    fn start(by: By) -> Option<Real> {
+        if !is_full() {
+            return None;
+        }
+        match by {
+            By::Sentinels => Watched::start(Make::Redis, 2).map(Real::Watched),
+            By::Cluster => {
+                let cluster = Cluster::start(Make::Redis, 1)?;
+                let master = cluster.master_of(LOCK);
+                Some(Real::Cluster(cluster, master))
+            }
+        }
+    }
+
+    #[track_caller]
+    fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, replicas: Replicas) -> steered::Client<'a> {
+        let setup = Setup { replicas, ..Setup::default() };
+        match self {
+            Real::Watched(watched) => jvm.client_of_watched(name, watched.sentinel_ports()[0], setup),
+            Real::Cluster(cluster, _) => jvm.client_of_cluster(name, &cluster.ports(), setup),
+        }
+    }
+
+    fn master(&self) -> Client {
+        match self {
+            Real::Watched(watched) => watched.client(),
+            Real::Cluster(cluster, master) => cluster.client(*master),
+        }
+    }
+
+    /// The replicas have what their master has.
+    fn settle(&self) {
+        match self {
+            Real::Watched(watched) => watched.settle(),
+            Real::Cluster(cluster, _) => cluster.settle(LOCK),
+        }
+    }
+
+    /// What is written from now on reaches no replica.
+    fn fall_behind(&self) {
+        match self {
+            Real::Watched(watched) => watched.fall_behind(),
+            Real::Cluster(cluster, _) => cluster.fall_behind(LOCK),
+        }
+    }
+
+    /// Whether the master has the lock.
+    fn has_lock(&self) -> bool {
+        self.master().line(&format!("EXISTS {LOCK}")).as_int() == Some(1)
+    }
+
+    /// A replica has become the master, without the lock.
+    #[track_caller]
+    fn is_inherited(&mut self) {
+        assert!(self.has_lock());
+        match self {
+            Real::Watched(watched) => {
+                watched.replace_master();
+            }
+            Real::Cluster(cluster, master) => *master = cluster.replace_master(*master),
+        }
+        assert!(!self.has_lock());
+    }
+}
+
+/// Bob, who comes later, is given the lock; alice, whose lease has not ended, is told so if she asks.
+#[track_caller]
+fn is_given_twice(real: &Real, jvm: &Jvm, alice: &Thread<'_>) {
+    let client = real.redisson(jvm, "bob", Replicas::Unused);
+    let bob = client.thread("worker");
+    bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
+    is_told(alice, "false");
+    bob.does(&format!("held {LOCK}"), "true");
+}
+
+fn lost_on_failover(by: By, jvm: Option<&Jvm>) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start(by)) else { return };
+    let client = real.redisson(jvm, "alice", Replicas::Unused);
+    let alice = client.thread("worker");
+    real.fall_behind();
+    alice.does(&format!("lock {LOCK} {LEASE_MS}"), "");
+    real.is_inherited();
+    is_given_twice(&real, jvm, &alice);
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_6() {
+    lost_on_failover(By::Sentinels, redisson_3_6());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_17() {
+    lost_on_failover(By::Sentinels, redisson_3_17());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_3_24() {
+    lost_on_failover(By::Sentinels, redisson_3_24());
+}
+
+#[test]
+fn lost_on_failover_with_redisson_4_7() {
+    lost_on_failover(By::Sentinels, redisson_4_7());
+}
+
+#[test]
+fn lost_on_failover_of_a_cluster_with_redisson_3_17() {
+    lost_on_failover(By::Cluster, redisson_3_17());
+}
+
+#[test]
+fn lost_on_failover_of_a_cluster_with_redisson_4_7() {
+    lost_on_failover(By::Cluster, redisson_4_7());
+}
+
+/// By default alice is told; newer versions give the lock back, after an older one she does. Then she asks as one who
+/// does not look at the answer.
+fn replica_never_acks(by: By, jvm: Option<&Jvm>, gives_back: bool) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start(by)) else { return };
+    let clients = [Replicas::Heeded, Replicas::Asked].map(|replicas| real.redisson(jvm, "alice", replicas));
+    let [heeds, ignores] = clients.each_ref().map(|client| client.thread("worker"));
+    real.fall_behind();
+    heeds.fails(&format!("lock {LOCK} {LEASE_MS}"), "slaves were synced");
+    assert_eq!(real.has_lock(), !gives_back);
+    if !gives_back {
+        heeds.fails(&format!("unlock {LOCK}"), "slaves were synced");
+        assert!(!real.has_lock());
+    }
+    ignores.does(&format!("lock {LOCK} {LEASE_MS}"), "");
+    real.is_inherited();
+    is_given_twice(&real, jvm, &ignores);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_3_17() {
+    replica_never_acks(By::Sentinels, redisson_3_17(), false);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_3_24() {
+    replica_never_acks(By::Sentinels, redisson_3_24(), true);
+}
+
+#[test]
+fn replica_never_acks_with_redisson_4_7() {
+    replica_never_acks(By::Sentinels, redisson_4_7(), true);
+}
+
+#[test]
+fn replica_never_acks_of_a_cluster_with_redisson_3_17() {
+    replica_never_acks(By::Cluster, redisson_3_17(), false);
+}
+
+#[test]
+fn replica_never_acks_of_a_cluster_with_redisson_4_7() {
+    replica_never_acks(By::Cluster, redisson_4_7(), true);
+}
+
+/// Alice has had the second token and been given the third; who comes after her gets the second.
+fn token_regress(by: By, jvm: Option<&Jvm>) {
+    let Some((jvm, mut real)) = jvm.zip(Real::start(by)) else { return };
+    let client = real.redisson(jvm, "alice", Replicas::Unused);
+    let alice = client.thread("worker");
+    let call = format!("fenced-lock {LOCK} 60000 {LEASE_MS}");
+    let gives_back = |thread: &Thread<'_>| thread.does(&format!("fenced-unlock {LOCK}"), "");
+    alice.does(&call, "1");
+    gives_back(&alice);
+    real.settle();
+    real.fall_behind();
+    alice.does(&call, "2");
+    gives_back(&alice);
+    alice.does(&call, "3");
+    real.is_inherited();
+    let client = real.redisson(jvm, "bob", Replicas::Unused);
+    client.thread("worker").does(&call, "2");
+}
+
+#[test]
+fn token_regress_with_redisson_3_24() {
+    token_regress(By::Sentinels, redisson_3_24());
+}
+
+#[test]
+fn token_regress_with_redisson_4_7() {
+    token_regress(By::Sentinels, redisson_4_7());
+}
+
+#[test]
+fn token_regress_of_a_cluster_with_redisson_3_24() {
+    token_regress(By::Cluster, redisson_3_24());
+}
+
+#[test]
+fn token_regress_of_a_cluster_with_redisson_4_7() {
+    token_regress(By::Cluster, redisson_4_7());
+}

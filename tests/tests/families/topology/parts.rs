@@ -1,0 +1,133 @@
+//! The parts of a cluster's nodes: they begin anew together, and all know them at once; what cuts nodes off cuts
+//! MIGRATE.
+
+use crate::topology::sentinels::text;
+use lockwheel::{Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+/// A key of the first master.
+const KEY: &str = "{bar}k";
+
+/// Three masters and a replica of each, and a client of each.
+fn cluster() -> (Topology, Vec<Client>) {
+    let topology = ours::builder().time(Time::Manual).cluster(3, 1).start().expect("they start");
+    let clients = clients_of(&topology);
+    (topology, clients)
+}
+
+fn clients_of(topology: &Topology) -> Vec<Client> {
+    topology.servers().iter().map(|server| Client::connect(server.addr())).collect()
+}
+
+fn ids(clients: &mut [Client]) -> Vec<String> {
+    clients.iter_mut().map(|client| text(client, "CLUSTER MYID").trim_matches('"').to_owned()).collect()
+}
+
+/// All have the parts that they began with, and serve all slots.
+fn assert_at_start(topology: &Topology) {
+    let mut clients = clients_of(topology);
+    for _ in 0..2 {
+        for (at, client) in clients.iter_mut().enumerate() {
+            let role = text(client, "ROLE");
+            assert!(role.starts_with(if at < 3 { "[\"master\"" } else { "[\"slave\"" }), "{at}: {role}");
+            let info = text(client, "CLUSTER INFO");
+            assert!(info.contains("cluster_state:ok") && info.contains("cluster_size:3"), "{at}: {info}");
+        }
+        let slots = text(&mut clients[1], "CLUSTER SLOTS");
+        assert!(slots.contains("[:0, :5460, "), "{slots}");
+        assert_eq!(text(&mut clients[0], &format!("SET {KEY} v")), "+OK");
+        text(&mut clients[3], "READONLY");
+        assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"v\"");
+        text(&mut clients[1], "CLOCK.ADVANCE 20000");
+    }
+}
+
+#[test]
+fn nodes_begin_anew_in_their_parts_after_a_failover() {
+    for order in [[0, 1, 2, 3, 4, 5], [3, 0, 5, 4, 2, 1]] {
+        let (topology, mut clients) = cluster();
+        text(&mut clients[0], &format!("SET {KEY} old"));
+        assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+        for node in order {
+            assert_eq!(text(&mut clients_of(&topology)[node], "CONTROL.RESET"), "+OK");
+        }
+        assert_at_start(&topology);
+    }
+}
+
+#[test]
+fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
+    for node in 0..6 {
+        let (topology, mut clients) = cluster();
+        text(&mut clients[0], &format!("SET {KEY} old"));
+        text(&mut clients[2], "SET a stays");
+        assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+        assert_eq!(text(&mut clients[node], "CONTROL.RESET"), "+OK");
+        // Whose data they were has nothing; the others have what they had.
+        let [first, other] = [(0, format!("GET {KEY}")), (2, "GET a".to_owned())]
+            .map(|(at, line)| text(&mut Client::connect(topology.servers()[at].addr()), &line));
+        assert_eq!(first, if node == 0 { "(nil)" } else { "\"old\"" }, "{node}");
+        assert_eq!(other, if node == 2 { "(nil)" } else { "\"stays\"" }, "{node}");
+        assert_at_start(&topology);
+    }
+}
+
+#[test]
+fn slots_that_have_moved_come_back_with_the_first_reset() {
+    let (topology, mut clients) = cluster();
+    let ids = ids(&mut clients);
+    for client in &mut clients[..3] {
+        assert_eq!(text(client, &format!("CLUSTER SETSLOT 5061 NODE {}", ids[1])), "+OK");
+    }
+    assert_eq!(text(&mut clients[1], &format!("SET {KEY} there")), "+OK");
+    for node in 0..6 {
+        assert_eq!(text(&mut clients_of(&topology)[node], "CONTROL.RESET"), "+OK");
+        let size = text(&mut Client::connect(topology.servers()[1].addr()), "DBSIZE");
+        assert_eq!(size, ":0", "a key of another's slot");
+    }
+    assert_at_start(&topology);
+}
+
+#[test]
+fn a_failover_and_one_back_are_done_when_they_are_answered() {
+    let (_topology, mut clients) = cluster();
+    for (heir, other) in [(3, 0), (0, 3)] {
+        assert_eq!(text(&mut clients[heir], "CLUSTER FAILOVER"), "+OK");
+        let ids = ids(&mut clients);
+        for client in &mut clients {
+            let nodes = text(client, "CLUSTER NODES");
+            let line = nodes.split("\\n").find(|line| line.contains(&format!("{} 127", ids[other])));
+            assert!(line.expect("it is known").contains("slave"), "{nodes}");
+        }
+        assert!(text(&mut clients[heir], "ROLE").starts_with("[\"master\""));
+        assert!(text(&mut clients[other], "ROLE").starts_with("[\"slave\""));
+    }
+}
+
+#[test]
+fn a_message_reaches_who_listens_to_the_old_master() {
+    let (topology, mut clients) = cluster();
+    assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
+    let mut listening = Client::connect_resp3(topology.servers()[0].addr());
+    listening.send_line("SSUBSCRIBE {bar}c");
+    listening.read_push();
+    text(&mut clients[3], "SPUBLISH {bar}c hello");
+    assert!(listening.read_push().to_string().contains("hello"));
+}
+
+#[test]
+fn nothing_migrates_to_a_server_that_is_cut_off() {
+    let (topology, mut clients) = cluster();
+    let ids = ids(&mut clients);
+    let port = topology.servers()[1].port();
+    text(&mut clients[0], &format!("SET {KEY} v"));
+    text(&mut clients[1], &format!("CLUSTER SETSLOT 5061 IMPORTING {}", ids[0]));
+    text(&mut clients[0], "FAULT.PARTITION NODES 1");
+    let line = format!("MIGRATE 127.0.0.1 {port} {KEY} 0 1000");
+    assert_eq!(text(&mut clients[0], &line), "-IOERR error or timeout connecting to the client");
+    assert_eq!(text(&mut clients[0], "DBSIZE"), ":1");
+    text(&mut clients[0], "FAULT.HEAL");
+    assert_eq!(text(&mut clients[0], &line), "+OK");
+    assert_eq!(text(&mut clients[1], "DBSIZE"), ":1");
+}
