@@ -15,6 +15,7 @@ pub mod family;
 pub mod generate;
 pub mod line;
 pub mod ours;
+pub mod own_process;
 pub mod pages;
 pub mod pair;
 pub mod program;

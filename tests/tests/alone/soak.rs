@@ -6,6 +6,7 @@
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
+use lockwheel_tests::own_process;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeSet;
 use std::thread;
@@ -213,6 +214,9 @@ fn soak(threads: usize) {
 
 #[test]
 fn a_thousand_clients_come_and_go_on_one_two_and_four_threads() {
+    if !own_process::is_of("soak::a_thousand_clients_come_and_go_on_one_two_and_four_threads") {
+        return;
+    }
     for threads in [1, 2, 4] {
         soak(threads);
     }

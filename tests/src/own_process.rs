@@ -1,0 +1,25 @@
+//! Tests that measure the memory of their process: each runs in one of its own.
+
+use std::process::Command;
+
+/// Set in the process of such a test.
+const MARK: &str = "LOCKWHEEL_OWN_PROCESS";
+
+/// Runs a test, by its full name, in a process of its own; returns whether this is that process. Otherwise the test is
+/// over: it has passed there.
+///
+/// # Panics
+/// When the test fails there, or there is none of this name.
+#[must_use]
+#[track_caller]
+pub fn is_of(name: &str) -> bool {
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let mut test = Command::new(std::env::current_exe().expect("a test is a file"));
+    let output = test.args(["--exact", name, "--nocapture"]).env(MARK, "1").output().expect("it starts");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("test result: ok. 1 passed"), "{name}: {said}");
+    false
+}
