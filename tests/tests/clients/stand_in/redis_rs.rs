@@ -26,7 +26,7 @@ fn its_servers_are_ours() {
     for path in [Some(directory.0.clone()), real].into_iter().flatten() {
         for kind in ["tcp", "unix", "tcp+tls"] {
             let mut test = Command::new(env::current_exe().expect("a test is a file"));
-            test.args(["--exact", "redis_rs::one_server_of_the_environment"]);
+            test.args(["--exact", "stand_in::redis_rs::one_server_of_the_environment"]);
             test.env("PATH", &path).env("REDISRS_SERVER_TYPE", kind);
             let said =
                 succeeds(test.env_remove("REDISRS_SERVER_BIN").env("LOCKWHEEL_PROGRAMS", "redis-server"));
