@@ -1,11 +1,20 @@
 //! The end of a process in the midst of its work, as DEBUG asks for it.
 
 use lockwheel_engine::core::Crash;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process;
 
-/// Ends the process as Redis ends then, or runs it anew in the directory that it was started in.
-pub(super) fn end_process(crash: Crash, started_in: Option<&Path>) {
+/// Where a process that runs anew begins.
+#[derive(Debug)]
+pub(super) struct Beginning {
+    /// The directory that it was started in.
+    pub(super) started_in: Option<PathBuf>,
+    /// The port that was picked for it: it keeps that.
+    pub(super) picked_port: Option<u16>,
+}
+
+/// Ends the process as Redis ends then, or runs it anew.
+pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
     match crash {
         Crash::Segfault => {
             tracing::error!("Lockwheel crashed by signal: 11, as DEBUG has asked");
@@ -19,7 +28,7 @@ pub(super) fn end_process(crash: Crash, started_in: Option<&Path>) {
         Crash::Restart(delay_ms) => {
             tracing::warn!("The process runs anew in {delay_ms} milliseconds, as DEBUG has asked");
             std::thread::sleep(std::time::Duration::from_millis(delay_ms));
-            run_anew(started_in);
+            run_anew(beginning);
         }
     }
 }
@@ -37,22 +46,25 @@ fn raise_segfault() {
 #[cfg(not(unix))]
 fn raise_segfault() {}
 
-/// Runs the same program with the same arguments in place of this one: a process of the same number.
+/// Runs the same program with the same arguments, at the same port, in place of this one: a process of the same number.
 #[cfg(unix)]
-fn run_anew(started_in: Option<&Path>) {
+fn run_anew(beginning: &Beginning) {
     use std::os::unix::process::CommandExt;
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let Ok(program) = std::env::current_exe() else { process::exit(1) };
     let mut command = process::Command::new(program);
     command.arg0(name).args(arguments);
-    started_in.into_iter().for_each(|directory| _ = command.current_dir(directory));
+    if let Some(port) = beginning.picked_port {
+        command.args(["--port", &port.to_string()]);
+    }
+    beginning.started_in.iter().for_each(|directory| _ = command.current_dir(directory));
     let error = command.exec();
     tracing::error!(%error, "the program cannot be run anew");
     process::exit(1);
 }
 
 #[cfg(not(unix))]
-fn run_anew(_: Option<&Path>) {
+fn run_anew(_: &Beginning) {
     process::exit(1);
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// A server to be started.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
-    config: Config,
+    pub(super) config: Config,
     signals: bool,
     allocator: Option<Allocator>,
     verify: Option<Level>,

@@ -42,8 +42,11 @@ impl Builder {
         mut tell: impl FnMut(Stage<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let started_in = self.started_in.clone();
+        let picks_port = self.config.port == 0;
         let server = self.signals(true).start()?;
-        let end_process = move |how| crash::end_process(how, started_in.as_deref());
+        let picked_port = (picks_port && server.port() != 0).then(|| server.port());
+        let beginning = crash::Beginning { started_in, picked_port };
+        let end_process = move |how| crash::end_process(how, &beginning);
         let _set_once = server.handle().shared.on_crash.set(Box::new(end_process));
         tell(Stage::Ready(&server))?;
         server.wait();

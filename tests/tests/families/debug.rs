@@ -242,12 +242,9 @@ fn answered_keys(address: std::net::SocketAddr) -> Option<(Client, Reply)> {
 
 #[cfg(unix)]
 #[test]
-fn a_process_that_runs_anew_has_its_number_and_no_keys() {
-    let port =
-        std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-    let port = port.to_string();
+fn a_process_that_runs_anew_has_its_number_and_its_port_and_no_keys() {
     for line in ["DEBUG RESTART", "DEBUG CRASH-AND-RECOVER 1"] {
-        let process = Process::start(&["--enable-debug-command", "yes", "--port", &port]);
+        let process = Process::start(&["--enable-debug-command", "yes"]);
         let mut client = Client::connect(process.addr());
         client.line("SET k v");
         assert_eq!(

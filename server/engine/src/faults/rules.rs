@@ -11,6 +11,10 @@ use crate::spec::{Args, CommandError};
 const RULES_MAX: usize = 1000;
 const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 rules");
 
+/// The most bytes that all rules may take.
+const RULES_MAX_BYTES: usize = 1 << 20;
+const TOO_LARGE: CommandError = CommandError::text("ERR all rules can take no more than 1048576 bytes");
+
 /// What rules say of a request before it is executed.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
@@ -69,7 +73,7 @@ impl Rules {
     /// Adds a rule of this name, from the words behind it; `resolve` gives the full name of a command in lower case.
     ///
     /// # Errors
-    /// When the words are no rule, there is one of this name, or there are too many.
+    /// When the words are no rule, there is one of this name, or there are too many or too large ones.
     pub(crate) fn add(
         &mut self,
         name: &[u8],
@@ -83,8 +87,11 @@ impl Rules {
         if self.rules.len() == RULES_MAX {
             return Err(TOO_MANY);
         }
+        let rule = Rule::new(RuleId(self.last_id + 1), name, words.all(), parsed, self.seed);
+        if self.memory + rule.memory() > RULES_MAX_BYTES {
+            return Err(TOO_LARGE);
+        }
         self.last_id += 1;
-        let rule = Rule::new(RuleId(self.last_id), name, words.all(), parsed, self.seed);
         self.memory += rule.memory();
         self.rules.push(rule);
         Ok(())

@@ -11,6 +11,10 @@ use lockwheel_resp::Reply;
 
 const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
 const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");
+const PATTERN_TOO_LONG: CommandError = CommandError::text("ERR the pattern is longer than 4096 bytes");
+
+/// The longest pattern, in bytes.
+const PATTERN_MAX: usize = 4096;
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["lock", "control"])
@@ -34,7 +38,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("lock.mark")
         .syntax("[DEL] pattern")
-        .errors(&["ERR syntax error: *", "ERR too many patterns are observed"]),
+        .errors(&[
+            "ERR syntax error: *",
+            "ERR too many patterns are observed",
+            "ERR the pattern is longer than 4096 bytes",
+        ]),
     row("lock.enter", -3, enter)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("lock", "7.2.0", "O(log N), N the open sections")
@@ -76,6 +84,9 @@ fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         _ => return Err(errors::SYNTAX),
     };
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
+    if pattern.len() > PATTERN_MAX {
+        return Err(PATTERN_TOO_LONG);
+    }
     if ends {
         let known = ledger.observed.remove(pattern);
         reply.integer(i64::from(known));

@@ -164,6 +164,13 @@ fn there_is_a_bound_to_rules() {
     }
     scene.steer("FAULT.ADD more ON get DO HOLD", "-ERR there can be no more than 1000 rules");
     scene.steer("FAULT.CLEAR", ":1000");
+    let long = "x".repeat(600_000);
+    let too_large = "-ERR all rules can take no more than 1048576 bytes";
+    scene.steer(&format!("FAULT.ADD {long}{long} ON get DO HOLD"), too_large);
+    scene.steer(&format!("FAULT.ADD one ON get CONTAINS {long} DO HOLD"), too_large);
+    scene.add(&format!("{long} ON get DO HOLD"));
+    scene.steer(&format!("FAULT.ADD {long}2 ON get DO HOLD"), too_large);
+    scene.steer("FAULT.CLEAR", ":1");
 }
 
 #[test]

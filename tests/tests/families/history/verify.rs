@@ -1,6 +1,8 @@
 //! LOCK.VERIFY: each invariant in a history that breaks it, and in one that does not.
 
 use crate::history::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
 
 /// What LOCK.VERIFY finds: its verdict, and each finding as level and invariant.
 pub(crate) fn found(server: &mut Server) -> Vec<String> {
@@ -126,6 +128,24 @@ fn mutual_exclusion_of_declared_sections() {
     assert_eq!(found(&mut server), ["ok"]);
     server.send(two, "LOCK.ENTER s b");
     assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion", "violation mutual-exclusion"]);
+}
+
+#[test]
+fn what_is_declared_is_bounded_in_bytes() {
+    let server = ours::manual_server();
+    let mut client = Client::connect(server.addr());
+    let long = "x".repeat(1 << 20);
+    let mut enter = |name: &str| client.line(&format!("LOCK.ENTER s {name}")).to_string();
+    let entered = (0..9).take_while(|number| enter(&format!("{long}{number}")) == ":1").count();
+    assert!((4..8).contains(&entered), "{entered}");
+    assert_eq!(enter(&format!("{long}9")), "-ERR too many sections are open");
+    assert_eq!(enter("short"), ":1");
+    assert_eq!(client.line(&format!("LOCK.LEAVE s {long}0")).to_string(), ":1");
+    assert_eq!(client.line(&format!("LOCK.ENTER s {long}9")).to_string(), ":1");
+    let pattern = "x".repeat(4096);
+    assert_eq!(client.line(&format!("LOCK.OBSERVE {pattern}")).to_string(), "+OK");
+    let too_long = "-ERR the pattern is longer than 4096 bytes";
+    assert_eq!(client.line(&format!("LOCK.OBSERVE {pattern}x")).to_string(), too_long);
 }
 
 #[test]

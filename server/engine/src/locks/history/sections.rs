@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// The most sections that are open at once.
 const MOST: usize = 65_536;
 
+/// The most bytes of their keys and owners: as of the texts of the history.
+const MOST_NAME_BYTES: usize = 8 << 20;
+
 /// The open sections: how often each owner has entered each.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Sections {
@@ -15,16 +18,17 @@ pub(in crate::locks) struct Sections {
 }
 
 impl Sections {
-    /// An owner enters a section; `false` when too many are open. O(log n).
+    /// An owner enters a section; `false` when too many are open, or their names are too long. O(log n).
     pub(in crate::locks) fn enter(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let section = ((db, Box::from(key)), Box::from(owner));
         if let Some(times) = self.open.get_mut(&section) {
             *times += 1;
             return true;
         }
-        let has_room = self.open.len() < MOST;
+        let names = self.names.saturating_add(block(key.len()) + block(owner.len()));
+        let has_room = self.open.len() < MOST && names <= MOST_NAME_BYTES;
         if has_room {
-            self.names += block(key.len()) + block(owner.len());
+            self.names = names;
             self.open.insert(section, 1);
         }
         has_room

@@ -14,6 +14,7 @@ const ADD_ERRORS: &[&str] = &[
     "ERR a script is named by the 40 digits of its SHA-1",
     "ERR syntax error: *",
     "ERR there can be no more than 1000 rules",
+    "ERR all rules can take no more than 1048576 bytes",
     "ERR there is a rule 'name' already",
     "ERR unknown command 'command'",
     "ERR value is not an integer or out of range",
