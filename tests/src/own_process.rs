@@ -1,4 +1,4 @@
-//! Tests that measure the memory of their process: each runs in one of its own.
+//! Tests that measure the memory or the time of their process: each runs in one of its own.
 
 use std::process::Command;
 

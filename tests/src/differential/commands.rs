@@ -114,6 +114,11 @@ impl Subject {
         !Version::V7_2.has(self.command.spec.since)
     }
 
+    /// Whether the redis-server that is installed has it: 7.0.
+    pub fn is_of_redis_server(&self) -> bool {
+        Version::V7_0.has(self.command.spec.since)
+    }
+
     /// Whether it may be sent at random.
     pub fn at_random(&self) -> bool {
         !LEFT_OUT.iter().any(|(name, _)| {

@@ -175,7 +175,9 @@ struct Run<'a> {
 impl Run<'_> {
     /// The lines that chance would find too late.
     fn directed(&mut self, commands: &Commands, family: &Family<'_>) {
-        for lines in directed::lines_of(family.subjects.iter().map(|subject| subject.name())) {
+        let is_real = self.duel.kind() == Kind::Redis;
+        let there = family.subjects.iter().filter(|subject| !is_real || subject.is_of_redis_server());
+        for lines in directed::lines_of(there.map(|subject| subject.name())) {
             let steps: Vec<Step> = lines.iter().map(|line| Step::written(commands, line)).collect();
             self.sequence(&steps);
         }

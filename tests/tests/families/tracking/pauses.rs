@@ -135,7 +135,8 @@ fn times_are_checked() {
         ("CLIENT UNPAUSE", "+OK\r\n"),
         ("CLIENT PAUSE 0", "+OK\r\n"),
         ("CONTROL.RESET", "+OK\r\n"),
-        ("CLIENT PAUSE 9223372036854775000 WRITE", "+OK\r\n"),
+        ("CLIENT PAUSE 9223372036854775000 WRITE", "-ERR timeout is out of range\r\n"),
+        ("CLIENT PAUSE 9223370000000000000 WRITE", "+OK\r\n"),
         ("CLIENT UNPAUSE", "+OK\r\n"),
         ("PING", "+PONG\r\n"),
     ] {
