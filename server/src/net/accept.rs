@@ -45,7 +45,7 @@ pub(super) struct Rebinds {
 }
 
 impl Drop for Rebinds {
-    /// Nobody accepts any more: the sockets are closed.
+    /// Closes the sockets: nothing accepts any more.
     fn drop(&mut self) {
         *self.doors.lock() = Doors::default();
     }

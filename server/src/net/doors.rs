@@ -96,7 +96,7 @@ fn keep(listening: &TcpListener, address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Nothing keeps the port.
+/// Keeps no port: the system cannot.
 #[cfg(not(unix))]
 fn keep(_: &TcpListener, _: SocketAddr) -> io::Result<Socket> {
     Err(io::ErrorKind::Unsupported.into())

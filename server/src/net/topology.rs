@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(crate) struct Topology {
     places: Vec<Place>,
     network: Mutex<Network>,
-    /// All of them share their clock: until then none is left out.
+    /// Whether all of them share their clock: until then none is left out.
     is_joined: AtomicBool,
     /// There is something to exchange.
     is_due: AtomicBool,

@@ -4,7 +4,7 @@ use lockwheel_engine::core::Crash;
 use std::path::PathBuf;
 use std::process;
 
-/// Where a process that runs anew begins.
+/// The directory and the port at which a process that runs anew begins.
 #[derive(Debug)]
 pub(super) struct Beginning {
     /// The directory that it was started in.

@@ -18,7 +18,7 @@ pub(crate) fn short_of_memory() -> Process {
     limited_to(LIMIT_KIB)
 }
 
-/// The same with so much address space, in KiB.
+/// Starts the same with a limit of its address space, in KiB.
 pub(crate) fn limited_to(limit_kib: &str) -> Process {
     let limited = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     let path = program().get_program().to_owned();

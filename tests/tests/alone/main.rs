@@ -1,4 +1,4 @@
-//! What needs a process of its own: its memory, its threads or its files are counted.
+//! Tests that count the memory, the threads or the files of a process.
 
 mod embedding;
 mod hostile_master;

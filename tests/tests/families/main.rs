@@ -1,4 +1,4 @@
-//! What a server does, family by family, seen by clients of the test's own process and beside real servers.
+//! Families of commands, locks, time and servers together: servers in the test's process, beside real ones.
 
 mod atomicity;
 mod bad_input;

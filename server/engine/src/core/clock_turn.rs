@@ -310,7 +310,7 @@ impl ClockTurn {
         self.works(more);
     }
 
-    /// So much more was done at a deadline than one does.
+    /// Counts this much more work at a deadline than a single one takes.
     pub(super) fn works(&mut self, more: u64) {
         self.fired_at_once = self.fired_at_once.map(|fired| fired + more);
     }
@@ -407,7 +407,7 @@ impl ClockTurn {
         self.is_settled = false;
     }
 
-    /// The same, and its client no longer waits for it when it stops on its way.
+    /// Does the same; its client no longer waits for it when it stops on its way.
     pub(super) fn unblock(&mut self) {
         self.cut();
         self.is_unblocked = true;

@@ -51,7 +51,7 @@ impl Engine {
         Some(self.time.system.monotonic_us.saturating_add(first))
     }
 
-    /// The same when something is due: a turn that has stopped amid its instant fires that itself, but not for ever.
+    /// Returns the same when something is due: a turn that stopped amid its instant fires that itself, within a bound.
     #[cold]
     fn due_us(&mut self) -> u64 {
         let system = self.time.system;

@@ -105,7 +105,7 @@ impl Engine {
         Ok(self.read_together(call))
     }
 
-    /// What a command says of the history of locks is of all servers.
+    /// Answers a command that reads the history of locks by those of all servers.
     fn read_together(&mut self, call: Call<'_>) -> Flow<Retry> {
         if self.is_history_read() {
             return self.wait_to_read(call.session);

@@ -185,7 +185,7 @@ pub struct Engine {
     pub(crate) parked: Parked<Retry>,
     /// Numbers that several of them are about.
     pub(crate) state_counts: StateCounts,
-    /// Those of them that wait for a count to rise.
+    /// Waits for a count to rise.
     pub(super) count_waits: CountWaits,
     /// The clients that have sent requests while somebody waits for silence.
     pub(crate) heard: Heard,

@@ -29,9 +29,9 @@ pub(crate) struct Heard {
     seen: u64,
     /// The shortest silence that is waited for, in milliseconds.
     shortest_ms: Option<i64>,
-    /// Those of all clients.
+    /// Bursts of all clients.
     of_all: Vec<Burst>,
-    /// By the names of the clients, as they were after it.
+    /// Bursts by the names of the clients, as they were after the request.
     by_name: BTreeMap<Box<[u8]>, Vec<Burst>>,
     name_bytes: usize,
     /// Number of bursts of all clients and of each name.
@@ -86,7 +86,7 @@ impl Heard {
         }
     }
 
-    /// Nobody waits any more.
+    /// Forgets everything: nobody waits any more.
     pub(super) fn forget(&mut self) {
         self.forget_requests();
         self.shortest_ms = None;

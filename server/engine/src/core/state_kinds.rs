@@ -22,7 +22,7 @@ pub(crate) enum StateOf {
     Calls,
     /// The rules of faults, and what they have done: likewise.
     Rules,
-    /// What replicas have acknowledged.
+    /// Acknowledgements of replicas.
     Replicas,
     /// Silence, which time brings about and requests only put off.
     Silence,
@@ -72,7 +72,7 @@ impl StateCounts {
         }
     }
 
-    /// Nobody waits for listeners any more.
+    /// Forgets the counts: nobody waits for listeners any more.
     pub(super) fn forget_listeners(&mut self) {
         self.listeners = RefCell::default();
     }

@@ -21,7 +21,7 @@ impl Faults {
         self.kill(server, back_after, false)
     }
 
-    /// The same, but its data stay: clients are refused as by a disabled proxy.
+    /// Kills it likewise, but its data stay: clients are refused as by a disabled proxy.
     ///
     /// # Errors
     /// When there is no such server.

@@ -234,7 +234,7 @@ fn a_restart_leaves_clocks_and_rules_and_lets_nobody_in_for_a_while() {
     scene.check(late, "GET k", "-no");
 }
 
-/// Nobody could turn the clock to the end of it.
+/// A client that leaves nobody behind to turn the clock ends the time of being down.
 #[test]
 fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
     let mut scene = Scene::new();

@@ -381,7 +381,7 @@ fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
     }
 }
 
-/// Nobody could turn the clock to the end of it.
+/// A client that leaves nobody behind to turn the clock ends the time of being down.
 #[test]
 fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
     for threads in THREADS {
@@ -395,7 +395,7 @@ fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
     }
 }
 
-/// What it has sent arrives when the server is up, which is then.
+/// A request that was sent meanwhile arrives when the server is up, which is then.
 #[test]
 fn clients_are_let_in_when_the_last_one_leaves_a_held_request() {
     for threads in THREADS {

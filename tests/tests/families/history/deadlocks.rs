@@ -29,7 +29,7 @@ fn a_deadlock_of_a_killed_process_stays_a_suspect() {
     }
 }
 
-/// The same where both listen to the channels of plain locks: the one whose subscription ends with its connection.
+/// A plain lock is judged alike: the subscription to its channel ends with the connection.
 #[test]
 fn a_deadlock_of_plain_locks_of_a_killed_process_stays_a_suspect() {
     for (ending, expected) in
@@ -74,7 +74,7 @@ fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
     assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
 }
 
-/// Who stands in a fair queue may begin to listen after the connection that asked is closed: it waits again.
+/// An owner in a fair queue may begin to listen after the connection that asked is closed: it waits again.
 #[test]
 fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
     let mut server = Server::new();

@@ -219,7 +219,7 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
     let _removed = std::fs::remove_dir_all(&directory);
 }
 
-/// What happened at the others is known, and the reply says whose part is missing.
+/// The reply has what happened at the others, and says whose part is missing.
 #[test]
 fn the_history_is_read_without_a_server_that_hangs() {
     for threads in [1, 2, 4] {

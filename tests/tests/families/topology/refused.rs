@@ -21,7 +21,7 @@ fn client(topology: &Topology, place: usize) -> Client {
     Client::connect(topology.servers()[place].addr())
 }
 
-/// What redis-cli prints for a PING of a server; `None` without redis-cli.
+/// The output of redis-cli for a PING of a server; `None` without redis-cli.
 fn printed_by_redis_cli(topology: &Topology, place: usize) -> Option<String> {
     let Some(program) = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli")) else {
         skip(&["redis-cli"], "redis-cli is not installed (apt-get install redis-tools)");
@@ -137,7 +137,7 @@ fn a_server_that_comes_back_by_itself_listens_again() {
     assert_eq!(text(&mut client(&topology, 0), "GET k"), "\"v\"");
 }
 
-/// As at the end of that time.
+/// A replica is then as at the end of that time.
 #[test]
 fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
     for begins in ["FAULT.RESTART DOWN 500", "FAULT.RESTART DOWN 500 KEEP"] {
@@ -157,7 +157,7 @@ fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
     }
 }
 
-/// Nobody is left who could turn the clock.
+/// A server without clients that could turn its clock is reached again.
 #[test]
 fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
     let mut config = Config::default();

@@ -11,7 +11,7 @@ pub(crate) enum GrantNumbers {
     Restart,
 }
 
-/// What becomes of the data of a server that is killed.
+/// Whether the data of a server that is killed stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataFate {
     /// They are gone, as with a process that has kept nothing.

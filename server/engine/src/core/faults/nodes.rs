@@ -67,7 +67,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Nothing is left of what the process had but its configuration.
+    /// Loses all that the process had but its configuration.
     fn lose_data(&mut self) {
         self.keyspace.end_lag();
         self.environment.identity.reset(self.keyspace.rng());
@@ -107,7 +107,7 @@ impl Engine {
         self.commit();
     }
 
-    /// The same within a command.
+    /// Does the same within a command.
     pub(super) fn begin_again(&mut self) {
         self.faults.down_until_ms = None;
         self.follow_doors();

@@ -13,7 +13,7 @@ const LARGE_INPUT: usize = 1 << 20;
 const ELEMENT_OVERHEAD: usize = 128;
 /// Bytes for what is allocated beside the arguments: blocks of tables, the reply, the key's events.
 const SPARE: usize = 1 << 20;
-/// What a command does to a key that it may give a longer name or content.
+/// The effect of a command on a key that it may give a longer name or content.
 const GROWS: KeyFlags = KeyFlags::of(&[KeyFlags::INSERT, KeyFlags::UPDATE, KeyFlags::OW]);
 
 impl Engine {
@@ -39,7 +39,7 @@ impl Engine {
         refuse_unless(has_room(needed(command, args, is_queued)))
     }
 
-    /// The same of a command that a script calls. O(arguments).
+    /// Checks the same for a command that a script calls. O(arguments).
     #[inline]
     pub(crate) fn call_lacks_memory(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
         if !command.has(Flags::WRITE) {

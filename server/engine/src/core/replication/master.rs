@@ -64,7 +64,7 @@ impl Engine {
         self.replication.note_written(&unit.by);
     }
 
-    /// What replicas are to be told, as requests. Unwinds if there is no memory for it.
+    /// The requests that replicas are told. Unwinds if there is no memory for them.
     fn written_unit(&mut self, unit: &Unit) -> StreamWriter {
         let mut writer = StreamWriter::new(self.replication.selected, self.replication.for_7_0);
         let is_several = unit.structure.len() + unit.keys.len() + unit.requests.len() > 1;

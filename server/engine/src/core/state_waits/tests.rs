@@ -8,7 +8,7 @@ use crate::locks::{self, Happening, HistoryEvent, ListenerCount};
 use crate::time::Now;
 use std::collections::BTreeSet;
 
-/// So many wait in each way.
+/// The number of waits of each kind.
 const WAITS: usize = 1000;
 
 fn at(ms: u64) -> Now {
@@ -193,7 +193,7 @@ fn replica_and_wait(engine: &mut Engine, slot: Slot, wait: &str) -> [Slot; 2] {
 /// Acknowledges more than was ever written.
 const ACKNOWLEDGE: &str = "REPLCONF ACK 1000000000 FACK 1000000000";
 
-/// What serves a wait may be what another one is about, whatever their kinds are.
+/// A served wait may be what another one waits for, whatever their kinds are.
 #[test]
 fn a_served_wait_wakes_those_who_wait_for_that() {
     for wait in ["WAIT 1 0", "WAITAOF 0 1 0"] {
@@ -242,7 +242,7 @@ fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
     assert_eq!(told(&mut engine, all), ":1\r\n");
 }
 
-/// Each would be looked at in every millisecond.
+/// Waits that would each be looked at in every millisecond.
 #[test]
 fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     let (mut engine, slot) = engine();

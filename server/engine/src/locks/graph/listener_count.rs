@@ -26,7 +26,7 @@ pub(crate) struct ListenerCount {
     looks: u64,
 }
 
-/// What has been read of a history.
+/// The part of a history that has been read.
 #[derive(Debug)]
 struct Known {
     reader: Reader,
@@ -43,7 +43,7 @@ struct Known {
 }
 
 impl Known {
-    /// Nothing has been read.
+    /// The beginning: nothing has been read.
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));

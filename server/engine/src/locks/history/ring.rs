@@ -87,7 +87,7 @@ impl Ring {
         }
     }
 
-    /// The same, with the numbers that they have among those of several servers. O(n).
+    /// Returns the same, with the numbers that they have among those of several servers. O(n).
     pub(in crate::locks) fn copy_to_merge(&self) -> Self {
         Ring { stamps: self.stamps.clone(), ..self.copy() }
     }

@@ -39,7 +39,7 @@ pub(crate) struct LatchEnds {
     ends: BTreeMap<DbKey, LatchEnd>,
     /// When there are so many, those that nobody waits for any more are dropped.
     most: usize,
-    /// The same, when their names have so many bytes.
+    /// The bytes of names from which on the same is done.
     most_bytes: usize,
     /// Bytes of the names of keys.
     name_bytes: usize,

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub(super) struct Habits {
     /// The entries with their patterns.
     listed: Vec<(u64, Name)>,
-    /// The same, once they are compared with the locks.
+    /// The patterns, once they are compared with the locks.
     listings: Option<Listings>,
     /// The locks that were taken by a SET without NX: each is told of once.
     plain: BTreeSet<Name>,

@@ -4,7 +4,7 @@ use super::super::history::{Cause, Entry, Mode, Name, Ring};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
-/// Where a way through names in their order goes on behind this one.
+/// Returns the bound behind which a way through names in their order goes on.
 pub(super) fn after(name: Option<Name>) -> Bound<Name> {
     name.map_or(Unbounded, Excluded)
 }

@@ -23,13 +23,13 @@ pub(super) struct Listings {
     comparisons: u64,
 }
 
-/// What a pattern begins with, up to its first special character.
+/// The prefix of a pattern, up to its first special character.
 fn literal(pattern: &[u8]) -> &[u8] {
     let end = pattern.iter().position(|byte| b"*?[\\".contains(byte)).unwrap_or(pattern.len());
     &pattern[..end]
 }
 
-/// What locks are sorted by.
+/// Returns the place of a lock in the order of locks.
 fn place(ring: &Ring, name: Name) -> (Option<usize>, &[u8]) {
     (ring.db(name), ring.text(name))
 }

@@ -4,10 +4,10 @@
 use super::super::history::{Entry, Event, Mode, Name};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who listens to the channels of owners, and which clients are gone.
+/// Listeners to the channels of owners, and the clients that are gone.
 #[derive(Debug, Default)]
 pub(super) struct OwnChannels {
-    /// By client, lock and owner.
+    /// Subscriptions by client, lock and owner.
     subscriptions: BTreeSet<(u64, Name, Name)>,
     /// The number of clients that listen to the channel of a lock and owner.
     listeners: BTreeMap<(Name, Name), usize>,

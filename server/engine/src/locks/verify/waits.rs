@@ -56,7 +56,7 @@ pub(super) struct Waits {
     /// By the first fields of owners, the name that stands for each here.
     owners: BTreeMap<Name, Name>,
     certain: BTreeMap<Name, BTreeSet<Wait>>,
-    /// By lock and owner, a place in a fair queue whose client is gone, while nobody listens for the owner.
+    /// Places in fair queues whose client is gone while nobody listens for the owner, by lock and owner.
     left: BTreeMap<(Name, Name), Wait>,
     asked: BTreeMap<Name, Asked>,
     refused: BTreeMap<Name, Refusals>,
@@ -397,7 +397,7 @@ impl Waits {
         self.search_on(view, search, steps)
     }
 
-    /// The same of the cycle that an owner would be in if it waited for a lock.
+    /// Searches for the cycle that an owner would be in if it waited for a lock, likewise.
     pub(super) fn cycle_by(
         &mut self,
         view: View<'_>,
