@@ -175,7 +175,6 @@ fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
     clients[1].read_to_close();
 }
 
-/// Waits until one replica has not what the other has.
 /// Only a unix socket lets a client in so early.
 #[cfg(unix)]
 #[test]
@@ -261,6 +260,7 @@ fn a_master_of_a_cluster_that_hangs_is_replaced_while_time_runs() {
     }
 }
 
+/// Waits until one replica lacks something that the other has.
 fn await_hang_on_turned_clock(clients: &mut [Client]) {
     loop {
         text(&mut clients[0], "INCR n");
