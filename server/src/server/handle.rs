@@ -2,13 +2,16 @@
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, OtherClients, Settle, TurnProgress};
+use lockwheel_engine::core::{ClockChange, ClockTurn, OtherClients, Settle, TurnProgress};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::time::ClockError;
 use std::fmt;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+/// The real time for which a turn of the clock lets others be answered on its way, at least.
+const BETWEEN_PIECES: Duration = Duration::from_millis(1);
 
 /// What a turn of the clock came to that let clients react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +62,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn freeze(&self) -> i64 {
-        self.with(Engine::freeze)
+        self.change(ClockTurn::changing(ClockChange::Freeze))
     }
 
     /// Lets both hands run again from where they stand. The wall hand, in milliseconds since the epoch.
@@ -71,7 +74,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume(&self) -> i64 {
-        self.with(Engine::resume)
+        self.change(ClockTurn::changing(ClockChange::Resume))
     }
 
     /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
@@ -91,9 +94,8 @@ impl Handle {
     /// When a hand would leave its range, some 146,000 years; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        let mut turn = self.with(|engine| engine.turn_by(ms))?;
-        self.turn(&mut turn);
-        Ok(turn.fired())
+        let turn = self.with(|engine| engine.turn_by(ms))?;
+        Ok(self.turn(turn).fired)
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
@@ -105,9 +107,8 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next(&self) -> Option<u64> {
-        let mut turn = ClockTurn::to_next(1);
-        self.turn(&mut turn);
-        (turn.fired() > 0).then_some(turn.fired())
+        let fired = self.turn(ClockTurn::to_next(1)).fired;
+        (fired > 0).then_some(fired)
     }
 
     /// As [`Handle::advance`], but after each instant at which clients were sent something it continues only when they
@@ -129,8 +130,8 @@ impl Handle {
     /// When a hand would leave its range; then nothing has moved.
     pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        let mut turn = self.with(|engine| engine.turn_by(ms))?.settling(Some(settle));
-        Ok(self.turn(&mut turn))
+        let turn = self.with(|engine| engine.turn_by(ms))?.settling(Some(settle));
+        Ok(self.turn(turn))
     }
 
     /// As [`Handle::next`], but it returns only when clients have been quiet after what they were sent; `None` when no
@@ -146,16 +147,23 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
-        let turned = self.turn(&mut ClockTurn::to_next(1).settling(Some(settle)));
+        let turned = self.turn(ClockTurn::to_next(1).settling(Some(settle)));
         (turned.fired > 0).then_some(turned)
     }
 
-    /// Takes a turn of the clock to its end.
-    fn turn(&self, turn: &mut ClockTurn) -> Turned {
-        while let TurnProgress::WaitUs(us) = self.shared.continue_turning(turn) {
-            thread::sleep(Duration::from_micros(us));
+    /// Takes a turn of the clock to its end. Others are answered on its way.
+    fn turn(&self, turn: ClockTurn) -> Turned {
+        let mut turn = turn.in_pieces();
+        while let TurnProgress::WaitUs(us) = self.shared.continue_turning(&mut turn) {
+            thread::sleep(Duration::from_micros(us).max(BETWEEN_PIECES));
         }
         Turned { fired: turn.fired(), settled: turn.is_settled() }
+    }
+
+    /// Takes a turn that changes the clock to its end. Where the wall clock stands then.
+    fn change(&self, turn: ClockTurn) -> i64 {
+        self.turn(turn);
+        self.wall_ms()
     }
 
     /// Makes everything as at the start, as CONTROL.RESET does: for the next test on the same server.
@@ -187,7 +195,8 @@ impl Handle {
     /// # Errors
     /// When the hand would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
-        self.with(|engine| engine.step_wall(ms))
+        let turn = self.with(|engine| engine.turn_changing(ClockChange::Step(ms)))?;
+        Ok(self.change(turn))
     }
 
     /// The wall hand, in milliseconds since the epoch.

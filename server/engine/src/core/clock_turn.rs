@@ -1,8 +1,9 @@
-//! A turn of both clocks on its way: how far it still goes, what has fired, and whether it lets clients react.
+//! A turn of the clock on its way: how far it still goes, what has fired, and whether it lets clients react.
 
+use super::clock_change::ClockChange;
 use crate::keyspace::KeyTimer;
 use crate::locks::known_name;
-use crate::time::Now;
+use crate::time::{Now, Over};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use std::time::Duration;
@@ -175,10 +176,25 @@ const MOST_RECURRENCES: u64 = 65_536;
 /// The most deadlines that a turn fires before it lets other clients be answered: about a tenth of a second's work.
 const MAX_FIRED_AT_ONCE: u64 = 131_072;
 
-/// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
+/// The answer at the end of a turn.
+#[derive(Debug)]
+enum TurnAnswer {
+    /// Where the wall clock stands.
+    Wall,
+    /// The number of deadlines that have fired.
+    Counts,
+    /// The same, and what fired, in order.
+    What(Vec<OwnedFired>),
+}
+
+/// A turn of the clock on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
 #[derive(Debug)]
 pub struct ClockTurn {
     pub(super) left: Left,
+    /// A change of the clock with which it begins.
+    change: Option<ClockChange>,
+    /// The rule by which deadlines are over on its way.
+    over: Over,
     pub(super) waiters: RedissonWaiters,
     fired: u64,
     /// Number of deadlines fired since the turn last let others be answered, if it does so.
@@ -193,8 +209,7 @@ pub struct ClockTurn {
     leapt: bool,
     /// The key whose waiters were retried last, until it is known whether that was in vain.
     retried: Option<(usize, Box<[u8]>)>,
-    /// What fired, in order; `None` when nobody wants to know.
-    what: Option<Vec<OwnedFired>>,
+    answer: TurnAnswer,
     settle: Option<Settle>,
     /// When the limit ends, and when clients were last sent something, by the system's monotonic clock.
     limit_at_us: Option<u64>,
@@ -215,6 +230,8 @@ impl ClockTurn {
     fn to(left: Left) -> Self {
         ClockTurn {
             left,
+            change: None,
+            over: Over::Reached,
             waiters: RedissonWaiters::default(),
             fired: 0,
             fired_at_once: None,
@@ -223,7 +240,7 @@ impl ClockTurn {
             recurrences: 0,
             leapt: false,
             retried: None,
-            what: None,
+            answer: TurnAnswer::Counts,
             settle: None,
             limit_at_us: None,
             told_at_us: None,
@@ -239,7 +256,13 @@ impl ClockTurn {
 
     /// A turn to the next deadline, so many times; deadlines at one instant count once.
     pub fn to_next(count: u64) -> Self {
-        ClockTurn { what: Some(Vec::new()), ..ClockTurn::to(Left::Instants(count)) }
+        ClockTurn { answer: TurnAnswer::What(Vec::new()), ..ClockTurn::to(Left::Instants(count)) }
+    }
+
+    /// A turn that changes the clock and fires all that is due then.
+    pub fn changing(change: ClockChange) -> Self {
+        let (over, answer) = (change.over(), TurnAnswer::Wall);
+        ClockTurn { change: Some(change), over, answer, ..ClockTurn::default() }
     }
 
     /// Whether Redisson's waiters are woken: by default they are.
@@ -256,7 +279,7 @@ impl ClockTurn {
 
     /// Lets other clients be answered on its way, when much is due: it goes on a millisecond of real time later.
     #[must_use]
-    pub(crate) fn in_pieces(self) -> Self {
+    pub fn in_pieces(self) -> Self {
         ClockTurn { fired_at_once: Some(0), ..self }
     }
 
@@ -266,14 +289,29 @@ impl ClockTurn {
         fired.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
     }
 
+    /// The change of the clock that it has not made yet.
+    pub(super) fn take_change(&mut self) -> Option<ClockChange> {
+        self.change.take()
+    }
+
+    /// The rule by which deadlines are over on its way.
+    pub(super) fn over(&self) -> Over {
+        self.over
+    }
+
     /// It lets others be answered, though more is due at its instant.
     pub(super) fn stop_amid(&mut self) {
         self.is_amid = true;
     }
 
     /// Whether it has stopped amid an instant.
-    pub(super) fn is_amid(&self) -> bool {
+    pub(crate) fn is_amid(&self) -> bool {
         self.is_amid
+    }
+
+    /// The rule by which more is over at the instant amid which it has stopped, if it has.
+    pub(super) fn amid(&self) -> Option<Over> {
+        self.is_amid.then_some(self.over)
     }
 
     /// Goes on to a deadline in so many microseconds, if it reaches that; whether it does.
@@ -334,7 +372,7 @@ impl ClockTurn {
             Fired::KeyTimer(KeyTimer::Retry, db, key) => self.retried = Some((db, key.into())),
             _ => {}
         }
-        if let Some(what) = &mut self.what {
+        if let TurnAnswer::What(what) = &mut self.answer {
             what.push(fired.own());
         }
     }
@@ -420,7 +458,11 @@ impl ClockTurn {
 
     /// Answers whoever has asked for the turn, at its end.
     pub(crate) fn write(&self, now: Now, reply: &mut dyn Reply) {
-        let Some(what) = &self.what else { return self.write_counts(3, now, reply) };
+        let what = match &self.answer {
+            TurnAnswer::Wall => return reply.integer(now.wall_ms()),
+            TurnAnswer::Counts => return self.write_counts(3, now, reply),
+            TurnAnswer::What(what) => what,
+        };
         if self.fired == 0 {
             return reply.null();
         }

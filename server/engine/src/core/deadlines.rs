@@ -3,6 +3,7 @@
 use super::clock_turn::Fired;
 use super::engine::Engine;
 use super::hooks::Hook;
+use super::shared_clock::ClockRequest;
 use crate::clients::Slot;
 use crate::keyspace::Order;
 use crate::latency::Event;
@@ -30,40 +31,43 @@ impl Engine {
         if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
             return Some(self.time.system.monotonic_us);
         }
+        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
+        let real_us = self.time.system.us_until(real, Over::Past);
+        if self.time.is_amid_turn() {
+            return self.amid_deadline(real_us);
+        }
         let wall_ms = self.next_expiry().map(|(at, _)| at);
         let of_fields = self.next_field_expiry().map(|(at, _)| at);
         let of_key_timer = self.next_key_timer().map(|(at, _)| at);
         // A request has set it for the instant at which frozen hands stand: nobody turns them to it.
         let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.time.now.wall_ms());
         if is_at_once && self.time.clock.mode() == Mode::Manual {
-            return Some(self.due_us());
+            return Some(self.time.system.monotonic_us);
         }
         let deadlines = Deadlines {
             wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
             monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
-        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
-        let first = virtual_us.into_iter().chain(self.time.system.us_until(real, Over::Past)).min()?;
-        if first == 0 {
-            return Some(self.due_us());
-        }
+        let first = virtual_us.into_iter().chain(real_us).min()?;
         Some(self.time.system.monotonic_us.saturating_add(first))
     }
 
-    /// Returns the same when something is due: a turn that stopped amid its instant fires that itself, within a bound.
+    /// Returns the same while a turn has stopped amid its instant, which fires what is due itself. If it is another
+    /// server's, that server is looked for.
     #[cold]
-    fn due_us(&mut self) -> u64 {
-        let system = self.time.system;
-        let Some(end_us) = self.time.amid_until_us() else { return system.monotonic_us };
-        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
-        let real_us = system.us_until(real, Over::Past).map(|us| system.monotonic_us.saturating_add(us));
-        real_us.map_or(end_us, |us| us.min(end_us))
+    fn amid_deadline(&self, real_us: Option<u64>) -> Option<u64> {
+        let real_us = real_us.map(|us| self.time.system.monotonic_us.saturating_add(us));
+        let look_us = self.shares_clock().then(|| self.time.look_at_us());
+        real_us.into_iter().chain(look_us).min()
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it. A turn of
     /// the clock that has stopped amid that instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
+        if self.time.looks_at_turn() {
+            self.ask_clock(ClockRequest::Look);
+        }
         let most = match self.time.clock.mode() {
             _ if self.time.is_amid_turn() => 0,
             Mode::Real => PIECE,

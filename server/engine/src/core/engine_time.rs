@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
 const FRESH_NS: u64 = 500_000;
 
-/// A turn of the clock that has stopped amid an instant goes on a millisecond later. One that has not gone on after so
-/// many milliseconds of real time never will, as that of a server of a topology that was killed.
-const AMID_MS: i64 = 10_000;
+/// A turn of the clock that has stopped amid an instant goes on a millisecond later. When that has not come after this
+/// time, the other servers of a topology look whether the server of the turn is there. In milliseconds of real time.
+const LOOK_MS: i64 = 100;
 
 /// The turns of the clock whose clients have gone, or no longer wait for them, by numbers that none has twice.
 #[derive(Debug, Default)]
@@ -54,9 +54,10 @@ pub(crate) struct EngineTime {
     pub(crate) planned: PlannedTurns,
     /// The turns that go on without their clients.
     pub(super) left_turns: LeftTurns,
-    /// A turn has stopped amid an instant: it fires what is due there, and nobody else does until this millisecond of
-    /// the system's monotonic clock.
-    amid_until_ms: Option<i64>,
+    /// A turn has stopped amid an instant: it fires what is over there by this rule, and nobody else does.
+    amid: Option<Over>,
+    /// When to look whether that turn goes on, in milliseconds of the system's monotonic clock.
+    look_at_ms: i64,
     /// Number of leases of connections that have been renewed.
     pub(crate) renewed_leases: u64,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
@@ -88,7 +89,8 @@ impl EngineTime {
             shared: SharedClock::default(),
             planned: PlannedTurns::default(),
             left_turns: LeftTurns::default(),
-            amid_until_ms: None,
+            amid: None,
+            look_at_ms: 0,
             renewed_leases: 0,
             instant_ns: 0,
             reading_ns: 0,
@@ -104,24 +106,38 @@ impl EngineTime {
     /// The rule by which deadlines are over at the present instant.
     #[inline]
     pub(super) fn over(&self) -> Over {
-        if self.is_amid_turn() { Over::Reached } else { self.clock.over() }
+        self.amid.unwrap_or_else(|| self.clock.over())
     }
 
     /// Whether a turn has stopped amid an instant, and fires what is due there when it goes on.
     #[inline]
     pub(super) fn is_amid_turn(&self) -> bool {
-        self.amid_until_ms.is_some_and(|until_ms| self.system.monotonic_ms() <= until_ms)
+        self.amid.is_some()
     }
 
-    /// When others fire again what is due at an instant amid which a turn has stopped, by the system's monotonic clock.
-    pub(super) fn amid_until_us(&self) -> Option<u64> {
-        let until_ms = self.amid_until_ms.filter(|_| self.is_amid_turn())?;
-        Some(until_ms.saturating_add(1).unsigned_abs().saturating_mul(1000))
+    /// When to look whether a turn that has stopped amid an instant goes on, in microseconds of the system's monotonic
+    /// clock.
+    pub(super) fn look_at_us(&self) -> u64 {
+        self.look_at_ms.unsigned_abs().saturating_mul(1000)
     }
 
-    /// A turn has stopped, amid an instant or not.
-    pub(super) fn stop_turn(&mut self, is_amid: bool) {
-        self.amid_until_ms = is_amid.then(|| self.system.monotonic_ms().saturating_add(AMID_MS));
+    /// Whether that time has come; if so, the next look is due later.
+    pub(super) fn looks_at_turn(&mut self) -> bool {
+        let is_due = self.is_amid_turn() && self.look_at_ms <= self.system.monotonic_ms();
+        if is_due {
+            self.look_later();
+        }
+        is_due
+    }
+
+    /// A turn has stopped: amid an instant, where deadlines are over by this rule, or not.
+    pub(super) fn stop_turn(&mut self, amid: Option<Over>) {
+        self.amid = amid;
+        self.look_later();
+    }
+
+    fn look_later(&mut self) {
+        self.look_at_ms = self.system.monotonic_ms().saturating_add(LOOK_MS);
     }
 
     /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
@@ -158,7 +174,7 @@ impl EngineTime {
     /// Begins the clocks as at the start; the monotonic one continues from where it is.
     pub(crate) fn reset(&mut self, at_start: &Clock) {
         self.left_turns.turns.clear();
-        self.amid_until_ms = None;
+        self.amid = None;
         self.clock.restart(at_start, self.system);
         self.now = self.clock.read(self.system);
     }

@@ -3,6 +3,7 @@
 mod blocking;
 mod call;
 mod client_line;
+mod clock_change;
 mod clock_turn;
 mod cluster;
 mod cluster_state;
@@ -67,6 +68,7 @@ mod versions;
 mod watching;
 
 pub use call::{Call, Origin};
+pub use clock_change::ClockChange;
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle, TurnProgress};
 pub(crate) use count_waits::CountOf;
 pub(crate) use doing_together::{merged_history, read_history};

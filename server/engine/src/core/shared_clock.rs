@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// What an engine asks of the clock that it shares.
 #[derive(Debug)]
 pub(crate) enum ClockRequest {
-    /// It has changed it: the others follow.
+    /// It has begun anew, and its clock with it: the others follow that.
     Changed,
     /// It follows its master no longer, with the data that it has.
     Promoted(Promotion),
@@ -26,6 +26,8 @@ pub(crate) enum ClockRequest {
     Reset,
     /// Something arrives from another engine.
     Arrival,
+    /// A turn that has stopped amid an instant has not gone on for long: its server may hang.
+    Look,
     /// This client of it waits for a turn.
     Turn(u64),
     /// The turn of this number goes on, whose client has gone.

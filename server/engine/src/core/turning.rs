@@ -1,5 +1,6 @@
 //! The clock that a test turns: what is due on the way fires at its own instant.
 
+use super::clock_change::ClockChange;
 use super::clock_turn::{ClockTurn, Left, RedissonWaiters, TurnProgress};
 use super::deadlines::Due;
 use super::engine::{Engine, Retry};
@@ -9,7 +10,7 @@ use super::turning_together::turn_together;
 use crate::clients::{Closing, Slot};
 use crate::keyspace::{KeyTimer, Order};
 use crate::spec::CommandError;
-use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
+use crate::time::{ClockError, Deadlines, Mode, Now, Over};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +26,15 @@ impl Engine {
     pub fn turn_by(&self, ms: u64) -> Result<ClockTurn, ClockError> {
         let target = self.time.clock.after(self.time.system, ms)?;
         Ok(ClockTurn::by_us(target.monotonic_us - self.time.now.monotonic_us))
+    }
+
+    /// A turn that changes the clock and fires all that is due then; it has not begun.
+    ///
+    /// # Errors
+    /// When the clock would leave its range.
+    pub fn turn_changing(&self, change: ClockChange) -> Result<ClockTurn, ClockError> {
+        change.apply(&mut self.time.clock.clone(), self.time.system)?;
+        Ok(ClockTurn::changing(change))
     }
 
     /// Turns both clocks, stopping at each deadline on the way, so that each fires at its own instant; as far as the
@@ -151,11 +161,18 @@ impl Engine {
         }
     }
 
-    /// A turn has stopped, amid an instant or not: what is still due there is hidden until it goes on.
-    pub(super) fn leave_instant(&mut self, is_amid: bool) {
-        self.time.stop_turn(is_amid);
-        let hidden_ms = Over::Reached.until_ms(self.time.now.wall_ms());
-        self.set_expiry_backlog(is_amid.then_some(hidden_ms));
+    /// A turn has stopped, amid an instant, where deadlines are over by this rule, or not. What is still due there is
+    /// hidden until the turn goes on.
+    pub(super) fn leave_instant(&mut self, amid: Option<Over>) {
+        self.time.stop_turn(amid);
+        let over = amid.or_else(|| (!self.expires_actively()).then(|| self.time.over()));
+        self.set_expiry_backlog(over.map(|over| over.until_ms(self.time.now.wall_ms())));
+    }
+
+    /// The turn of another server has stopped amid this instant, and that server hangs or is gone: fires here what is
+    /// still due.
+    pub(crate) fn fire_rest_of_instant(&mut self) {
+        self.leave_turn(Box::new(ClockTurn::default().in_pieces()), 0);
     }
 
     fn waits_for_turn(&self, slot: Slot) -> bool {
@@ -206,23 +223,18 @@ impl Engine {
     #[cold]
     fn turn_all_planned(&mut self, slot: Slot) {
         self.commit();
-        for turn in self.time.planned.take() {
+        for planned in self.time.planned.take() {
             if self.shares_clock() {
-                self.ask_clock(ClockRequest::Planned(turn));
-                continue;
+                self.ask_clock(ClockRequest::Planned(planned));
+            } else if let Some(mut turn) = self.planned_turn(planned) {
+                self.keep_active(slot, |engine| engine.turning(|engine| engine.continue_turning(&mut turn)));
             }
-            // The range was checked when they were planned.
-            let _in_range = self.keep_active(slot, |engine| {
-                engine.turning(|engine| match turn {
-                    PlannedTurn::Advance { ms, waiters } => engine.advance(ms, waiters).map(drop),
-                    PlannedTurn::Step(ms) => engine.step_wall(ms).map(drop),
-                })
-            });
         }
     }
 
-    /// What is due first, and how far it is from now in microseconds; `None` when a clock cannot be turned so far.
-    pub(super) fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
+    /// What is due first, and in how many microseconds it is over by this rule; `None` when a clock cannot be turned so
+    /// far.
+    pub(super) fn earliest_in_us(&mut self, over: Over) -> Option<(Due, u64)> {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
@@ -236,7 +248,7 @@ impl Engine {
             }
             Due::Timer => Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(false) },
         };
-        let in_us = self.time.now.us_until(deadlines, Over::Reached)?;
+        let in_us = self.time.now.us_until(deadlines, over)?;
         self.time.clock.reaches_us(self.time.system, in_us).then_some((due, in_us))
     }
 
@@ -251,20 +263,18 @@ impl Engine {
         }
     }
 
-    /// Changes the clock, then fires what is due by the new time.
-    pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
+    /// Changes the clock. Deadlines that this passes are due, and fire afterwards.
+    pub(super) fn change_clock(&mut self, change: &ClockChange) {
         let before = self.time.now;
-        self.time.stop_turn(false);
-        let result = verb(&mut self.time.clock, self.time.system);
+        self.time.stop_turn(None);
+        // The range was checked before; another client may have changed the clock since.
+        let _in_range = change.apply(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
-        self.keyspace.go_on_at(self.time.now, over);
+        self.keyspace.go_on_at(self.time.now, change.over());
         self.note_turn(before);
         if self.time.now.wall_us > before.wall_us {
             self.keyspace.note_turn();
         }
-        self.fire_due(usize::MAX, over);
-        self.ask_clock(ClockRequest::Changed);
-        result
     }
 
     /// The present instant, as the clocks show it.
@@ -272,30 +282,9 @@ impl Engine {
         self.time.now
     }
 
-    /// Stops both clocks. The wall clock.
-    pub fn freeze(&mut self) -> i64 {
-        self.turn_clock(Over::Reached, Clock::freeze);
-        self.time.now.wall_ms()
-    }
-
-    /// Lets both clocks run from where they stand. The wall clock.
-    pub fn resume(&mut self) -> i64 {
-        self.turn_clock(Over::Past, Clock::resume);
-        self.time.now.wall_ms()
-    }
-
-    /// Moves the wall clock alone; keys now past their deadline expire at once, and none comes back. The wall clock.
-    ///
-    /// # Errors
-    /// When the clock would leave its range.
-    pub fn step_wall(&mut self, ms: i64) -> Result<i64, ClockError> {
-        self.turn_clock(Over::Reached, |clock, system| clock.step(system, ms))?;
-        Ok(self.time.now.wall_ms())
-    }
-
     /// In how many milliseconds the next deadline on either clock is, if the clocks can be turned so far.
     pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
-        self.earliest_in_us()?;
+        self.earliest_in_us(Over::Reached)?;
         self.earliest(i64::MAX).map(|(_, in_ms)| in_ms.max(0))
     }
 

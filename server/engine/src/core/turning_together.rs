@@ -1,5 +1,6 @@
 //! Engines of one process that share a clock: what each asks of it, and how all are turned together.
 
+use super::clock_change::ClockChange;
 use super::clock_turn::{ClockTurn, Left, RedissonWaiters, TurnProgress};
 use super::deadlines::Due;
 use super::engine::Engine;
@@ -101,11 +102,6 @@ impl Engine {
         }
     }
 
-    /// The clock, as it stands.
-    pub(crate) fn shared_clock(&self) -> &Clock {
-        &self.time.clock
-    }
-
     /// The turn that a client waits for, which continues without it meanwhile.
     pub(crate) fn begin_shared_turn(&mut self, client: u64) -> Option<(Slot, Box<ClockTurn>)> {
         let slot = self.sessions.find(client)?;
@@ -139,19 +135,17 @@ impl Engine {
         }
     }
 
-    /// The turn that a script has planned; a step of the wall clock is done at once.
-    pub(crate) fn planned_turn(&mut self, planned: PlannedTurn) -> Option<ClockTurn> {
-        match planned {
-            // The range was checked when they were planned.
-            PlannedTurn::Advance { ms, waiters } => self.turn_by(ms).ok().map(|turn| turn.waking(waiters)),
-            PlannedTurn::Step(ms) => {
-                let _in_range = self.step_wall(ms);
-                None
-            }
-        }
+    /// The turn that a script has planned. `None` when another client has changed the clock since: it would leave its
+    /// range.
+    pub(crate) fn planned_turn(&self, planned: PlannedTurn) -> Option<ClockTurn> {
+        let turn = match planned {
+            PlannedTurn::Advance { ms, waiters } => self.turn_by(ms).map(|turn| turn.waking(waiters)),
+            PlannedTurn::Step(ms) => self.turn_changing(ClockChange::Step(ms)),
+        };
+        turn.ok()
     }
 
-    /// The clock, for a server that could not follow it: see [`Engine::catch_up`].
+    /// The clock as it stands, for servers that follow it; one that could not: see [`Engine::catch_up`].
     pub fn clock(&self) -> Clock {
         self.time.clock.clone()
     }
@@ -161,7 +155,7 @@ impl Engine {
     /// has changed the clock before it hung, all are to follow that change, from where the others are.
     pub fn catch_up(&mut self, clock: &Clock, system: Now) {
         let before = self.time.now;
-        self.time.stop_turn(false);
+        self.time.stop_turn(None);
         let has_changed =
             self.time.shared.requests.iter().any(|asked| matches!(asked, ClockRequest::Changed));
         if has_changed {
@@ -178,13 +172,6 @@ impl Engine {
             self.keyspace.note_turn();
         }
     }
-
-    /// Its clock shows and does what another engine's does; fires what is due by that.
-    pub(crate) fn follow_clock(&mut self, other: &Clock) {
-        self.turn_clock(other.over(), |clock, _| *clock = other.clone());
-        // It has followed; the others need not.
-        self.time.shared.requests.retain(|request| !matches!(request, ClockRequest::Changed));
-    }
 }
 
 /// Turns the clock of all these engines, stopping at each deadline of any of them; as far as the turn goes before
@@ -200,15 +187,18 @@ pub(crate) fn turn_together(
     if let Some(wait_us) = turn.wait_us(system_us, quiet_since_us) {
         return TurnProgress::WaitUs(wait_us);
     }
+    if let Some(change) = turn.take_change() {
+        nodes.iter_mut().for_each(|node| node.change_clock(&change));
+    }
     let is_quiet = turn.waiters == RedissonWaiters::LeftAsleep;
     nodes.iter_mut().for_each(|node| node.keyspace.turn_quietly(is_quiet));
     let turned = catch_unwind(AssertUnwindSafe(|| turn_by_instants(nodes, turn, exchange)));
     if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
         nodes.iter_mut().for_each(|node| node.turn(us));
     }
-    let is_amid = turn.is_amid() && matches!(turned, Ok(TurnProgress::WaitUs(_)));
+    let amid = matches!(turned, Ok(TurnProgress::WaitUs(_))).then(|| turn.amid()).flatten();
     for node in nodes {
-        node.leave_instant(is_amid);
+        node.leave_instant(amid);
         node.keyspace.turn_quietly(false);
     }
     turned.unwrap_or_else(|panic| resume_unwind(panic))
@@ -217,10 +207,10 @@ pub(crate) fn turn_together(
 /// A deadline of one of the engines, by its place among them, and in how many microseconds it is.
 type NodeDue = (usize, Due, u64);
 
-/// What is due first of all.
-fn earliest(nodes: &mut [&mut Engine]) -> Option<NodeDue> {
+/// What is due first of all, where deadlines are over by this rule.
+fn earliest(nodes: &mut [&mut Engine], over: Over) -> Option<NodeDue> {
     let of_each = nodes.iter_mut().enumerate().filter_map(|(index, node)| {
-        let (due, in_us) = node.earliest_in_us()?;
+        let (due, in_us) = node.earliest_in_us(over)?;
         Some((index, due, in_us))
     });
     // Of equal ones the first.
@@ -236,7 +226,7 @@ fn turn_by_instants(
     turn: &mut ClockTurn,
     exchange: &mut Exchange<'_>,
 ) -> TurnProgress {
-    let mut next = earliest(nodes);
+    let mut next = earliest(nodes, turn.over());
     while let Some(due) = next
         && turn.goes_to(due.2)
     {
@@ -251,7 +241,7 @@ fn turn_by_instants(
                 Left::Us(us) => nodes.iter_mut().for_each(|node| node.leap_over(us / 1000)),
                 Left::Instants(_) => return TurnProgress::Done,
             }
-            next = earliest(nodes);
+            next = earliest(nodes, turn.over());
         }
         if turn.take_sent() {
             // Firing may have taken long.
@@ -280,21 +270,21 @@ fn fire_instant(
     for node in nodes.iter_mut() {
         node.turn(in_us);
         // Also where the instant is the present one.
-        node.keyspace.go_on_at(node.time.now, Over::Reached);
+        node.keyspace.go_on_at(node.time.now, turn.over());
     }
     loop {
         let node = &mut nodes[index];
         let served = node.observers.stats.unblocked_clients;
         let renewed = node.time.renewed_leases;
         let most = turn.most_at_once();
-        let fired = node.fire(due, Over::Reached, most, |fired| turn.see(fired));
+        let fired = node.fire(due, turn.over(), most, |fired| turn.see(fired));
         turn.works(fired.saturating_sub(1) as u64);
         turn.renewed(node.time.renewed_leases - renewed);
         if let Some((db, key)) = turn.put_off(node.observers.stats.unblocked_clients != served) {
             node.retry_after(turn.left, db, &key);
         }
         exchange(nodes);
-        match earliest(nodes) {
+        match earliest(nodes, turn.over()) {
             Some((next, next_due, 0)) if turn.ends_piece() => {
                 turn.stop_amid();
                 return Some((next, next_due, 0));

@@ -1,11 +1,11 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use crate::core::{
-    BlockingEngineHandler, Call, ClockRequest, ClockTurn, Engine, EngineHandler, Handler, Origin,
-    PlannedTurn, RedissonWaiters, Retry, Settle, TurnProgress,
+    BlockingEngineHandler, Call, ClockChange, ClockRequest, ClockTurn, Engine, Handler, Origin, PlannedTurn,
+    RedissonWaiters, Retry, Settle, TurnProgress,
 };
-use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
-use crate::time::{Clock, ClockError, Over};
+use crate::spec::{Args, CommandError, Flags, Flow, Null, Row, Wait, errors};
+use crate::time::ClockError;
 use lockwheel_resp::Reply;
 use std::time::Duration;
 
@@ -25,10 +25,6 @@ const TURN_ERRORS: &[&str] = &[
 ];
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
 
-const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
-}
-
 const fn blocking_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler)).categories(&["control"])
 }
@@ -44,15 +40,18 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Where both hands stand, how far the wall hand is from the system's time, and \
              when the next deadline is.",
         ]),
-    row("clock.freeze", 1, freeze)
+    blocking_row("clock.freeze", 1, freeze)
+        .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Stops both hands.")
         .help(&["CLOCK.FREEZE", "    Both hands stand still."]),
-    row("clock.resume", 1, resume)
+    blocking_row("clock.resume", 1, resume)
+        .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Lets both hands run from where they stand.")
         .help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
-    row("clock.reset", 1, reset)
+    blocking_row("clock.reset", 1, reset)
+        .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand to the system's time and lets both run.")
         .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
@@ -80,7 +79,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
         .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive"]),
-    row("clock.step", 2, step)
+    blocking_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
         .help(&[
@@ -89,10 +88,11 @@ pub(super) const ROWS: &[Row<Handler>] = &[
              the",
             "    script has ended.",
         ])
-        .flags(&[FROM_SCRIPTS])
+        .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
-    row("clock.set", 2, set)
+    blocking_row("clock.set", 2, set)
+        .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand alone.")
         .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
@@ -125,24 +125,31 @@ fn info(
     Ok(Flow::Done)
 }
 
-fn reply_wall(engine: &Engine, reply: &mut dyn Reply) -> Outcome {
-    reply.integer(engine.now().wall_ms());
-    Ok(())
+fn freeze(
+    engine: &mut Engine,
+    call: Call<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    change(engine, call, ClockChange::Freeze, reply)
 }
 
-fn freeze(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.turning(Engine::freeze);
-    reply_wall(engine, reply)
+fn resume(
+    engine: &mut Engine,
+    call: Call<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    change(engine, call, ClockChange::Resume, reply)
 }
 
-fn resume(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.turning(Engine::resume);
-    reply_wall(engine, reply)
-}
-
-fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.turning(|engine| engine.turn_clock(Over::Past, Clock::reset));
-    reply_wall(engine, reply)
+fn reset(
+    engine: &mut Engine,
+    call: Call<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    change(engine, call, ClockChange::Reset, reply)
 }
 
 /// The options of a turn of both hands.
@@ -238,19 +245,37 @@ fn begin(engine: &mut Engine, call: Call<'_>, turn: ClockTurn, reply: &mut dyn R
     }
 }
 
-fn step(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn step(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     let ms = args.int(1)?;
     if call.origin() == Origin::Script {
         engine.plan_turn(PlannedTurn::Step(ms))?;
         reply.ok();
-        return Ok(());
+        return Ok(Flow::Done);
     }
-    engine.turning(|engine| engine.step_wall(ms))?;
-    reply_wall(engine, reply)
+    change(engine, call, ClockChange::Step(ms), reply)
 }
 
-fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wall_ms = args.int(1)?;
-    engine.turning(|engine| engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms)))?;
-    reply_wall(engine, reply)
+fn set(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    change(engine, call, ClockChange::Set(args.int(1)?), reply)
+}
+
+/// Changes the clock and fires what is due then.
+fn change(
+    engine: &mut Engine,
+    call: Call<'_>,
+    change: ClockChange,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let turn = engine.turn_changing(change)?;
+    Ok(begin(engine, call, turn, reply))
 }

@@ -12,6 +12,7 @@ impl Network {
     /// Does what servers have missed that are back, and notes which are left out now. What they want of connections
     /// then is done before anything is carried over these.
     pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
+        self.take_over_turn(nodes);
         let left_out = nodes.left_out();
         if left_out == self.left_out && self.missed.is_empty() {
             return;

@@ -10,6 +10,8 @@ mod link;
 mod missed;
 mod network;
 mod nodes;
+#[cfg(test)]
+mod tests;
 
 pub use crate::locks::StampSource;
 pub use network::{Network, Outside};

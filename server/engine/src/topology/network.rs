@@ -5,8 +5,8 @@ use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
 use crate::core::{
-    ClockRequest, ClockTurn, DataFate, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY, Together,
-    TogetherAnswer, TurnProgress, place_of, read_history, turn_together,
+    ClockChange, ClockRequest, ClockTurn, DataFate, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY,
+    Together, TogetherAnswer, TurnProgress, place_of, read_history, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
@@ -41,6 +41,8 @@ pub struct Network {
     pub(super) missed: Vec<(usize, Missed)>,
     /// Requests that wait for servers that are left out, with the places of those that have made them.
     pub(super) put_off: Vec<(usize, ClockRequest)>,
+    /// The server whose turn of the clock has stopped amid an instant, by its place.
+    amid: Option<usize>,
     /// The number of partitions that a FAULT.HEAL has ended that still waits for servers.
     pub(super) healed: usize,
 }
@@ -82,8 +84,8 @@ impl Network {
         self.members = members.map(|(member, node)| member.with_announced(&node.config)).collect();
         let places = nodes.iter_mut().enumerate();
         places.for_each(|(place, node)| node.share_clock(&self.members, place, stamps.clone()));
-        let clock = nodes[0].shared_clock().clone();
-        nodes.iter_mut().skip(1).for_each(|node| node.follow_clock(&clock));
+        let clock = nodes[0].clock();
+        turn_together(nodes, &mut ClockTurn::changing(ClockChange::Follow(clock)), &mut |_| ());
     }
 
     /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
@@ -120,21 +122,22 @@ impl Network {
     ) {
         match request {
             ClockRequest::Changed => {
-                let clock = nodes[node].shared_clock().clone();
-                let others = nodes.iter_mut().filter(|(index, _)| *index != node);
-                others.for_each(|(_, other)| other.follow_clock(&clock));
+                let change = ClockChange::Follow(nodes[node].clock());
+                let mut turn = Box::new(ClockTurn::changing(change).in_pieces());
+                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
+                nodes[node].end_left_turn(turn, progress);
             }
             ClockRequest::Turn(client) => {
                 let Some((slot, mut turn)) = nodes[node].begin_shared_turn(client) else { return };
-                let progress = self.turn_all(nodes, &mut turn, outside);
+                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
             ClockRequest::LeftTurn(number) => {
                 let Some(mut turn) = nodes[node].take_left_turn(number) else { return };
-                let progress = self.turn_all(nodes, &mut turn, outside);
+                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
                 nodes[node].end_left_turn(turn, progress);
             }
-            ClockRequest::Arrival => {}
+            ClockRequest::Arrival | ClockRequest::Look => {}
             ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
             ClockRequest::SlotsMove => count_all_grants(nodes),
             ClockRequest::Moved(to) => self.receive_keys(nodes, node, to),
@@ -142,7 +145,7 @@ impl Network {
             ClockRequest::Reset => self.end_faults(nodes),
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {
-                    self.turn_all(nodes, &mut turn, outside);
+                    self.turn_all(nodes, None, &mut turn, outside);
                 }
             }
             ClockRequest::Together(client, Together::Fault(fault)) => {
@@ -189,23 +192,36 @@ impl Network {
     ) -> TurnProgress {
         let nodes = &mut Nodes::new(engines, self.members.len());
         self.look_who_is_there(nodes, outside);
-        self.turn_all(nodes, turn, outside)
+        self.turn_all(nodes, None, turn, outside)
     }
 
+    /// Does the same for the server at a place, which continues the turn if it stops; `None`: it is the process itself.
     fn turn_all(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
+        place: Option<usize>,
         turn: &mut ClockTurn,
         outside: &mut dyn Outside,
     ) -> TurnProgress {
         let places = self.members.len();
-        turn_together(nodes.engines(), turn, &mut |engines| {
+        let progress = turn_together(nodes.engines(), turn, &mut |engines| {
             let nodes = &mut Nodes::new(engines, places);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
             // Who has lost its master may find it again, one that has just come back among them.
             self.reconnect(nodes, outside);
-        })
+        });
+        self.amid = place.filter(|_| turn.is_amid());
+        progress
+    }
+
+    /// Where the server hangs or is gone whose turn has stopped amid an instant, another one fires the rest there.
+    pub(super) fn take_over_turn(&mut self, nodes: &mut Nodes<'_, '_>) {
+        if self.amid.is_some_and(|place| !nodes.has(place)) {
+            let first = nodes.iter_mut().next();
+            first.into_iter().for_each(|(_, node)| node.fire_rest_of_instant());
+            self.amid = nodes.iter().next().map(|(place, _)| place);
+        }
     }
 
     /// Replicas whose link is down try once to find their masters again, those of replicas after these. Whether there

@@ -223,19 +223,53 @@ fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
     assert_eq!((engine.now().monotonic_ms(), engine.next_deadline()), (1100, None));
 }
 
-/// As where the server of a topology whose client turns the clock begins to hang on the way.
+/// What a jump of the clock passes is hidden until it fires, and others are answered meanwhile.
 #[test]
-fn what_is_hidden_amid_an_instant_is_due_only_when_the_turn_does_not_go_on() {
-    let mut engine = Engine::new(Config::default(), 7, at(0));
-    engine.begin(at(0));
-    let client = engine.connect(Peer::default());
-    ask(&mut engine, client, "SET k v PX 10");
-    engine.begin(at(9));
-    engine.leave_instant(true);
-    engine.begin(at(20));
-    assert_eq!(engine.keyspace.timers(), 1);
-    let end_us = engine.next_deadline().expect("an end");
-    assert!(end_us > 1_000_000, "{end_us}");
-    engine.begin(at(end_us / 1000));
-    assert_eq!((engine.keyspace.timers(), engine.next_deadline()), (0, None));
+fn what_a_change_of_the_clock_passes_fires_in_pieces() {
+    let changes = [
+        ("CLOCK.STEP 10", "10"),
+        ("CLOCK.SET 25", "25"), // Time runs on between the pieces.
+        ("CLOCK.RESET", "13"),
+        ("CLOCK.FREEZE", "10"),
+    ];
+    for (request, wall_ms) in changes {
+        let (mut engine, [turner, other]) = frozen(2 * PIECE);
+        if request == "CLOCK.FREEZE" {
+            ask(&mut engine, turner, "CLOCK.RESUME");
+            engine.hide_due();
+            // Here the keys are not over yet: they are when the clock stands.
+            engine.go_on_at(Now { wall_us: 10_400, monotonic_us: 10_400 });
+        } else {
+            engine.go_on_at(at(11));
+        }
+        assert_eq!(ask(&mut engine, turner, request), "", "{request}");
+        assert_eq!(engine.keyspace.timers(), PIECE, "{request}");
+        assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n", "what is due is hidden");
+        assert_eq!(ask(&mut engine, other, "SET new 1"), "+OK\r\n");
+        (13..15).for_each(|ms| engine.begin(at(ms)));
+        assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (0, false), "{request}");
+        let answer = ask(&mut engine, turner, "PING");
+        assert_eq!(answer, format!(":{wall_ms}\r\n+PONG\r\n"), "{request}");
+        assert_eq!(ask(&mut engine, other, "DBSIZE"), ":1\r\n");
+    }
+}
+
+#[test]
+fn a_jump_of_the_clock_by_a_script_is_one_step() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    let jump = b"return redis.call('CLOCK.STEP', 10)";
+    engine.execute(turner, &[b"EVAL", jump, b"0"]);
+    assert_eq!(engine.keyspace.timers(), 0);
+    assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
+}
+
+/// Keys that expire only when they are named are hidden after a turn, too.
+#[test]
+fn what_a_turn_has_passed_is_hidden_while_nothing_expires_by_itself() {
+    for request in ["CLOCK.STEP 10", "CLOCK.ADVANCE 10"] {
+        let (mut engine, [turner, other]) = frozen(3);
+        ask(&mut engine, turner, "DEBUG SET-ACTIVE-EXPIRE 0");
+        assert!(!ask(&mut engine, turner, request).is_empty());
+        assert_eq!(ask(&mut engine, other, "KEYS *"), "*0\r\n", "{request}");
+    }
 }

@@ -1,0 +1,133 @@
+//! Turns of a clock that servers share, in pieces.
+
+use super::{Network, Outside, StampSource};
+use crate::clients::{Outbox, Peer, Slot};
+use crate::config::Config;
+use crate::core::{Engine, Output};
+use crate::outbound::OutboundId;
+use crate::time::Now;
+
+/// Number of deadlines that fire in one piece.
+const PIECE: usize = 131_072;
+
+fn at(ms: u64) -> Now {
+    Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
+}
+
+/// Nobody outside wants anything.
+struct Nobody;
+
+impl Outside for Nobody {
+    fn post(&mut self, _: usize, _: OutboundId) {}
+
+    fn drain(&mut self, _: &mut Network, _: usize, engine: &mut Engine) {
+        while !matches!(engine.poll_output(), Output::Idle { .. }) {}
+    }
+}
+
+/// Two servers that share a clock, and two clients of each. The clock stands; keys are due in 10 ms.
+struct Pair {
+    engines: Vec<Engine>,
+    network: Network,
+    clients: Vec<[Slot; 2]>,
+}
+
+impl Pair {
+    fn new(keys: [usize; 2]) -> Self {
+        let engine = |seed| Engine::new(Config::default(), seed, at(0));
+        let (mut engines, mut network) = (vec![engine(1), engine(2)], Network::new(vec![7001, 7002]));
+        let clients = engines.iter_mut().map(|engine| [0; 2].map(|_| engine.connect(Peer::default())));
+        let clients = clients.collect();
+        network.join(&mut engines.iter_mut().collect::<Vec<_>>(), &StampSource::new(|_| 1));
+        let mut pair = Pair { engines, network, clients };
+        pair.ask(0, 0, "CLOCK.FREEZE");
+        for (place, keys) in keys.into_iter().enumerate() {
+            let script = b"for i = 1, ARGV[1] do redis.call('SET', i, '', 'PX', 10) end";
+            let client = pair.clients[place][0];
+            pair.engines[place].execute(client, &[b"EVAL", script, b"0", keys.to_string().as_bytes()]);
+            pair.ask(place, 0, "PING");
+        }
+        pair
+    }
+
+    /// Lets the servers do what they want of one another, but one that hangs.
+    fn serve(&mut self, hanging: Option<usize>) {
+        let present = self.engines.iter_mut().enumerate().filter(|(place, _)| Some(*place) != hanging);
+        let mut engines: Vec<&mut Engine> = present.map(|(_, engine)| engine).collect();
+        self.network.serve(&mut engines, &mut Nobody);
+    }
+
+    /// The system's clocks are at this instant, for all servers but one that hangs.
+    fn begin(&mut self, ms: u64, hanging: Option<usize>) {
+        let present = self.engines.iter_mut().enumerate().filter(|(place, _)| Some(*place) != hanging);
+        present.for_each(|(_, engine)| engine.begin(at(ms)));
+        self.serve(hanging);
+    }
+
+    fn send(&mut self, place: usize, client: usize, request: &str) {
+        let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+        self.engines[place].execute(self.clients[place][client], &argv);
+    }
+
+    fn received(&mut self, place: usize, client: usize) -> String {
+        let (engine, slot) = (&mut self.engines[place], self.clients[place][client]);
+        let mut output = Outbox::default();
+        engine.take_output(slot, &mut output);
+        engine.buffers(slot).set_unwritten(0);
+        String::from_utf8_lossy(output.bytes()).into_owned()
+    }
+
+    /// Asks a server while both are there.
+    fn ask(&mut self, place: usize, client: usize, request: &str) -> String {
+        self.send(place, client, request);
+        self.serve(None);
+        self.received(place, client)
+    }
+}
+
+#[test]
+fn a_change_of_the_clock_that_servers_share_fires_in_pieces_everywhere() {
+    let mut pair = Pair::new([PIECE / 2, PIECE]);
+    assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
+    let left = |pair: &Pair| pair.engines.iter().map(Engine::pending_timers).sum::<usize>();
+    assert_eq!(left(&pair), PIECE / 2);
+    assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    pair.begin(2, None);
+    assert_eq!(left(&pair), 0);
+    assert_eq!(pair.received(0, 0), ":10\r\n");
+}
+
+#[test]
+fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
+    let mut pair = Pair::new([0, PIECE + 10]);
+    pair.begin(11, None);
+    assert_eq!(pair.ask(0, 0, "CONTROL.RESET"), "+OK\r\n");
+    // The clock runs again, as at the start.
+    assert_eq!(pair.engines[1].pending_timers(), 10);
+    assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n");
+    pair.begin(13, None);
+    assert_eq!(pair.engines[1].pending_timers(), 0);
+}
+
+/// A turn has stopped amid an instant, and its server hangs before it goes on.
+#[test]
+fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
+    let mut pair = Pair::new([PIECE, 3]);
+    pair.send(1, 0, "BLPOP q 0.01");
+    assert_eq!(pair.ask(0, 0, "CLOCK.ADVANCE 20"), "");
+    assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    // It is left to the turn, whose server is there.
+    pair.engines[1].begin(at(50));
+    assert_eq!(pair.engines[1].pending_timers(), 4);
+    let look_us = pair.engines[1].next_deadline().expect("it looks whether the turn goes on");
+    pair.begin(look_us / 1000, Some(0));
+    pair.begin(look_us / 1000 + 2, Some(0));
+    assert_eq!(pair.engines[1].pending_timers(), 0);
+    assert_eq!(pair.received(1, 0), "*-1\r\n");
+    // The server is back, and its turn goes on.
+    let clock = pair.engines[1].clock();
+    pair.engines[0].catch_up(&clock, at(1000));
+    (1000..1003).for_each(|ms| pair.begin(ms, None));
+    assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
+    assert_eq!(pair.engines[1].now().wall_ms(), 20);
+}
