@@ -152,7 +152,7 @@ fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it
     let mut others: Vec<Client> = (0..20).map(|_| Client::connect(topology.servers()[0].addr())).collect();
     others.iter_mut().for_each(|other| assert_eq!(other.line("PING").to_string(), "+PONG"));
     clients[1].send_line("EVAL \"while true do end\" 0");
-    beside.line("AWAIT.FAULT late 1");
+    while beside.line("AWAIT.FAULT late 1").to_string() != ":1" {}
     clients[0].send_line("CLOCK.ADVANCE 1000");
     while !beside.line("GET k").to_string().starts_with("-BUSY") {}
     others.iter_mut().for_each(|other| other.send_line("ECHO here"));
