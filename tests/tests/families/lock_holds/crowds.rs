@@ -21,56 +21,125 @@ fn number(reply: &str, name: &str) -> i64 {
     lines[at + 1].trim_start_matches(':').parse().expect("a number")
 }
 
+/// The lines behind a name in a reply, each time that it is there.
+fn values<'r>(reply: &'r str, name: &str) -> Vec<&'r str> {
+    let lines: Vec<&str> = reply.split("\r\n").collect();
+    let values = lines.windows(3).filter(|window| window[0] == name).map(|window| window[2]);
+    values.collect()
+}
+
+/// Readers of a lock, and writers that wait for it by tickets of two connections.
+fn readers_and_writers(server: &mut Simulation, main: u64, readers: usize, writers: usize) {
+    let script =
+        "for n = 1, ARGV[1] do redis.call('lock.acquire', 'lock', 'r' .. n, 'SHARED', 'PX', 100000) end";
+    server.ask(main, &format!("EVAL \"{script}\" 0 {readers}"));
+    let clients = [server.connect(), server.connect()];
+    clients.iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    for writer in 0..writers {
+        let line = format!("LOCK.ACQUIRE lock w{writer} EXCLUSIVE PX 1000 ASYNC");
+        assert!(server.ask(clients[writer % 2], &line).contains("QUEUED"));
+    }
+}
+
+/// The number of entries behind a name in a RESP3 reply: of an array.
+fn entries(reply: &str, name: &str) -> usize {
+    let lines: Vec<&str> = reply.split("\r\n").collect();
+    let at = lines.iter().position(|line| *line == name).unwrap_or_else(|| panic!("{name}"));
+    lines[at + 1].trim_start_matches('*').parse().expect("a number of entries")
+}
+
+/// Ten million pairs are eleven thousand entries.
 #[test]
-fn the_graph_of_many_readers_and_writers_is_capped_and_says_so() {
-    for (readers, writers) in [(3, 2), (300, 200)] {
+fn the_graph_names_each_of_many_readers_and_writers_once() {
+    for (readers, writers) in [(3, 2), (1_000, 300), (10_000, 1_000)] {
         let (mut server, main) = server();
-        for reader in 0..readers {
-            server.ask(main, &format!("LOCK.ACQUIRE lock r{reader} SHARED PX 100000"));
-        }
-        for writer in 0..writers {
-            server.ask(main, &format!("LOCK.ACQUIRE lock w{writer} EXCLUSIVE PX 1000 BLOCK 0 ASYNC"));
-        }
+        readers_and_writers(&mut server, main, readers, writers);
         let graph = server.ask(main, "LOCK.GRAPH");
-        let (shown, left_out) = (graph.matches("\r\nwaiter\r\n").count(), number(&graph, "left-out"));
-        assert_eq!(shown as i64 + left_out, readers * writers);
-        assert!(shown <= 10_000);
+        assert_eq!((entries(&graph, "locks"), entries(&graph, "holders")), (1, readers));
+        assert_eq!((entries(&graph, "waiters"), number(&graph, "left-out")), (writers, 0));
+        let waiting = values(&graph, "waiter");
+        assert!(
+            (0..writers).all(|writer| waiting[writer] == format!("w{writer}")),
+            "in the order of the queue"
+        );
+        assert_eq!(graph.matches(&format!("\r\nholders\r\n:{readers}\r\n")).count(), writers);
+        assert!(graph.len() < 20 * readers + 100 * writers + 200, "{}", graph.len());
         let dot = server.ask(main, "LOCK.GRAPH DOT");
-        assert_eq!(dot.contains("// left out"), left_out > 0);
+        assert_eq!(dot.matches(" -> ").count(), readers + writers);
+        assert!(!dot.contains("// left out"));
+    }
+}
+
+/// Requests that want the same locks stand once in the queue of each, whoever stands ahead of them.
+#[test]
+fn the_graph_of_many_requests_for_the_same_locks_is_capped_and_says_so() {
+    const LOCKS: usize = 50;
+    for requests in [20, 1_100] {
+        let (mut server, main) = server();
+        let keys: Vec<String> = (0..LOCKS).map(|key| format!("k{key}")).collect();
+        server.ask(main, &format!("LOCK.MACQUIRE {LOCKS} {} h PX 100000", keys.join(" ")));
+        let clients = [server.connect(), server.connect()];
+        clients.iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+        for request in 0..requests {
+            let line = format!("LOCK.MACQUIRE {LOCKS} {} o{request} PX 1000 ASYNC", keys.join(" "));
+            assert!(server.ask(clients[request % 2], &line).contains("QUEUED"));
+        }
+        // The holder has been told that it keeps others waiting.
+        server.read(main);
+        let graph = server.ask(main, "LOCK.GRAPH");
+        let names = LOCKS * (1 + 2 * requests);
+        let shown = names.min(100_000);
+        assert_eq!(number(&graph, "left-out"), (names - shown) as i64);
+        assert!(graph.len() < 100 * shown, "{}", graph.len());
+        // The last of the first lock waits for its holder and for all ahead of it.
+        let behind = format!(
+            "waiter\r\n${{}}\r\no{0}\r\n$4\r\nkind\r\n$6\r\nnative\r\n$7\r\nholders\r\n:1\r\n$5\r\nahead\r\n:{0}\r\n",
+            requests - 1
+        );
+        let behind = behind.replace("{}", &format!("o{}", requests - 1).len().to_string());
+        assert!(graph.contains(&behind));
+        let dot = server.ask(main, "LOCK.GRAPH DOT");
+        assert!(dot.matches(" -> ").count() < 2 * shown);
+        assert_eq!(dot.contains("// left out"), shown < names);
     }
 }
 
 #[test]
-fn a_cycle_is_found_beside_more_edges_than_are_shown() {
+fn names_that_are_long_leave_out_others_of_a_graph() {
     let (mut server, main) = server();
-    for reader in 0..300 {
-        server.ask(main, &format!("LOCK.ACQUIRE a-lock r{reader} SHARED PX 100000"));
+    let name = "n".repeat(1 << 20);
+    for lock in 0..20 {
+        server.ask(main, &format!("LOCK.ACQUIRE l{lock} h{lock} PX 100000"));
+        server.ask(main, &format!("LOCK.ACQUIRE l{lock} {lock}{name} PX 1000 ASYNC"));
     }
-    for writer in 0..200 {
-        server.ask(main, &format!("LOCK.ACQUIRE a-lock w{writer} EXCLUSIVE PX 1000 BLOCK 0 ASYNC"));
-    }
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert!(number(&graph, "left-out") > 0 && graph.len() < 17 << 20, "{}", graph.len());
+}
+
+#[test]
+fn a_cycle_is_refused_beside_a_crowd() {
+    let (mut server, main) = server();
+    readers_and_writers(&mut server, main, 300, 200);
     server.ask(main, "LOCK.ACQUIRE x one PX 100000");
     server.ask(main, "LOCK.ACQUIRE y two PX 100000");
     server.ask(main, "LOCK.ACQUIRE y one PX 1000 BLOCK 0 ASYNC");
     let refused = server.ask(main, "LOCK.ACQUIRE x two PX 1000 BLOCK 0 ASYNC");
     assert!(refused.starts_with("-DEADLOCK"), "{refused}");
-    assert!(number(&server.ask(main, "LOCK.GRAPH"), "left-out") > 0);
 }
 
 /// Two threads of Redisson's, whose waits for fair locks nobody refuses.
 const THREADS: [&str; 2] =
     ["8743c9c0-0795-4907-87fd-6c719a6b4586:1", "8743c9c0-0795-4907-87fd-6c719a6b4586:2"];
 
-/// The cycles of a graph, and the number of edges that are left out.
-fn cycles(server: &mut Simulation, main: u64) -> (Vec<String>, i64) {
+/// The cycles of a graph.
+fn cycles(server: &mut Simulation, main: u64) -> Vec<String> {
     let graph = server.ask(main, "LOCK.GRAPH");
-    let found = graph.split("\r\n").filter(|line| line.contains(" -> ")).map(str::to_owned);
-    (found.collect(), number(&graph, "left-out"))
+    graph.split("\r\n").filter(|line| line.contains(" -> ")).map(str::to_owned).collect()
 }
 
-/// A cycle is found whether its edges are shown or not: beside a crowd, and through the crowd.
+/// A cycle is found beside a crowd, and through the crowd.
 #[test]
-fn the_graph_names_cycles_that_it_has_no_room_to_show() {
+fn the_graph_names_cycles_beside_and_through_a_crowd() {
     let [one, two] = THREADS;
     for crowd in ["a-lock", "z-lock"] {
         let (mut server, main) = server();
@@ -89,23 +158,21 @@ fn the_graph_names_cycles_that_it_has_no_room_to_show() {
             server.ask(client, &format!("SUBSCRIBE redisson_lock__channel:{{{lock}}}:{owner}"));
             client
         };
-        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        assert_eq!(cycles(&mut server, main), [""; 0]);
         let waits_for_two = listen(&mut server, "n", one);
-        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        assert_eq!(cycles(&mut server, main), [""; 0]);
         // Beside the crowd.
         let waits_for_one = listen(&mut server, "m", two);
-        let (found, left_out) = cycles(&mut server, main);
-        assert!(left_out > 0);
-        assert_eq!(found, [format!("{one} -> n -> {two} -> m -> {one}")], "{crowd}");
+        assert_eq!(cycles(&mut server, main), [format!("{one} -> n -> {two} -> m -> {one}")], "{crowd}");
         server.close(waits_for_two);
         server.notice();
-        assert_eq!(cycles(&mut server, main).0, [""; 0]);
+        assert_eq!(cycles(&mut server, main), [""; 0]);
         // Through it.
         listen(&mut server, crowd, one);
-        assert_eq!(cycles(&mut server, main).0, [format!("{one} -> {crowd} -> {two} -> m -> {one}")]);
+        assert_eq!(cycles(&mut server, main), [format!("{one} -> {crowd} -> {two} -> m -> {one}")]);
         server.close(waits_for_one);
         server.notice();
-        assert_eq!(cycles(&mut server, main).0, [""; 0], "{crowd}");
+        assert_eq!(cycles(&mut server, main), [""; 0], "{crowd}");
     }
 }
 

@@ -125,16 +125,21 @@ fn the_graph_shows_waits_and_cycles() {
     server.ask(b, "LOCK.ACQUIRE k2 b");
     server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
     server.send(c, "LOCK.ACQUIRE k1 c BLOCK 0");
-    let edge = |waiter: &str, key: &str, holder: &str| {
+    let waiter = |owner: &str| {
         format!(
-            "*8\r\n$6\r\nwaiter\r\n$1\r\n{waiter}\r\n$3\r\nkey\r\n$2\r\n{key}\r\n$6\r\nholder\r\n$1\r\n{holder}\r\n\
-             $4\r\nkind\r\n$6\r\nnative\r\n"
+            "*8\r\n$6\r\nwaiter\r\n$1\r\n{owner}\r\n$4\r\nkind\r\n$6\r\nnative\r\n$7\r\nholders\r\n:1\r\n\
+             $5\r\nahead\r\n:0\r\n"
         )
     };
-    let edges = [edge("b", "k1", "a"), edge("c", "k1", "a")].concat();
+    let lock = format!(
+        "*8\r\n$3\r\nkey\r\n$2\r\nk1\r\n$7\r\nholders\r\n*1\r\n$1\r\na\r\n$5\r\nahead\r\n*0\r\n\
+         $7\r\nwaiters\r\n*2\r\n{}{}",
+        waiter("b"),
+        waiter("c")
+    );
     assert_eq!(
         server.ask(main, "LOCK.GRAPH"),
-        format!("*6\r\n$5\r\nedges\r\n*2\r\n{edges}$8\r\nleft-out\r\n:0\r\n$6\r\ncycles\r\n*0\r\n")
+        format!("*6\r\n$5\r\nlocks\r\n*1\r\n{lock}$8\r\nleft-out\r\n:0\r\n$6\r\ncycles\r\n*0\r\n")
     );
     // One with an owner of Redisson's is closed by who gives it a lock: it cannot be told.
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -144,7 +149,11 @@ fn the_graph_shows_waits_and_cycles() {
     let cycle = format!("{OWNER} -> k2 -> b -> k1 -> {OWNER}");
     assert!(graph.ends_with(&format!("cycles\r\n*1\r\n${}\r\n{cycle}\r\n", cycle.len())), "{graph}");
     let dot = server.ask(main, "LOCK.GRAPH DOT");
-    assert!(dot.contains(&format!("  \"b\" -> \"{OWNER}\" [label=\"k1\"];\n")), "{dot}");
+    for line in
+        ["\"lock\\nk1\" [shape=box]", "\"b\" -> \"lock\\nk1\"", &format!("\"lock\\nk1\" -> \"{OWNER}\"")]
+    {
+        assert!(dot.contains(&format!("  {line};\n")), "{dot}");
+    }
     assert!(server.ask(main, "LOCK.GRAPH FOO").starts_with("-ERR syntax error: "));
     assert!(server.ask(main, "LOCK.GRAPH DOT DOT").starts_with("-ERR syntax error: "));
 }
@@ -157,15 +166,16 @@ fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
     server.ask(plain, "SUBSCRIBE redisson_lock__channel:{k}");
     let dot = |server: &mut Simulation, words: &str| server.ask(main, &format!("LOCK.GRAPH DOT{words}"));
     let text = dot(&mut server, "");
-    assert!(text.contains("\"8743c9c0-0795-4907-87fd-6c719a6b4586:1\" -> \"a\" [label=\"k\"];"), "{text}");
+    assert!(text.contains("\"8743c9c0-0795-4907-87fd-6c719a6b4586:1\" -> \"lock\\nk\";"), "{text}");
+    assert!(text.contains("\"lock\\nk\" -> \"a\";"), "{text}");
     assert!(!text.contains("client"), "{text}");
     let text = dot(&mut server, " INFERRED");
-    assert!(text.contains("\"client 3\" -> \"a\" [label=\"k\"];"), "{text}");
+    assert!(text.contains("\"client 3\" -> \"lock\\nk\";"), "{text}");
     // Of read-write locks the channel has another name.
     server.ask(main, "LOCK.ACQUIRE rw a EXCLUSIVE");
     server.ask(plain, "SUBSCRIBE redisson_rwlock:{rw}");
     let text = dot(&mut server, " INFERRED");
-    assert!(text.contains("\"client 3\" -> \"a\" [label=\"rw\"];"), "{text}");
+    assert!(text.contains("\"client 3\" -> \"lock\\nrw\";"), "{text}");
 }
 
 /// An owner that waits twice comes to hold what those behind it wait for.
@@ -442,8 +452,9 @@ fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
     let other = server.connect();
     server.send(other, "LOCK.MACQUIRE 2 k0 m o SHARED BLOCK 0");
     let graph = server.ask(main, "LOCK.GRAPH");
-    let edge = "waiter\r\n$1\r\no\r\n$3\r\nkey\r\n$2\r\nk0\r\n$6\r\nholder\r\n$1\r\na\r\n";
-    assert!(graph.contains(edge), "{graph}");
+    let lock = "k0\r\n$7\r\nholders\r\n*0\r\n$5\r\nahead\r\n*2\r\n$1\r\na\r\n$1\r\no\r\n";
+    let waits = "o\r\n$4\r\nkind\r\n$6\r\nnative\r\n$7\r\nholders\r\n:0\r\n$5\r\nahead\r\n:1\r\n";
+    assert!(graph.contains(lock) && graph.contains(waits), "{graph}");
     server.ask(c, "LOCK.RELEASE k1 c");
     assert!(server.read(a).contains("lock-granted"));
     server.ask(x, "LOCK.RELEASE m x");

@@ -65,9 +65,11 @@ fn is_seen_with(jvm: Option<&Jvm>) {
         assert!(asked.as_int().is_some(), "{asked}");
     }
     let graph = stage.director.line("LOCK.GRAPH INFERRED").to_string();
-    for (lock, holder) in [("a", &alice_name), ("b", &bob_name)] {
-        let edge = format!(r#""key": "{lock}", "holder": "{holder}", "kind": "inferred""#);
-        assert!(graph.contains(&edge), "{edge} is not in {graph}");
+    for (lock, holder, waiter) in [("a", &alice_name, &bob_name), ("b", &bob_name, &alice_name)] {
+        let held = format!(r#""key": "{lock}", "holders": ["{holder}"], "ahead": [], "waiters": ["#);
+        let waits = format!(r#""waiter": "{waiter}", "kind": "inferred""#);
+        let (_, of_lock) = graph.split_once(&held).unwrap_or_else(|| panic!("{held} is not in {graph}"));
+        assert!(of_lock.split("\"key\"").next().is_some_and(|of_lock| of_lock.contains(&waits)), "{graph}");
     }
     // It begins with the one whose name comes first.
     let cycles = [

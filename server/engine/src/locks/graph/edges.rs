@@ -6,18 +6,8 @@ use super::super::redisson;
 use super::foreign::ForeignWaits;
 use crate::keyspace::{Place, Tx};
 use crate::values::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
-
-/// That one owner waits for another.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Edge {
-    pub(super) waiter: Box<[u8]>,
-    /// The lock.
-    pub(super) key: Box<[u8]>,
-    pub(super) holder: Box<[u8]>,
-    pub(super) kind: &'static str,
-}
 
 /// The owners that hold a lock, in the order of their names.
 pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
@@ -66,10 +56,12 @@ pub(super) fn ahead(
     several.map(|(_, waiter)| waiter.label.clone()).collect()
 }
 
-/// Whether anybody is one of those before a place. O(log n).
-pub(super) fn is_behind_several(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> bool {
-    let places = (Unbounded, before.map_or(Unbounded, Excluded));
-    SEVERAL.iter().any(|class| tx.waiting_between(key, class, places).next().is_some())
+/// All requests for several locks that stand in the queue of this one: their places, in order, and their owners.
+/// O(n log n), n these.
+pub(super) fn several(tx: &Tx<'_>, key: &[u8]) -> BTreeMap<Place, Box<[u8]>> {
+    let waiting = |class: &'static str| tx.waiting_between(key, class, (Unbounded, Unbounded));
+    let several = SEVERAL.into_iter().flat_map(waiting);
+    several.map(|(place, waiter)| (place, waiter.label.clone())).collect()
 }
 
 /// Whether an owner is one of those before a place.

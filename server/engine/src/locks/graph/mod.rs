@@ -5,6 +5,7 @@
 
 mod check_foreign;
 mod command;
+mod cycles;
 mod dot;
 mod edges;
 mod foreign;
@@ -12,6 +13,7 @@ mod inferred;
 mod listener_count;
 mod listeners;
 mod search;
+mod wait_graph;
 
 pub(crate) use check_foreign::check_foreign;
 pub(super) use command::LISTENING_ROWS;

@@ -1,0 +1,168 @@
+//! The waits of a database, grouped by lock.
+//!
+//! Each holder and each waiter of a lock stands there once, so the graph is as large as these and not as their pairs.
+
+use super::super::channel_waiters::{ChannelWaiter, channel_waiters, listened_channels};
+use super::super::redisson;
+use super::edges::{self, Wait};
+use super::listeners::Listeners;
+use crate::keyspace::{Place, Tx};
+use crate::pubsub::PubSub;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How it is known that somebody waits: by a request of its own, by a channel that names it, or by one that does not.
+const NATIVE: &str = "native";
+const FOREIGN: &str = "foreign";
+const INFERRED: &str = "inferred";
+
+/// The most names of holders and waiters that a reply shows, and the most bytes of these.
+const MAX_SHOWN: usize = 100_000;
+const MAX_SHOWN_BYTES: usize = 16 << 20;
+
+/// An owner that waits for a lock.
+#[derive(Debug)]
+pub(super) struct LockWait {
+    pub(super) owner: Box<[u8]>,
+    pub(super) kind: &'static str,
+    /// The number of holders that it waits for: all but itself, or none.
+    pub(super) holders: usize,
+    /// The number of owners that stand ahead of it and keep the lock from it: the first ones of [`LockWaits::ahead`].
+    pub(super) ahead: usize,
+}
+
+/// The waits for one lock.
+#[derive(Debug)]
+pub(super) struct LockWaits {
+    pub(super) key: Box<[u8]>,
+    /// The owners that hold it, in the order of their names.
+    pub(super) holders: Vec<Box<[u8]>>,
+    /// The owners that wait for it together with other locks, in the order of the queue. They keep it from those behind
+    /// them.
+    pub(super) ahead: Vec<Box<[u8]>>,
+    /// The owners that wait for any of these, native ones first, in the order of the queue.
+    pub(super) waiters: Vec<LockWait>,
+}
+
+/// The waits of all owners of a database.
+#[derive(Debug)]
+pub(super) struct WaitGraph {
+    /// The locks that somebody waits for, in the order of their names.
+    pub(super) locks: Vec<LockWaits>,
+}
+
+impl WaitGraph {
+    /// The waits that there are now; `with_inferred`: those too that only the history or a channel tells of.
+    /// O(n log n), n the waiters, the holders of what they wait for, and the channels.
+    pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
+        let listened = redisson::listened_keys(listened_channels(pubsub));
+        let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
+        let keys: BTreeSet<Box<[u8]>> = tx.waited_for().into_iter().chain(listened).collect();
+        let locks = keys.into_iter().map(|key| {
+            let foreign = foreign_waits((tx, pubsub), &key, &listeners, with_inferred);
+            LockWaits::new(tx, key, foreign)
+        });
+        WaitGraph { locks: locks.filter(|lock| !lock.waiters.is_empty()).collect() }
+    }
+
+    /// Leaves out what a reply has no room for; the number of names that are left out.
+    pub(super) fn leave_out(&mut self) -> usize {
+        let mut room = Room { names: MAX_SHOWN, bytes: MAX_SHOWN_BYTES };
+        let left_out = self.locks.iter_mut().map(|lock| {
+            room.cut(&mut lock.holders, |owner| owner)
+                + room.cut(&mut lock.ahead, |owner| owner)
+                + room.cut(&mut lock.waiters, |waiter| &waiter.owner)
+        });
+        let left_out: usize = left_out.sum();
+        self.locks.retain(|lock| !(lock.holders.is_empty() && lock.ahead.is_empty()));
+        left_out
+    }
+}
+
+/// The room of a reply.
+struct Room {
+    names: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Cuts off what there is no room for; the number of entries.
+    fn cut<T>(&mut self, entries: &mut Vec<T>, name: impl Fn(&T) -> &[u8]) -> usize {
+        let fits = |entry: &&T| {
+            let len = name(entry).len();
+            let fits = self.names > 0 && self.bytes >= len;
+            // What comes behind the first that does not fit is left out too.
+            (self.names, self.bytes) = if fits { (self.names - 1, self.bytes - len) } else { (0, 0) };
+            fits
+        };
+        let shown = entries.iter().take_while(fits).count();
+        let left_out = entries.len() - shown;
+        entries.truncate(shown);
+        left_out
+    }
+}
+
+impl LockWaits {
+    /// The waits for a lock, with those of Redisson's that are known. O(n log n), n the holders and the waiters.
+    fn new(tx: &Tx<'_>, key: Box<[u8]>, foreign: BTreeSet<(Box<[u8]>, &'static str)>) -> Self {
+        let holders = edges::holders(tx, &key);
+        let (ahead, places) = first_places(edges::several(tx, &key));
+        let kept_by = |owner: &[u8], by_holders: bool| {
+            if by_holders { holders.len() - usize::from(holders.contains(owner)) } else { 0 }
+        };
+        let mut waiters = Vec::new();
+        let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
+        for owner in tx.waiting(&key).map(|waiter| &*waiter.label) {
+            if owner.is_empty() || !seen.insert(owner) || edges::has(tx, &key, owner) {
+                continue;
+            }
+            let kept = Wait::of(tx, &key, owner).kept(tx, &key, None);
+            let before = kept.by_those_before;
+            let ahead = before.map_or(places.len(), |before| places.partition_point(|place| *place < before));
+            let holders = kept_by(owner, kept.by_holders);
+            waiters.push(LockWait { owner: owner.into(), kind: NATIVE, holders, ahead });
+        }
+        waiters.extend(foreign.into_iter().map(|(owner, kind)| {
+            let holders = kept_by(&owner, true);
+            LockWait { owner, kind, holders, ahead: 0 }
+        }));
+        waiters.retain(|waiter| waiter.holders + waiter.ahead > 0);
+        LockWaits { key, holders: holders.into_iter().collect(), ahead, waiters }
+    }
+}
+
+/// The owners of requests, each once, and the first place of each.
+fn first_places(requests: BTreeMap<Place, Box<[u8]>>) -> (Vec<Box<[u8]>>, Vec<Place>) {
+    let mut seen = BTreeSet::new();
+    let first = requests.into_iter().filter(|(_, owner)| seen.insert(owner.clone()));
+    first.map(|(place, owner)| (owner, place)).unzip()
+}
+
+/// The waits for a lock as Redisson waits, by the owners that they are shown with.
+fn foreign_waits(
+    (tx, pubsub): (&Tx<'_>, &PubSub),
+    key: &[u8],
+    listeners: &Listeners,
+    with_inferred: bool,
+) -> BTreeSet<(Box<[u8]>, &'static str)> {
+    let mut waits = BTreeSet::new();
+    // Clients of one instance share their owners, which are taken in once.
+    let mut taken_in = BTreeSet::new();
+    let is_wait = |waiter: &ChannelWaiter| listeners.waits(tx.db(), key, waiter);
+    for waiter in channel_waiters(pubsub, key).into_iter().filter(is_wait) {
+        if let Some(owner) = waiter.owner {
+            waits.insert((owner, FOREIGN));
+        } else if with_inferred {
+            match listeners.owners(tx.db(), key, waiter.client).filter(|owners| !owners.is_empty()) {
+                None => {
+                    waits.insert((format!("client {}", waiter.client).into_bytes().into(), INFERRED));
+                }
+                Some(owners) if taken_in.insert(Arc::as_ptr(owners)) => {
+                    waits.extend(owners.iter().map(|owner| (owner.clone(), INFERRED)));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    waits
+}
