@@ -410,6 +410,57 @@ fn a_priority_decides_who_waits_for_whom() {
     assert!(server.read(low).contains("token"));
 }
 
+/// A request that passes others by its priority is checked at once: those wait for its owner from now on.
+#[test]
+fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
+    let cycle = "-DEADLOCK hi -> k2 -> low -> k -> hi\r\n";
+    for (holder, low, hi, told) in [
+        ("", "", " PRIORITY 10", cycle),
+        ("", " PRIORITY -1", "", cycle),
+        ("", " PRIORITY -1", " FAIR", cycle),
+        ("", " FAIR", " PRIORITY 1", cycle),
+        (" EXCLUSIVE", " EXCLUSIVE", " SHARED PRIORITY 1", cycle),
+        (" EXCLUSIVE", " SHARED", " EXCLUSIVE PRIORITY 1", cycle),
+        (" SHARED", " EXCLUSIVE", " EXCLUSIVE PRIORITY 1", cycle),
+        // Both read it as soon as it is free.
+        (" EXCLUSIVE", " SHARED", " SHARED PRIORITY 1", "QUEUED"),
+        // Nobody is passed.
+        ("", " PRIORITY 1", " PRIORITY 1", "QUEUED"),
+        ("", "", "", "QUEUED"),
+    ] {
+        let (mut server, main, [a, b]) = server();
+        [a, b].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+        server.ask(main, &format!("LOCK.ACQUIRE k h{holder}"));
+        server.ask(main, "LOCK.ACQUIRE k2 low");
+        assert!(server.ask(a, &format!("LOCK.ACQUIRE k low{low} ASYNC")).contains("QUEUED"));
+        assert!(server.ask(b, "LOCK.ACQUIRE k2 hi ASYNC").contains("QUEUED"));
+        let answer = server.ask(b, &format!("LOCK.ACQUIRE k hi{hi} ASYNC"));
+        assert!(answer.contains(told), "{holder}{low}{hi}: {answer}");
+    }
+}
+
+/// The same where others wait between, and through a writer that both have to wait for.
+#[test]
+fn who_is_passed_waits_also_through_others() {
+    let (mut server, main, [a, b, c]) = server();
+    [a, b, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    server.ask(main, "LOCK.ACQUIRE k h EXCLUSIVE");
+    server.ask(main, "LOCK.ACQUIRE k2 middle");
+    server.ask(main, "LOCK.ACQUIRE k3 low");
+    for (client, line) in [
+        (a, "LOCK.ACQUIRE k writer EXCLUSIVE ASYNC"),
+        (a, "LOCK.ACQUIRE k low SHARED ASYNC"),
+        (b, "LOCK.ACQUIRE k3 middle ASYNC"),
+        (c, "LOCK.ACQUIRE k2 hi ASYNC"),
+    ] {
+        assert!(server.ask(client, line).contains("QUEUED"), "{line}");
+    }
+    let told = server.ask(c, "LOCK.ACQUIRE k hi SHARED PRIORITY 1 ASYNC");
+    assert_eq!(told, "-DEADLOCK hi -> k2 -> middle -> k3 -> low -> k -> hi\r\n");
+    // One that waits for nothing else is in no cycle.
+    assert!(server.ask(c, "LOCK.ACQUIRE k other SHARED PRIORITY 1 ASYNC").contains("QUEUED"));
+}
+
 /// An owner that wants several locks does not wait for those that it holds.
 #[test]
 fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {

@@ -89,6 +89,8 @@ pub(super) struct Wait {
     pub(super) place: Option<Place>,
     /// Whether it wants to share the lock, with readers or with who wants to share several.
     pub(super) shares: bool,
+    /// Whether it asks to share it, also where nobody does yet.
+    pub(super) asks_to_share: bool,
     /// Whether it wants others with it.
     pub(super) several: bool,
 }
@@ -98,8 +100,9 @@ impl Wait {
     pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
         let Some((place, class)) = queue::first_wait(tx, key, owner) else { return Wait::default() };
         let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);
-        let shares = queue::shares(class) && is_shared();
-        Wait { place: Some(place), shares, several: SEVERAL.contains(&class) }
+        let asks_to_share = queue::shares(class);
+        let shares = asks_to_share && is_shared();
+        Wait { place: Some(place), shares, asks_to_share, several: SEVERAL.contains(&class) }
     }
 
     /// Who keeps the lock from it; `alone`: at this place somebody comes who wants to hold it alone. O(log n), n those

@@ -1,6 +1,7 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
+use super::super::acquire::queue;
 use super::super::{events, ledger};
 use super::edges::{self, Wait};
 use super::foreign::ForeignWaits;
@@ -51,7 +52,8 @@ impl<'r> From<Newcomer<'r>> for Waiting<'r> {
 
 impl Waiting<'_> {
     fn wait(&self) -> Wait {
-        Wait { place: Some(self.place), shares: self.shares, several: self.together }
+        let shares = self.shares;
+        Wait { place: Some(self.place), shares, asks_to_share: shares, several: self.together }
     }
 
     /// Whether it stands before who waits for a lock at a place.
@@ -59,10 +61,11 @@ impl Waiting<'_> {
         self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
     }
 
-    /// Whether it keeps a lock from those behind it who would have it otherwise: of such as wait for its holders it is
-    /// enough to know that.
-    fn keeps(&self, others_share_several: bool) -> bool {
-        self.together || (others_share_several && !self.shares)
+    /// Whether it keeps a lock from one behind it. A request to share it keeps it from others like it only if a request
+    /// to hold it alone stands between.
+    fn keeps(&self, tx: &Tx<'_>, key: &[u8], other: &Wait) -> bool {
+        let both_share = self.shares && other.asks_to_share;
+        self.together || !both_share || queue::last_alone(tx, key, other.place) > Some(self.place)
     }
 }
 
@@ -160,14 +163,11 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// Whether the request passes somebody whom it keeps from a lock. That one waits for its owner from now on, which
-    /// may wait already by other requests.
+    /// Whether the request passes somebody. That one may wait for its owner from now on, which may wait already by
+    /// other requests.
     fn is_new_before_others(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
-        waiting.keys.iter().any(|key| {
-            waiting.is_before(key, tx.last_waiting(key))
-                && waiting.keeps(edges::is_shared_with_others(tx, key))
-        })
+        waiting.keys.iter().any(|key| waiting.is_before(key, tx.last_waiting(key)))
     }
 
     /// Adds the waits of an owner that there are.
@@ -235,7 +235,7 @@ impl<'s, 'k> Search<'s, 'k> {
         let passes = !is_own && waiting.is_before(&key, wait.place);
         let kept = wait.kept(tx, &key, (passes && !waiting.shares).then_some(waiting.place));
         let before = kept.by_those_before;
-        if passes && waiting.is_before(&key, before) && waiting.keeps(wait.shares && wait.several) {
+        if passes && waiting.is_before(&key, before) && waiting.keeps(tx, &key, &wait) {
             return true;
         }
         // What it holds of the first locks itself is none that it waits for.
