@@ -26,7 +26,7 @@ const NEWER: &[&str] = &[
 ];
 
 /// Our own fields.
-const OWN: &[&str] = &["lockwheel_version", "mem_locks_past", "total_unblocked_clients"];
+const OWN: &[&str] = &["lockwheel_version", "mem_locks_fences", "mem_locks_past", "total_unblocked_clients"];
 
 fn info(address: SocketAddr, words: &str) -> String {
     let reply = Client::connect(address).line(&format!("INFO {words}"));

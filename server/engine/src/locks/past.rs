@@ -1,17 +1,28 @@
-//! The memory of holds that have ended, as the engine sees it.
+//! The memory of holds, latches and tokens of the past, as the engine sees it.
 
+use super::fences::Fences;
+use super::latches::LatchEnds;
 use super::ledger::LockLedger;
-use crate::keyspace::Keyspace;
+use crate::keyspace::{Keyspace, Subscriber};
 
-/// Bytes of what is remembered of holds that have ended. O(1).
+/// Bytes of what is remembered of holds and latches that have ended. O(1).
 pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {
-    let ledger: Option<&LockLedger> = keyspace.subscriber();
-    ledger.map_or(0, LockLedger::past_bytes)
+    let ledger = keyspace.subscriber().map_or(0, LockLedger::past_bytes);
+    ledger + keyspace.subscriber().map_or(0, LatchEnds::memory)
 }
 
-/// Forgets how holds have ended: keys need the memory.
+/// Forgets how holds and latches have ended: keys need the memory. The ends of latches that clients still wait for
+/// stay.
 pub(crate) fn forget_past(keyspace: &mut Keyspace) {
     if let Some(ledger) = keyspace.subscriber_itself::<LockLedger>() {
         ledger.forget_past();
     }
+    if let Some((ends, context)) = keyspace.subscriber_mut::<LatchEnds>(0) {
+        ends.forget_unawaited(&context);
+    }
+}
+
+/// Bytes of the highest tokens of resources. They stand for other systems, so keys never need this memory. O(1).
+pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
+    keyspace.subscriber().map_or(0, Fences::bytes)
 }

@@ -79,7 +79,7 @@ fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
 }
 
 /// The fields of MEMORY STATS outside of its databases.
-const FIELDS: usize = 28;
+const FIELDS: usize = 29;
 
 fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.look_at_memory();
@@ -99,6 +99,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     number(reply, "lua.caches", cached as u64);
     number(reply, "functions.caches", engine.scripts.libraries().bytes() as u64);
     number(reply, "locks.past", locks::past_bytes(&engine.keyspace) as u64);
+    number(reply, "locks.fences", locks::fence_bytes(&engine.keyspace) as u64);
     used.iter().for_each(|&db| database(engine, db, reply));
     number(reply, "overhead.total", figures.overhead);
     let keys: usize = used.iter().map(|&db| engine.keyspace.sizes(db).0).sum();

@@ -214,6 +214,59 @@ fn what_is_remembered_of_ended_locks_is_bounded_in_bytes() {
     assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.past"), 0);
 }
 
+/// Tokens of resources outlive FLUSHALL. They are bounded, and make no write be refused.
+#[test]
+fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
+    const MAX: i64 = 4 << 20;
+    let (mut server, main) = server();
+    let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
+    let name = "n".repeat(10_000);
+    server.ask(main, "LOCK.FENCE used 7");
+    for resource in 0..1000 {
+        assert_eq!(server.ask(main, &format!("LOCK.FENCE {resource}{name} 1")), "+OK\r\n");
+        server.ask(main, &format!("LOCK.ACQUIRE {resource}{name} o FENCED FENCE f{resource}{name}"));
+        assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
+    }
+    server.ask(main, "FLUSHALL");
+    let stats = server.ask(main, "MEMORY STATS");
+    let fences = number(&stats, "locks.fences");
+    assert!((MAX / 2..=MAX).contains(&fences), "{fences}");
+    assert!(server.ask(main, "INFO memory").contains(&format!("mem_locks_fences:{fences}\r\n")));
+    // The one that was used again and again has stayed, the oldest of the others has not, and the newest has.
+    assert_eq!(server.ask(main, &format!("LOCK.FENCEINFO 0{name}")), "_\r\n");
+    assert_ne!(server.ask(main, &format!("LOCK.FENCEINFO 999{name}")), "_\r\n");
+    let too_large =
+        "-ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock\r\n";
+    let long = "n".repeat(MAX as usize);
+    assert_eq!(server.ask(main, &format!("LOCK.FENCE {long} 1")), too_large);
+    assert_eq!(server.ask(main, &format!("LOCK.ACQUIRE lock o FENCE {long}")), too_large);
+    assert_eq!(server.ask(main, "EXISTS lock"), ":0\r\n");
+    // They do not count.
+    server.ask(main, &format!("CONFIG SET maxmemory {}", before + MAX / 4));
+    assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
+    assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.fences"), fences);
+    assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
+}
+
+/// The end of a latch stays until its waiters have been served, and then until keys need the memory.
+#[test]
+fn how_latches_have_ended_makes_no_write_be_refused() {
+    let (mut server, main) = server();
+    let waiter = server.connect();
+    let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
+    let latch = "l".repeat(4 << 20);
+    server.ask(main, &format!("LATCH.SET {latch} 1"));
+    server.send(waiter, &format!("LATCH.AWAIT {latch} BLOCK 0"));
+    server.ask(main, "FLUSHALL");
+    assert!(server.read(waiter).contains("deleted"));
+    server.close(waiter);
+    server.notice();
+    assert!(number(&server.ask(main, "MEMORY STATS"), "locks.past") > 4 << 20);
+    server.ask(main, &format!("CONFIG SET maxmemory {}", before + (2 << 20)));
+    assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
+    assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.past"), 0);
+}
+
 #[test]
 fn waits_for_numbers_of_clients_are_woken_by_clients_alone() {
     let (mut server, main) = server();

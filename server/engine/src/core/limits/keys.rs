@@ -24,13 +24,15 @@ fn most_at_once(tenacity: u32) -> u64 {
 
 impl Engine {
     /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes
-    /// adds to it; nor what clients are about to give back. O(databases, replicas).
+    /// adds to it; nor what clients are about to give back; nor the tokens of fences, which no key can displace.
+    /// O(databases, replicas).
     fn counted_bytes(&self) -> u64 {
         let unread = self.replica_buffers();
         let gone = self.limits.leaving.iter().filter_map(|id| self.sessions.find(*id));
         let gone: usize = gone.map(|slot| self.sessions.get(slot).memory()).sum();
         let told = self.limits.on_the_way(self.bytes_for_clients(), self.time.system.monotonic_us);
-        self.memory_usage().total().saturating_sub(unread + gone + told) as u64
+        let fences = locks::fence_bytes(&self.keyspace);
+        self.memory_usage().total().saturating_sub(unread + gone + told + fences) as u64
     }
 
     /// The bytes of buffers of clients, and of messages that they share.

@@ -19,13 +19,15 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .help(&[
             "LOCK.FENCE <resource> <token>",
             "    Show a resource a token: OK, or STALE when it has seen a higher one. What a resource has seen is",
-            "    not among the keys, and outlives FLUSHALL.",
+            "    not among the keys, and outlives FLUSHALL. All resources take up to 4 MiB: the one that was used",
+            "    the longest time ago is forgotten first.",
         ])
         .help_after("lock.assert")
         .syntax("resource token")
         .errors(&[
             "ERR value is not an integer or out of range",
             "ERR token should be greater than 0",
+            "ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock",
             "STALE token * below *",
         ]),
     row("lock.fenceinfo", -1, fence_info)

@@ -1,25 +1,35 @@
 //! All fenced resources.
+//!
+//! Clients choose their names, and resources outlive FLUSHALL. So all of them take no more than [`MAX_BYTES`], which
+//! do not count towards `maxmemory`: they can make no write be refused. The resource that was used the longest time ago
+//! goes first.
 
 use super::resource::Resource;
 pub(in crate::locks) use super::resource::TokenSource;
 use crate::keyspace::{Change, Context, Interests, Subscriber, Tx};
+use crate::memory::block;
 use crate::spec::CommandError;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// The most resources, and bytes of all their names: clients choose them, and they stay.
-const MOST: usize = 65_536;
-const MOST_NAME_BYTES: usize = 16 << 20;
+/// The most bytes that all resources take by this account.
+const MAX_BYTES: usize = 4 << 20;
+/// Bytes of a resource beside its names: its entries in both trees, and the counts of its shared name.
+const ENTRY_BYTES: usize = size_of::<(Arc<[u8]>, Resource)>() + size_of::<(u64, Arc<[u8]>)>() + 16;
 
-const FULL: CommandError =
-    CommandError::text("ERR too many fenced resources: LOCK.FENCERESET forgets those that are not needed");
+const TOO_LARGE: CommandError = CommandError::text(
+    "ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock",
+);
 
 /// The fenced resources by name, in the order of their names.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Fences {
-    resources: BTreeMap<Box<[u8]>, Resource>,
-    name_bytes: usize,
-    /// Bytes of the names of the locks by whose counters they go.
-    source_bytes: usize,
+    resources: BTreeMap<Arc<[u8]>, Resource>,
+    /// Their names by the number of their last use.
+    by_use: BTreeMap<u64, Arc<[u8]>>,
+    last_use: u64,
+    /// Bytes of all resources.
+    bytes: usize,
 }
 
 impl Subscriber for Fences {
@@ -31,8 +41,7 @@ impl Subscriber for Fences {
     fn changed(&mut self, _: &Change<'_>, _: &mut Context<'_>) {}
 
     fn memory(&self) -> usize {
-        let names = self.name_bytes + self.source_bytes;
-        size_of::<Self>() + names + self.resources.len() * size_of::<(Box<[u8]>, Resource)>()
+        size_of::<Self>() + self.bytes
     }
 }
 
@@ -46,48 +55,40 @@ impl Fences {
         tx.subscriber_mut().expect("an engine has subscribed its fences").0
     }
 
+    /// Bytes of all resources. O(1).
+    pub(in crate::locks) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Checks that a resource of this name can be shown tokens of these sources. O(log n).
     pub(in crate::locks) fn check(
         tx: &Tx<'_>,
         name: &[u8],
         sources: impl IntoIterator<Item = TokenSource>,
     ) -> Result<(), CommandError> {
-        let fences = Fences::of(tx);
-        let known = fences.resources.get(name);
-        if known.is_none() {
-            fences.check_room(name)?;
-        }
-        let mut resource = known.cloned().unwrap_or_default();
+        let mut resource = Fences::of(tx).get(name).cloned().unwrap_or_default();
         for source in sources {
             resource.takes(&source)?;
             resource.source = Some(source);
         }
-        let before = known.map_or(0, Resource::source_bytes);
-        let names = fences.name_bytes + fences.source_bytes + resource.source_bytes();
-        if resource.source_bytes() > before && names > MOST_NAME_BYTES {
-            return Err(FULL);
-        }
-        Ok(())
+        check_size(name, &resource)
     }
 
     /// A lock was granted with this token, which has passed [`Fences::check`]: a lower one is refused from now on.
     /// O(log n).
     pub(in crate::locks) fn raise(tx: &mut Tx<'_>, name: &[u8], token: i64, source: TokenSource) {
-        let fences = Fences::of_mut(tx);
-        let resource = fences.resource(name);
-        let before = resource.source_bytes();
-        resource.source = Some(source);
-        resource.highest = resource.highest.max(token);
-        let after = resource.source_bytes();
-        fences.source_bytes = fences.source_bytes - before + after;
+        Fences::of_mut(tx).change(name, |resource| {
+            resource.source = Some(source);
+            resource.highest = resource.highest.max(token);
+        });
     }
 
     /// Shows a resource a token. O(log n).
     pub(super) fn show(&mut self, name: &[u8], token: i64) -> Result<(), CommandError> {
         if !self.resources.contains_key(name) {
-            self.check_room(name)?;
+            check_size(name, &Resource::default())?;
         }
-        self.resource(name).show(token)
+        self.change(name, |resource| resource.show(token))
     }
 
     /// What a resource of this name has been shown.
@@ -104,29 +105,53 @@ impl Fences {
     pub(super) fn forget(&mut self, name: Option<&[u8]>) -> usize {
         let before = self.resources.len();
         match name {
-            None => *self = Fences::default(),
-            Some(name) => {
-                if let Some(resource) = self.resources.remove(name) {
-                    self.name_bytes -= name.len();
-                    self.source_bytes -= resource.source_bytes();
-                }
-            }
+            None => *self = Fences { last_use: self.last_use, ..Fences::default() },
+            Some(name) => self.remove(name),
         }
         before - self.resources.len()
     }
 
-    fn check_room(&self, name: &[u8]) -> Result<(), CommandError> {
-        let fits = self.resources.len() < MOST && self.name_bytes + name.len() <= MOST_NAME_BYTES;
-        if fits { Ok(()) } else { Err(FULL) }
+    fn remove(&mut self, name: &[u8]) {
+        if let Some(resource) = self.resources.remove(name) {
+            self.by_use.remove(&resource.last_use);
+            self.bytes -= bytes_of(name, &resource);
+        }
     }
 
-    fn resource(&mut self, name: &[u8]) -> &mut Resource {
-        let name_bytes = &mut self.name_bytes;
-        self.resources.entry(name.into()).or_insert_with(|| {
-            *name_bytes += name.len();
-            Resource::default()
-        })
+    /// Uses a resource, which is there from now on. Those that were used the longest time ago go if there are too many
+    /// bytes. O(log n), and each that goes.
+    fn change<T>(&mut self, name: &[u8], change: impl FnOnce(&mut Resource) -> T) -> T {
+        let (name, mut resource) = match self.resources.remove_entry(name) {
+            Some((name, resource)) => {
+                self.by_use.remove(&resource.last_use);
+                self.bytes -= bytes_of(&name, &resource);
+                (name, resource)
+            }
+            None => (name.into(), Resource::default()),
+        };
+        let changed = change(&mut resource);
+        self.last_use += 1;
+        resource.last_use = self.last_use;
+        self.bytes += bytes_of(&name, &resource);
+        self.by_use.insert(self.last_use, name.clone());
+        self.resources.insert(name, resource);
+        while self.bytes > MAX_BYTES
+            && let Some((_, oldest)) = self.by_use.pop_first()
+        {
+            self.remove(&oldest);
+        }
+        changed
     }
+}
+
+/// Bytes of a resource.
+fn bytes_of(name: &[u8], resource: &Resource) -> usize {
+    ENTRY_BYTES + block(name.len()) + block(resource.source_bytes())
+}
+
+/// Checks that there can be a resource of these names.
+fn check_size(name: &[u8], resource: &Resource) -> Result<(), CommandError> {
+    if bytes_of(name, resource) <= MAX_BYTES { Ok(()) } else { Err(TOO_LARGE) }
 }
 
 #[cfg(test)]
@@ -134,18 +159,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_a_bound_to_resources_and_to_their_names() {
+    fn the_resource_that_was_used_the_longest_time_ago_makes_room() {
         let mut fences = Fences::default();
-        for n in 0..MOST {
-            fences.show(format!("r{n}").as_bytes(), 1).unwrap();
+        let each = bytes_of(b"r100000", &Resource::default());
+        let room = MAX_BYTES / each;
+        for n in 0..room {
+            fences.show(format!("r{}", 100_000 + n).as_bytes(), 5).unwrap();
         }
-        assert_eq!(fences.show(b"another", 1), Err(FULL));
-        assert_eq!(fences.show(b"r7", 2), Ok(()));
-        assert_eq!(fences.forget(Some(b"r7")), 1);
-        assert_eq!(fences.show(b"another", 1), Ok(()));
-        assert_eq!(fences.forget(None), MOST);
-        assert_eq!(fences.name_bytes, 0);
-        assert_eq!(fences.show(&vec![b'x'; MOST_NAME_BYTES], 1), Ok(()));
-        assert_eq!(fences.show(b"y", 1), Err(FULL));
+        assert_eq!((fences.resources.len(), fences.bytes()), (room, room * each));
+        // A refusal is a use as well.
+        assert!(fences.show(b"r100000", 4).is_err());
+        fences.show(b"another", 1).unwrap();
+        assert_eq!((fences.resources.len(), fences.by_use.len()), (room, room));
+        assert!(fences.get(b"r100000").is_some() && fences.get(b"r100001").is_none());
+        assert_eq!(fences.forget(Some(b"r100000")), 1);
+        assert_eq!(fences.bytes(), (room - 1) * each);
+        assert_eq!(fences.show(&vec![b'x'; MAX_BYTES - 8192], 1), Ok(()));
+        assert!(fences.bytes() <= MAX_BYTES && fences.resources.len() < 100);
+        assert_eq!(fences.show(&vec![b'x'; MAX_BYTES], 1), Err(TOO_LARGE));
+        fences.forget(None);
+        assert_eq!((fences.bytes(), fences.by_use.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_name_of_a_lock_counts() {
+        let mut fences = Fences::default();
+        let source = TokenSource::Counter((0, vec![b'k'; 1000].into()));
+        fences.change(b"r", |resource| resource.source = Some(source));
+        assert!(fences.bytes() > 1000);
+        fences.change(b"r", |resource| resource.source = Some(TokenSource::Sequence));
+        assert!(fences.bytes() < 1000);
     }
 }

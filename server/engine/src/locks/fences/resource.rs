@@ -40,6 +40,8 @@ pub(super) struct Resource {
     /// How many tokens it has accepted and refused.
     pub(super) accepted: u64,
     pub(super) refused: u64,
+    /// The number of the last use of any resource that was of this one.
+    pub(super) last_use: u64,
 }
 
 impl Resource {

@@ -87,15 +87,20 @@ impl LatchEnds {
             return;
         }
         if self.ends.len() >= self.most || self.name_bytes >= self.most_bytes {
-            self.ends.retain(|(db, key), _| context.is_waited_for_in(*db, key));
-            self.most = Self::FEW.max(2 * self.ends.len());
-            self.name_bytes = self.ends.keys().map(|(_, key)| key.len()).sum();
-            self.most_bytes = Self::FEW_BYTES.max(2 * self.name_bytes);
+            self.forget_unawaited(context);
         }
         self.ends.entry((db, key.into())).or_insert_with(|| {
             self.name_bytes += key.len();
             end
         });
+    }
+
+    /// Forgets the ends of latches that nobody waits for any more. O(n).
+    pub(in crate::locks) fn forget_unawaited(&mut self, context: &Context<'_>) {
+        self.ends.retain(|(db, key), _| context.is_waited_for_in(*db, key));
+        self.most = Self::FEW.max(2 * self.ends.len());
+        self.name_bytes = self.ends.keys().map(|(_, key)| key.len()).sum();
+        self.most_bytes = Self::FEW_BYTES.max(2 * self.name_bytes);
     }
 
     #[inline(never)]

@@ -30,6 +30,7 @@ pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("mem_clients_normal", figures.normal_clients());
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
     lines.field("mem_locks_past", locks::past_bytes(&engine.keyspace));
+    lines.field("mem_locks_fences", locks::fence_bytes(&engine.keyspace));
     let allocator = &engine.environment.identity.process.allocator;
     lines.field("mem_allocator", allocator.as_ref().map_or("libc", |allocator| &allocator.name));
     lines.zeros(&["active_defrag_running"]);
