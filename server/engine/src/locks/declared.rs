@@ -6,15 +6,11 @@ use super::history_command::{FLAGS, OFF};
 use super::ledger::{self, LockLedger};
 use super::ownership;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{Args, CommandError, DataHandler, KeyFlags, KeySpec, Outcome, Row, errors, kept_pattern};
 use lockwheel_resp::Reply;
 
 const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
 const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");
-const PATTERN_TOO_LONG: CommandError = CommandError::text("ERR the pattern is longer than 4096 bytes");
-
-/// The longest pattern, in bytes.
-const PATTERN_MAX: usize = 4096;
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["lock", "control"])
@@ -84,9 +80,7 @@ fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         _ => return Err(errors::SYNTAX),
     };
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
-    if pattern.len() > PATTERN_MAX {
-        return Err(PATTERN_TOO_LONG);
-    }
+    let pattern = kept_pattern(pattern)?;
     if ends {
         let known = ledger.observed.remove(pattern);
         reply.integer(i64::from(known));

@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         "ERR syntax error: *",
         "ERR value is not an integer or out of range",
         "ERR value is out of range, must be positive",
+        "ERR the pattern is longer than 4096 bytes",
         "ERR the history of locks is off: *",
     ])];
 

@@ -72,6 +72,14 @@ impl<'a> Index<usize> for Args<'a> {
     }
 }
 
+/// A pattern that control commands keep, or compare with many names, has at most so many bytes.
+const MAX_PATTERN_BYTES: usize = 4096;
+
+/// The pattern if it is not too long.
+pub fn kept_pattern(pattern: &[u8]) -> Result<&[u8], CommandError> {
+    if pattern.len() <= MAX_PATTERN_BYTES { Ok(pattern) } else { Err(errors::PATTERN_TOO_LONG) }
+}
+
 /// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds
 /// it: a thousandth of a second below zero is zero.
 ///

@@ -135,6 +135,7 @@ pub mod errors {
                              9223372036854775807";
         OUT_OF_RANGE = "ERR value is out of range";
         OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
+        PATTERN_TOO_LONG = "ERR the pattern is longer than 4096 bytes";
         RADIUS_NEGATIVE = "ERR radius cannot be negative";
         RADIUS_TELLS = "ERR STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options";
         RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use \

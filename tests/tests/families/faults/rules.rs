@@ -174,6 +174,41 @@ fn there_is_a_bound_to_rules() {
 }
 
 #[test]
+fn there_is_a_bound_to_partitions_and_patterns_in_bytes() {
+    let mut scene = Scene::new();
+    let long = "x".repeat(600_000);
+    let too_large = "-ERR all partitions can take no more than 1048576 bytes";
+    for of in ["NAME", "LIB", "ADDR"] {
+        scene.steer(&format!("FAULT.PARTITION {of} {long}{long}"), too_large);
+        scene.steer(&format!("FAULT.PARTITION {of} {long}"), ":0");
+        scene.steer(&format!("FAULT.PARTITION NAME {long}"), too_large);
+        scene.steer("FAULT.PARTITION NAME short", ":0");
+        scene.steer("FAULT.HEAL", ":2");
+    }
+    scene.steer("CONFIG SET lock-history yes", "+OK");
+    let (long, longest) = ("x".repeat(4097), "x".repeat(4096));
+    let too_long = "-ERR the pattern is longer than 4096 bytes";
+    for line in [
+        "FAULT.LAG KEY",
+        "LOCK.OBSERVE",
+        "LOCK.HISTORY KEY",
+        "LOCK.HISTORY OWNER",
+        "LOCK.VERIFY KEY",
+        "LOCK.STATS KEY",
+        "AWAIT.CLIENTS 0 NAME",
+        "AWAIT.IDLE 0 NAME",
+        "AWAIT.CALLS get 0 KEY",
+        "AWAIT.EVENT acquired LIMIT 0 KEY",
+        "AWAIT.EVENT acquired LIMIT 0 OWNER",
+    ] {
+        scene.steer(&format!("{line} {long}"), too_long);
+        // It may wait.
+        let client = scene.client();
+        assert!(!scene.ask(client, &format!("{line} {longest}")).starts_with('-'), "{line}");
+    }
+}
+
+#[test]
 fn a_server_without_control_has_no_faults() {
     let mut config = Config::default();
     config.control = false;

@@ -10,6 +10,9 @@ use crate::timers::TimerKind;
 /// The most partitions at a time.
 pub(crate) const PARTITIONS_MAX: usize = 1000;
 pub(crate) const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 partitions");
+/// The most bytes that all partitions may take.
+const MAX_PARTITION_BYTES: usize = 1 << 20;
+const TOO_LARGE: CommandError = CommandError::text("ERR all partitions can take no more than 1048576 bytes");
 
 impl Engine {
     /// What becomes of the bytes of a session's connection. O(1) while all are carried as they are.
@@ -77,10 +80,13 @@ impl Engine {
     /// Cuts the server off from a group of clients.
     ///
     /// # Errors
-    /// When there are too many partitions.
+    /// When there are too many or too large partitions.
     pub(crate) fn part(&mut self, partition: Partition) -> Result<(), CommandError> {
         if self.faults.partitions.len() == PARTITIONS_MAX {
             return Err(TOO_MANY);
+        }
+        if self.faults.partition_bytes() + partition.memory() > MAX_PARTITION_BYTES {
+            return Err(TOO_LARGE);
         }
         self.faults.partitions.push(partition);
         self.links_changed();

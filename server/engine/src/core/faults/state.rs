@@ -90,7 +90,11 @@ impl Faults {
 
     /// Bytes of memory that they take, besides what is counted with clients. O(partitions).
     pub(in crate::core) fn memory(&self) -> usize {
-        let partitions: usize = self.partitions.iter().map(Partition::memory).sum();
-        self.rules.memory() + partitions
+        self.rules.memory() + self.partition_bytes()
+    }
+
+    /// Bytes of memory that the partitions take. O(partitions).
+    pub(super) fn partition_bytes(&self) -> usize {
+        self.partitions.iter().map(Partition::memory).sum()
     }
 }

@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::ring::Ring;
 use crate::keyspace::glob;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{Args, CommandError, errors, kept_pattern};
 
 /// Patterns of keys and owners, and a number after which entries are wanted.
 #[derive(Clone, Debug, Default)]
@@ -17,13 +17,13 @@ pub(crate) struct Filter {
 impl Filter {
     /// Reads `KEY glob`, `OWNER glob` or `SINCE seq` at argument `at`, each at most once; whether it was one of them.
     pub(crate) fn option(&mut self, args: Args<'_>, at: usize) -> Result<bool, CommandError> {
-        let value = || args.get(at + 1).map(Box::from).ok_or(errors::SYNTAX);
+        let value = || args.get(at + 1).ok_or(errors::SYNTAX);
         let is_new = if args.is(at, "key") {
-            self.key.replace(value()?).is_none()
+            self.key.replace(kept_pattern(value()?)?.into()).is_none()
         } else if args.is(at, "owner") {
-            self.owner.replace(value()?).is_none()
+            self.owner.replace(kept_pattern(value()?)?.into()).is_none()
         } else if args.is(at, "since") {
-            let _given: Box<[u8]> = value()?;
+            value()?;
             let since = args.int_in(at + 1, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
             std::mem::replace(&mut self.since, since.unsigned_abs()) == 0
         } else {

@@ -6,7 +6,7 @@ use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::ledger::LockLedger;
 use super::tally::{Count, Tally};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Row, errors};
+use crate::spec::{Args, CommandError, Row, errors, kept_pattern};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
@@ -21,7 +21,11 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats
     ])
     .help_after("lock.verify")
     .syntax("[KEY pattern] [RESET]")
-    .errors(&["ERR syntax error: *", "ERR the history of locks is off: *"])];
+    .errors(&[
+        "ERR syntax error: *",
+        "ERR the pattern is longer than 4096 bytes",
+        "ERR the history of locks is off: *",
+    ])];
 
 /// What a request asks for.
 #[derive(Default)]
@@ -39,7 +43,7 @@ fn options(args: Args<'_>) -> Result<Options, CommandError> {
         if args.is(at, "reset") && !resets {
             (resets, at) = (true, at + 1);
         } else if args.is(at, "key") && key.is_none() {
-            key = Some(args.get(at + 1).ok_or(errors::SYNTAX)?.into());
+            key = Some(kept_pattern(args.get(at + 1).ok_or(errors::SYNTAX)?)?.into());
             at += 2;
         } else {
             return Err(errors::SYNTAX);

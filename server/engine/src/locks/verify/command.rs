@@ -8,7 +8,7 @@ use super::finding::{Finding, Level, evidence};
 use super::findings::Wanted;
 use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Row, errors};
+use crate::spec::{Args, CommandError, Row, errors, kept_pattern};
 use crate::time::Now;
 use lockwheel_resp::Reply;
 
@@ -29,7 +29,7 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
 ])
 .help_after("lock.history")
 .syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
-.errors(&["ERR syntax error: *"])];
+.errors(&["ERR syntax error: *", "ERR the pattern is longer than 4096 bytes"])];
 
 impl Wanted {
     fn parse(args: Args<'_>) -> Result<Self, CommandError> {
@@ -37,7 +37,7 @@ impl Wanted {
         for at in (1..args.len()).step_by(2) {
             let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
             let is_new = if args.is(at, "key") {
-                key.replace(value.into()).is_none()
+                key.replace(kept_pattern(value)?.into()).is_none()
             } else if args.is(at, "level") {
                 let named = |level: &Level| value.eq_ignore_ascii_case(level.name().as_bytes());
                 level.replace(Level::ALL.into_iter().find(named).ok_or(errors::SYNTAX)?).is_none()

@@ -1,16 +1,13 @@
 //! States of the server that are numbers: of clients that wait, listen or are connected, and of calls.
 
 use super::options::{Comparison, Known, Options, number};
-use super::{row, until};
+use super::{NAMED_ERRORS, row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::locks::ListenerCount;
-use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row};
+use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, kept_pattern};
 use lockwheel_resp::Reply;
 
-/// A longer pattern is not kept.
-const PATTERN_MAX: usize = 4096;
-const PATTERN_TOO_LONG: CommandError = CommandError::text("ERR the pattern is longer than 4096 bytes");
 const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command specified");
 
 /// The rows of this file.
@@ -49,7 +46,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
             "    Wait until so many clients (with a name like that) are connected, this one among them.",
         ])
-        .syntax("count [EXACT | ATMOST] [NAME pattern] [LIMIT milliseconds]"),
+        .syntax("count [EXACT | ATMOST] [NAME pattern] [LIMIT milliseconds]")
+        .errors(NAMED_ERRORS),
     row("await.calls", -3, calls)
         .about("control", "7.2.0", "O(1)")
         .summary("Waits until a command was run so many times since the server's start or CONFIG RESETSTAT.")
@@ -222,8 +220,8 @@ fn calls(
     let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
     let commands: Box<[CommandId]> = std::iter::once(command.id).chain(subcommands).collect();
     let counted = match options.key {
-        Some(pattern) if pattern.len() > PATTERN_MAX => return Err(PATTERN_TOO_LONG),
         Some(pattern) => {
+            let pattern = kept_pattern(pattern)?;
             engine.observers.count_keys(&commands, pattern);
             Counted::KeyCalls(commands, pattern.into())
         }

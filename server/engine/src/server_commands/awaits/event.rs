@@ -27,6 +27,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::
         "ERR value is out of range, must be positive",
         "ERR value is not an integer or out of range",
         "ERR no such event 'name': *",
+        "ERR the pattern is longer than 4096 bytes",
         "ERR the history of locks is off: *",
     ])];
 

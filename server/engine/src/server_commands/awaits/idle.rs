@@ -1,7 +1,7 @@
 //! `AWAIT.IDLE`: no client has sent anything for a while.
 
 use super::options::{Known, number};
-use super::row;
+use super::{NAMED_ERRORS, row};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::spec::{Args, CommandError, Flow, Null, Row, Wait};
@@ -16,7 +16,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
         "AWAIT.IDLE <quiet-milliseconds> [NAME <pattern>] [LIMIT <milliseconds>]",
         "    Wait until nobody (nobody with a name like that) has sent a command for so long.",
     ])
-    .syntax("quiet-milliseconds [NAME pattern] [LIMIT milliseconds]")];
+    .syntax("quiet-milliseconds [NAME pattern] [LIMIT milliseconds]")
+    .errors(NAMED_ERRORS)];
 
 /// No client, or none of these, has sent a command for so long. Milliseconds of the system's monotonic clock.
 #[derive(Debug)]

@@ -20,6 +20,14 @@ const ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range",
 ];
 
+/// The errors of those that know clients by names.
+const NAMED_ERRORS: &[&str] = &[
+    "ERR syntax error: *",
+    "ERR value is out of range, must be positive",
+    "ERR value is not an integer or out of range",
+    "ERR the pattern is longer than 4096 bytes",
+];
+
 /// A row of a command that waits for a state of the server.
 const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler))

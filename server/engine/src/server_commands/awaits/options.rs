@@ -1,6 +1,6 @@
 //! The options that the commands share.
 
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{Args, CommandError, errors, kept_pattern};
 
 /// How long a test waits for a state unless told, in milliseconds of real time.
 const DEFAULT_LIMIT_MS: u64 = 5000;
@@ -63,7 +63,7 @@ impl Known {
                 if self.key && args.is(at - 2, "key") {
                     key.replace(value).is_none()
                 } else if self.name && args.is(at - 2, "name") {
-                    name.replace(value).is_none()
+                    name.replace(kept_pattern(value)?).is_none()
                 } else if args.is(at - 2, "limit") {
                     limit_ms.replace(number(args, at - 1)?).is_none()
                 } else {

@@ -48,6 +48,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&[
             "ERR syntax error: *",
             "ERR there can be no more than 1000 partitions",
+            "ERR all partitions can take no more than 1048576 bytes",
             ALONE,
             NO_SUCH_SERVER,
         ]),

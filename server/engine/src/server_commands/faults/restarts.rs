@@ -2,7 +2,7 @@
 
 use super::{milliseconds, row, together_row};
 use crate::core::{ALONE, Call, Engine, GrantNumbers, Handler, NO_SUCH_SERVER, NodeFault, Retry};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
+use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, kept_pattern};
 use lockwheel_resp::Reply;
 
 /// What lags in a topology is a link, which carries all keys.
@@ -43,6 +43,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&[
             "ERR syntax error: *",
             NO_KEYS_ERROR,
+            "ERR the pattern is longer than 4096 bytes",
             ALONE,
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
@@ -80,7 +81,7 @@ fn lag(
         }
         1 => None,
         3 if args.is(1, "key") && engine.is_member() => return Err(NO_KEYS),
-        3 if args.is(1, "key") => Some(&args[2]),
+        3 if args.is(1, "key") => Some(kept_pattern(&args[2])?),
         _ => return Err(errors::SYNTAX),
     };
     engine.note_steering(args);
