@@ -436,6 +436,13 @@ fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
         assert!(server.ask(b, "LOCK.ACQUIRE k2 hi ASYNC").contains("QUEUED"));
         let answer = server.ask(b, &format!("LOCK.ACQUIRE k hi{hi} ASYNC"));
         assert!(answer.contains(told), "{holder}{low}{hi}: {answer}");
+        // Whichever of its two requests comes last is refused.
+        server.ask(main, "LOCK.CANCEL k hi");
+        server.ask(main, "LOCK.CANCEL k2 hi");
+        server.read(b);
+        assert!(server.ask(b, &format!("LOCK.ACQUIRE k hi{hi} ASYNC")).contains("QUEUED"));
+        let answer = server.ask(b, "LOCK.ACQUIRE k2 hi ASYNC");
+        assert!(answer.contains(told), "{holder}{low}{hi}: {answer}");
     }
 }
 

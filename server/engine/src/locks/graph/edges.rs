@@ -70,6 +70,21 @@ pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Pla
     first.is_some_and(|(first, _)| before.is_none_or(|before| first < before))
 }
 
+/// Whether a request for a lock, at this place, keeps it from one behind it. A request to share it keeps it from others
+/// like it only if a request to hold it alone stands between. O(log n), n those who wait.
+pub(super) fn keeps_back(tx: &Tx<'_>, key: &[u8], (place, shares): (Place, bool), other: &Wait) -> bool {
+    let both_share = shares && other.asks_to_share;
+    !both_share || queue::last_alone(tx, key, other.place) > Some(place)
+}
+
+/// Whether an owner stands before another in the queue of a lock by a higher priority, and keeps it from that one.
+/// O(log n), n those who wait.
+pub(super) fn has_passed(tx: &Tx<'_>, key: &[u8], owner: &[u8], other: &Wait) -> bool {
+    let Some((place, class)) = queue::first_wait(tx, key, owner) else { return false };
+    let is_passed = other.place.is_some_and(|passed| place.rank < passed.rank);
+    is_passed && keeps_back(tx, key, (place, queue::shares(class)), other)
+}
+
 /// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert
 /// that hold. So it has it once more when it gets what else it wants.
 pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {

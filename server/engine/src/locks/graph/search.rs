@@ -1,7 +1,6 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
-use super::super::acquire::queue;
 use super::super::{events, ledger};
 use super::edges::{self, Wait};
 use super::foreign::ForeignWaits;
@@ -61,11 +60,9 @@ impl Waiting<'_> {
         self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
     }
 
-    /// Whether it keeps a lock from one behind it. A request to share it keeps it from others like it only if a request
-    /// to hold it alone stands between.
+    /// Whether it keeps a lock from one behind it.
     fn keeps(&self, tx: &Tx<'_>, key: &[u8], other: &Wait) -> bool {
-        let both_share = self.shares && other.asks_to_share;
-        self.together || !both_share || queue::last_alone(tx, key, other.place) > Some(self.place)
+        self.together || edges::keeps_back(tx, key, (self.place, self.shares), other)
     }
 }
 
@@ -240,7 +237,11 @@ impl<'s, 'k> Search<'s, 'k> {
         }
         // What it holds of the first locks itself is none that it waits for.
         let is_held = || kept.by_holders && edges::is_held_by(tx, &key, waiting.owner);
-        if !is_own && (is_held() || edges::is_ahead(tx, &key, waiting.owner, before)) {
+        let is_before = || {
+            edges::is_ahead(tx, &key, waiting.owner, before)
+                || edges::has_passed(tx, &key, waiting.owner, &wait)
+        };
+        if !is_own && (is_held() || is_before()) {
             return true;
         }
         let mut others = if kept.by_holders { self.more_holders(&key) } else { BTreeSet::new() };
