@@ -36,7 +36,7 @@ impl Engine {
             }
             Retry::Always(state) => self.await_state(&**state, id),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
-            Retry::Paused { .. } | Retry::Ended | Retry::Together | Retry::Reading => {}
+            Retry::Paused { .. } | Retry::Ended | Retry::Together(_) | Retry::Reading => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -87,7 +87,7 @@ impl Engine {
             Retry::Always(state) => self.await_no_state(&**state, id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
-            Retry::Together | Retry::Reading => self.forget_reading(id),
+            Retry::Together(_) | Retry::Reading => self.forget_reading(id),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended => {}
         }
         if let Some(timer) = blocked.timeout {
@@ -181,7 +181,7 @@ impl Engine {
             Retry::OnKeys(on) => Some(on.class),
             Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
             Retry::Held(_) | Retry::Paused { .. } | Retry::Ended => None,
-            Retry::Together | Retry::Reading => None,
+            Retry::Together(_) | Retry::Reading => None,
         }
     }
 
@@ -273,7 +273,7 @@ impl Engine {
                     .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Together => self.write_together(slot, (blocked.command, blocked.db), args, reply),
+            Retry::Together(_) => self.write_together(slot, (blocked.command, blocked.db), args, reply),
             Retry::Reading => self.read_on((blocked.command, blocked.db), args, reply),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => Ok(false),
             Retry::Paused { .. } | Retry::Ended => Ok(false),

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
 use super::faults::NodeFault;
 use super::shared_clock::{ClockRequest, place_of};
-use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
+use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer, TogetherId};
 use crate::clients::{Closing, Slot};
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
@@ -79,8 +79,9 @@ impl Engine {
 
     /// Leaves a client's request to who drives all servers.
     fn do_together(&mut self, call: Call<'_>, what: Together) -> Flow<Retry> {
-        self.ask_clock(ClockRequest::Together(call.session, what));
-        Wait { real_time: true, ..Wait::new(Retry::Together, None, Null::Bulk) }.into()
+        let asked = self.time.shared.next_together(call.session);
+        self.ask_clock(ClockRequest::Together(asked, what));
+        Wait { real_time: true, ..Wait::new(Retry::Together(asked.number), None, Null::Bulk) }.into()
     }
 
     /// `LOCK.HISTORY` of all servers.
@@ -130,12 +131,25 @@ impl Engine {
         }
     }
 
-    /// Answers a client that waits for what all servers do together.
-    pub(crate) fn answer_together(&mut self, client: u64, answer: Result<TogetherAnswer, CommandError>) {
-        self.time.shared.answer = Some(answer);
-        self.retry(client);
-        self.time.shared.answer = None;
-        self.begin_to_read();
+    /// Whether a client still waits for the answer to this request.
+    fn awaits_together(&self, asked: TogetherId) -> bool {
+        let retry = self.parked.get(asked.client).map(|blocked| &blocked.retry);
+        matches!(retry, Some(Retry::Together(number)) if *number == asked.number)
+    }
+
+    /// Answers a client's request to all servers, unless its wait has ended otherwise.
+    pub(crate) fn answer_together(
+        &mut self,
+        asked: TogetherId,
+        answer: Result<TogetherAnswer, CommandError>,
+    ) {
+        let client = asked.client;
+        if self.awaits_together(asked) {
+            self.time.shared.answer = Some(answer);
+            self.retry(client);
+            self.time.shared.answer = None;
+            self.begin_to_read();
+        }
         if self.faults.killed_its_own.take_if(|killer| *killer == client).is_some()
             && let Some(slot) = self.sessions.find(client)
         {
@@ -153,11 +167,6 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let Some(answer) = self.time.shared.answer.take() else { return Ok(false) };
-        // An answer to a request whose wait has ended otherwise is none to the next one of its client.
-        let is_history = matches!(answer, Ok(TogetherAnswer::History(_)));
-        if is_history != OF_HISTORY.contains(&self.commands.get(command).spec.name) {
-            return Ok(false);
-        }
         match answer? {
             TogetherAnswer::Ok => reply.ok(),
             TogetherAnswer::Count(count) => reply.integer(count as i64),
@@ -219,6 +228,7 @@ mod tests {
     use crate::config::Config;
     use crate::core::MemberAddress;
     use crate::locks::{HistoryReader, StampSource};
+    use crate::spec::errors;
     use crate::time::Now;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
@@ -258,14 +268,32 @@ mod tests {
         String::from_utf8_lossy(output.bytes()).into_owned()
     }
 
+    /// What a client has asked of all servers last.
+    fn asked(engine: &mut Engine) -> TogetherId {
+        let requests = std::iter::from_fn(|| engine.next_clock_request());
+        let mut asked = requests.filter_map(|request| match request {
+            ClockRequest::Together(asked, _) => Some(asked),
+            _ => None,
+        });
+        asked.next().expect("it has asked")
+    }
+
+    /// A client asks something of all servers.
+    fn ask(engine: &mut Engine, slot: Slot, line: &str) -> TogetherId {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        engine.execute(slot, &words);
+        asked(engine)
+    }
+
     /// The number of pieces in which a request is answered that reads the histories of both servers, and the answer.
     /// Another client is served in between.
     fn pieces(engines: &mut [Engine; 2], request: &[&[u8]]) -> (usize, String) {
         let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
         let client = engines[0].session(reader).id;
         engines[0].execute(reader, request);
+        let asked = asked(&mut engines[0]);
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
-        engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
+        engines[0].answer_together(asked, Ok(TogetherAnswer::History(merging)));
         let mut pieces = 1;
         while engines[0].continue_reading(client) {
             engines[0].execute(other, &[b"SET", b"lock:between", b"x", b"NX", b"PX", b"1000"]);
@@ -309,36 +337,52 @@ mod tests {
 
     #[test]
     fn a_late_answer_is_none_to_the_next_request_of_its_client() {
-        let mut engine = member();
-        let waiting = engine.connect(Peer::default());
-        let client = engine.session(waiting).id;
-        engine.execute(waiting, &[b"LOCK.VERIFY"]);
-        for with_error in [false, true] {
-            assert!(!engine.unblock_client(client, with_error), "it waits for nothing that may not come");
+        for (line, next) in [
+            ("LOCK.VERIFY", "FAULT.HEAL"),
+            ("FAULT.HEAL", "LOCK.VERIFY"),
+            ("FAULT.HEAL", "FAULT.UP 1"),
+            ("CLOCK.INFO", "CLOCK.INFO"),
+            ("LOCK.VERIFY", "LOCK.VERIFY"),
+        ] {
+            let mut engine = member();
+            let waiting = engine.connect(Peer::default());
+            let client = engine.session(waiting).id;
+            let late = ask(&mut engine, waiting, line);
+            for with_error in [false, true] {
+                assert!(!engine.unblock_client(client, with_error), "it waits for nothing that may not come");
+            }
+            assert_eq!(received(&mut engine, waiting), "");
+            // As a reset of the server does.
+            engine.end_wait(waiting);
+            assert!(!received(&mut engine, waiting).is_empty());
+            let asked = ask(&mut engine, waiting, next);
+            for answer in [Ok(TogetherAnswer::Ok), Ok(TogetherAnswer::Clock(None, 9)), Err(errors::SYNTAX)] {
+                engine.answer_together(late, answer);
+                assert_eq!(received(&mut engine, waiting), "", "{line}, {next}");
+            }
+            engine.answer_together(asked, Ok(TogetherAnswer::Ok));
+            assert_eq!(received(&mut engine, waiting), "+OK\r\n", "{line}, {next}");
         }
-        assert_eq!(received(&mut engine, waiting), "");
-        // As a reset of the server does.
-        engine.end_wait(waiting);
-        assert!(!received(&mut engine, waiting).is_empty());
-        engine.execute(waiting, &[b"FAULT.HEAL"]);
-        let merging = read_history(&mut [&mut engine], &[]);
-        engine.answer_together(client, Ok(TogetherAnswer::History(merging)));
-        assert_eq!(received(&mut engine, waiting), "");
-        engine.answer_together(client, Ok(TogetherAnswer::Ok));
-        assert_eq!(received(&mut engine, waiting), "+OK\r\n");
-        engine.execute(waiting, &[b"LOCK.VERIFY"]);
-        engine.answer_together(client, Ok(TogetherAnswer::Ok));
-        assert_eq!(received(&mut engine, waiting), "");
+    }
+
+    #[test]
+    fn what_all_servers_were_asked_before_a_reset_is_not_done_after_it() {
+        let mut engine = member();
+        let [waiting, resets] = [(); 2].map(|()| engine.connect(Peer::default()));
+        engine.execute(waiting, &[b"FAULT.DOWN", b"1"]);
+        engine.execute(resets, &[b"CONTROL.RESET", b"KEEPCLIENTS"]);
+        assert_eq!(received(&mut engine, resets), "+OK\r\n");
+        assert_eq!(received(&mut engine, waiting), "$-1\r\n");
+        assert_eq!(engine.asks_to_kill().count(), 0);
     }
 
     #[test]
     fn a_reader_of_several_servers_may_go_away_while_they_are_merged() {
         let mut engines = members(4000);
         let reader = engines[0].connect(Peer::default());
-        let client = engines[0].session(reader).id;
-        engines[0].execute(reader, &[b"LOCK.VERIFY"]);
+        let asked = ask(&mut engines[0], reader, "LOCK.VERIFY");
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
-        engines[0].answer_together(client, Ok(TogetherAnswer::History(merging)));
+        engines[0].answer_together(asked, Ok(TogetherAnswer::History(merging)));
         assert!(engines[0].readings.merging.is_some() && engines[0].readings.memory() > 1_000_000);
         engines[0].disconnect(reader);
         assert!(engines[0].readings.merging.is_none() && !engines[0].is_history_read());

@@ -108,8 +108,8 @@ pub(crate) enum Retry {
     Paused { is_seen: bool },
     /// Never: the server ends, or does not after all, and then it is answered.
     Ended,
-    /// Never: all servers of the process do it together, and then it is answered.
-    Together,
+    /// Never: all servers of the process do what the request of this number asks, and then it is answered.
+    Together(u64),
     /// In every millisecond: a piece of the history is read.
     Reading,
 }

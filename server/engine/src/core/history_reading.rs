@@ -102,7 +102,7 @@ impl Engine {
     /// other servers of the process are asked.
     pub(super) fn is_busy(&self, client: u64) -> bool {
         let retry = self.parked.get(client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Reading | Retry::Together))
+        matches!(retry, Some(Retry::Reading | Retry::Together(_)))
     }
 
     fn set_reading_timer(&mut self, client: u64) {
@@ -160,8 +160,9 @@ impl Engine {
         let is_of_all = OF_HISTORY.contains(&self.commands.get(blocked.command).spec.name);
         if self.time.shared.is_shared && is_of_all && matches!(blocked.retry, Retry::Reading) {
             // What it reads is of all servers, as it is now.
-            blocked.retry = Retry::Together;
-            self.ask_clock(ClockRequest::Together(next, Together::History));
+            let asked = self.time.shared.next_together(next);
+            blocked.retry = Retry::Together(asked.number);
+            self.ask_clock(ClockRequest::Together(asked, Together::History));
         } else {
             self.set_reading_timer(next);
         }

@@ -32,6 +32,7 @@ impl Engine {
         self.end_failover();
         self.forget_shutdown();
         self.end_replication();
+        self.time.shared.forget_together();
         self.reset_clients(caller, others);
         self.reset_users();
         self.unpause();

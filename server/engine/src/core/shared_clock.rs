@@ -1,7 +1,7 @@
 //! A clock that several engines of one process share: what each asks of it.
 
 use super::planned_turns::PlannedTurn;
-use super::together::{Together, TogetherAnswer};
+use super::together::{Together, TogetherAnswer, TogetherId};
 use crate::config::Config;
 use crate::locks::StampSource;
 use crate::replication::ReplicationId;
@@ -34,8 +34,8 @@ pub(crate) enum ClockRequest {
     LeftTurn(u64),
     /// A script or a transaction of it has asked for a turn.
     Planned(PlannedTurn),
-    /// This client of it waits for something that all servers do together.
-    Together(u64, Together),
+    /// A client of it waits for something that all servers do together.
+    Together(TogetherId, Together),
 }
 
 /// What a replica had when it became a master: whose data, of which history, and how far.
@@ -101,6 +101,8 @@ pub(crate) struct SharedClock {
     pub(super) place: usize,
     /// What orders the entries of their histories.
     pub(super) stamps: Option<StampSource>,
+    /// The number of requests to all servers that its clients have made.
+    asked: u64,
     /// What a client is answered that waits for what all do together.
     pub(super) answer: Option<Result<TogetherAnswer, CommandError>>,
     /// The client that reads the histories of all servers in pieces from now on.
@@ -110,4 +112,17 @@ pub(crate) struct SharedClock {
     pub(super) cut_from: Vec<usize>,
     /// When something arrives from another engine, and its timer.
     pub(super) arrival: Option<(i64, TimerKey)>,
+}
+
+impl SharedClock {
+    /// The next request of a client to all servers.
+    pub(super) fn next_together(&mut self, client: u64) -> TogetherId {
+        self.asked += 1;
+        TogetherId { client, number: self.asked }
+    }
+
+    /// Drops the requests to all servers that have not been taken up.
+    pub(super) fn forget_together(&mut self) {
+        self.requests.retain(|request| !matches!(request, ClockRequest::Together(..)));
+    }
 }

@@ -167,7 +167,7 @@ impl Counts for Retry {
             Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
             Retry::Always(state) => state.is_counted(),
             Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => false,
-            Retry::Together | Retry::Reading => false,
+            Retry::Together(_) | Retry::Reading => false,
             Retry::Paused { .. } | Retry::Ended => true,
         }
     }

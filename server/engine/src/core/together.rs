@@ -9,6 +9,14 @@ pub(crate) const ALONE: &str = "ERR this server is by itself: there are no other
 pub(crate) const LAST: &str = "ERR no other server is left that could be asked to bring it back";
 pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
 
+/// A request of a client to all servers of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TogetherId {
+    pub(crate) client: u64,
+    /// Its number among those that clients of the same server have made.
+    pub(super) number: u64,
+}
+
 /// What a client asks of all servers.
 #[derive(Debug)]
 pub(crate) enum Together {

@@ -81,6 +81,14 @@ impl Network {
         }
     }
 
+    /// Drops what clients of a server have asked of all, whose waits have ended.
+    pub(super) fn forget_put_off(&mut self, place: usize) {
+        let is_its = |(from, request): &(usize, ClockRequest)| {
+            *from == place && matches!(request, ClockRequest::Together(..))
+        };
+        self.put_off.retain(|put_off| !is_its(put_off));
+    }
+
     /// Whether a request needs a server that is left out: it waits until that is back.
     fn needs_more(&self, nodes: &Nodes<'_, '_>, request: &ClockRequest) -> bool {
         let is_missing = |place: &usize| !nodes.has(*place) && !self.has_left(*place);

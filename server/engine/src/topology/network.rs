@@ -148,20 +148,20 @@ impl Network {
                     self.turn_all(nodes, None, &mut turn, outside);
                 }
             }
-            ClockRequest::Together(client, Together::Fault(fault)) => {
-                let answer = self.inflict(nodes, (node, client), fault);
-                nodes[node].answer_together(client, answer);
+            ClockRequest::Together(asked, Together::Fault(fault)) => {
+                let answer = self.inflict(nodes, (node, asked.client), fault);
+                nodes[node].answer_together(asked, answer);
             }
-            ClockRequest::Together(client, Together::History) => {
+            ClockRequest::Together(asked, Together::History) => {
                 let mut hanging = nodes.left_out();
                 hanging.retain(|place| !self.has_left(*place) && !self.members[*place].is_sentinel);
                 let merged = read_history(nodes.engines(), &hanging);
-                nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
+                nodes[node].answer_together(asked, Ok(TogetherAnswer::History(merged)));
             }
-            ClockRequest::Together(client, Together::Clock) => {
+            ClockRequest::Together(asked, Together::Clock) => {
                 let next_ms = nodes.iter_mut().filter_map(|(_, node)| node.next_in_ms()).min();
                 let pending = nodes.iter().map(|(_, node)| node.pending_timers()).sum();
-                nodes[node].answer_together(client, Ok(TogetherAnswer::Clock(next_ms, pending)));
+                nodes[node].answer_together(asked, Ok(TogetherAnswer::Clock(next_ms, pending)));
             }
         }
         self.drain_all(nodes, outside);
@@ -174,6 +174,10 @@ impl Network {
         if !reset.contains(&true) {
             return;
         }
+        for ((place, _), _) in nodes.iter().zip(&reset).filter(|(_, is_reset)| **is_reset) {
+            self.forget_put_off(place);
+        }
+        self.healed = 0;
         self.end_faults(nodes);
         for ((_, node), _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
             node.return_to_first_view();

@@ -1,6 +1,7 @@
 //! Several servers of one process: one clock, one order of events.
 
 mod addresses;
+mod broadcasts;
 mod clock;
 mod cluster;
 mod crashes;
