@@ -161,7 +161,8 @@ impl Engine {
         let session = self.sessions.get(slot);
         let actor = Actor { session: std::num::NonZeroU64::new(session.id), ..Actor::ENGINE };
         let mut tx = self.keyspace.tx_by(&actor, session.db, self.time.now);
-        locks::call_ended(&mut tx, name, args, answer);
+        let source = self.scripts.source(name, args);
+        locks::call_ended(&mut tx, name, args, (answer, source));
     }
 
     /// A client has begun to wait.

@@ -45,8 +45,14 @@ pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, r
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
-/// A request of a client has ended with this answer: adds to the history what it was refused.
-pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer: Answer<'_>) {
+/// A request of a client has ended with this answer: adds to the history what it was refused. `source` is the text of
+/// the script that has run, if it is known.
+pub(crate) fn call_ended(
+    tx: &mut Tx<'_>,
+    command: &str,
+    args: Args<'_>,
+    (answer, source): (Answer<'_>, Option<&[u8]>),
+) {
     if is_for_another(answer) {
         return;
     }
@@ -57,7 +63,15 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         "lock.mrelease" => several_release(tx, args, answer),
         "lock.release" => native_release(tx, args, answer),
         "lock.renew" => native_renewal(tx, args, answer),
-        "eval" | "evalsha" | "fcall" => script(tx, args, answer),
+        "eval" | "evalsha" | "fcall" => {
+            if matches!(answer, Answer::Integer(0) | Answer::Null)
+                && source.is_some_and(deletes_by_comparison)
+                && let Some(key) = args.get(3).filter(|_| args.count(2).is_ok_and(|count| count > 0))
+            {
+                ledger::note_comparison(tx, key);
+            }
+            script(tx, args, answer);
+        }
         "set"
             if answer == Answer::Null
                 && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"nx")) =>
@@ -74,10 +88,12 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
             }
         }
         "delifeq" if answer == Answer::Integer(0) => {
+            ledger::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
         // With a digest nothing is known of the owner that asks.
         "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
+            ledger::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
         }
         "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
@@ -87,6 +103,12 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         }
         _ => {}
     }
+}
+
+/// Whether a script reads a text and deletes a key where it is the expected one, as far as its words tell.
+fn deletes_by_comparison(source: &[u8]) -> bool {
+    let has = |word: &[u8]| source.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    has(b"get") && (has(b"del") || has(b"unlink")) && (has(b"==") || has(b"~="))
 }
 
 /// Whether a word of SET says that the key must hold the owner's text.

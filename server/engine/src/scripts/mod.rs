@@ -130,6 +130,19 @@ impl Scripts {
         }
     }
 
+    /// The text of the script that a request of this command runs; none of a function, or while a script runs.
+    pub(crate) fn source<'a>(&'a self, command: &str, request: Args<'a>) -> Option<&'a [u8]> {
+        let word = request.all().get(1)?;
+        match command {
+            "eval" => Some(word),
+            "evalsha" => {
+                let runtime = self.runtime()?;
+                runtime.text(runtime.find(word)?)
+            }
+            _ => None,
+        }
+    }
+
     /// The libraries of functions.
     pub(crate) fn libraries(&self) -> &Libraries {
         &self.libraries

@@ -171,40 +171,6 @@ fn a_lock_by_its_name_has_a_grant() {
     assert_eq!([grant(&mut server, "lock:a"), grant(&mut server, "visits")], [Some(true), Some(false)]);
 }
 
-/// As when the options of SET were passed in another client's style: they are lost, and the SET takes what others hold.
-#[test]
-fn a_set_without_nx_of_what_is_given_back_by_a_comparison_is_a_habit() {
-    let release = |key: &str, owner: &str| format!("EVAL \"{COMPARE_AND_DELETE}\" 1 {key} {owner}");
-    for set in ["SET k token", "SET k token PX 1000", "SETEX k 10 token", "PSETEX k 10 token"] {
-        let lines = ["SET k other NX PX 1000", &release("k", "other"), set];
-        assert_eq!(after(&lines), ["ok", HABIT], "another has given it back: {set}");
-        assert_eq!(
-            after(&[set, &release("k", "token"), set, &release("k", "token")]),
-            ["ok", HABIT],
-            "{set}"
-        );
-        assert_eq!(after(&[set, "DELIFEQ k token"]), ["ok", HABIT], "{set}");
-        assert_eq!(after(&[set, "DEL k"]), ["ok"], "{set}");
-        assert_eq!(after(&[set, "EVAL \"return redis.call('del', KEYS[1])\" 1 k"]), ["ok"], "{set}");
-    }
-    let mut server = Server::new();
-    server.ask("SET k token PX 1000");
-    server.ask(&release("k", "token"));
-    let (_, text) = verify(&mut server, "LOCK.VERIFY KEY k");
-    assert!(text.contains("k was set to token by a SET without NX, which excludes nobody"), "{text}");
-    for lines in [
-        &["SET k token NX PX 1000", &release("k", "token"), "SET k token NX PX 1000"][..],
-        &[
-            "EVAL \"return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)\" 1 k token",
-            &release("k", "token"),
-        ],
-        &["WATCH k", "GET k", "MULTI", "SET k token PX 1000", "EXEC", &release("k", "token")],
-        &["SET k v", "GET k", "SET k w", "SET other token NX PX 9", &release("other", "token")],
-    ] {
-        assert_eq!(after(lines), ["ok"], "{lines:?}");
-    }
-}
-
 /// Taking a lock and giving it a lease are one, however long the names are.
 #[test]
 fn a_lock_of_a_long_name_has_the_lease_that_it_was_given() {

@@ -14,6 +14,7 @@ mod judging;
 mod leases;
 mod mistakes;
 mod permits;
+mod plain_sets;
 mod released;
 mod turned;
 mod verify;

@@ -137,6 +137,9 @@ words! {
     }
 }
 
+/// The text of a [`Cause::PlainSet`] by which another owner's text was overwritten.
+pub(in crate::locks) const OVERWRITES: &[u8] = b"overwrites";
+
 /// How a hold excludes others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {

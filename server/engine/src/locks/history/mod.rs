@@ -17,8 +17,8 @@ mod sections;
 mod stamps;
 mod times;
 
-pub(super) use entry::Entry;
 pub(crate) use entry::{Cause, Event, Mode};
+pub(super) use entry::{Entry, OVERWRITES};
 pub(crate) use filter::Filter;
 pub(super) use merged::Merging;
 pub(super) use names::{Name, Names, shown};

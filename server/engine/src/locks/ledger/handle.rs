@@ -266,6 +266,19 @@ pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8],
     }
 }
 
+/// A client was to give back a key by a comparison of its text, and has not: the text is another's, or gone. O(1).
+pub(in crate::locks) fn note_comparison(tx: &mut Tx<'_>, key: &[u8]) {
+    let text: Box<[u8]> = match tx.peek(key) {
+        Some(Value::Str(text)) => (*text.text()).into(),
+        Some(_) => return,
+        None => Box::default(),
+    };
+    let (db, now) = (tx.db(), tx.now());
+    if let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() {
+        ledger.record_comparison((db, key, now), &text);
+    }
+}
+
 /// What has just been taken by this grant lasts as long as a connection.
 pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
     let (ledger, _) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);

@@ -1,9 +1,11 @@
-//! Keys that bare SETs without a condition have set lately, and keys that were given back as locks by a comparison of
-//! their text. One that is both is a lock which some clients take by a SET that excludes nobody.
+//! Keys that SETs without a condition have set lately, and keys that were given back as locks by a comparison of their
+//! text. One that is both is a lock which some clients take by a SET that excludes nobody.
 //!
 //! Names are not kept: a hash stands for each, and a later one takes its place.
 
+use crate::keyspace::{Actor, CalledBy};
 use foldhash::fast::FixedState;
+use lockwheel_resp::number;
 use std::hash::BuildHasher;
 
 /// The number of places, a power of two.
@@ -38,18 +40,53 @@ impl Keys {
     }
 }
 
+/// How a SET without a condition has changed a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlainSet {
+    /// Whether another text was there, which the request does not name.
+    pub(super) overwrites: bool,
+}
+
+/// A key whose text has just been replaced.
+#[derive(Clone, Copy, Debug)]
+struct Replaced {
+    hash: u64,
+    by: Replacement,
+}
+
+/// The text that has taken the place of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replacement {
+    /// The same text again.
+    Same,
+    /// Another text, by a request that names the one before.
+    Compared,
+    /// Another text, whatever was there.
+    Other,
+}
+
 /// The keys that were set plainly, and those that were compared.
 #[derive(Debug)]
 pub(super) struct PlainSets {
     hasher: FixedState,
     set: Keys,
+    /// The keys among these whose text has taken the place of another.
+    overwritten: Keys,
     compared: Keys,
+    /// The last key whose text was replaced, until its change is seen.
+    replaced: Option<Replaced>,
 }
 
 impl PlainSets {
     /// Nothing yet. The seed decides the hash of keys: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
-        PlainSets { hasher: FixedState::with_seed(seed), set: Keys::default(), compared: Keys::default() }
+        PlainSets {
+            hasher: FixedState::with_seed(seed),
+            set: Keys::default(),
+            overwritten: Keys::default(),
+            compared: Keys::default(),
+            replaced: None,
+        }
     }
 
     /// Never 0, which is an empty place.
@@ -57,27 +94,73 @@ impl PlainSets {
         self.hasher.hash_one((db, key)) | 1 << 63
     }
 
-    /// A key was set by a bare SET. Whether it is a lock that is given back by a comparison.
-    pub(super) fn set(&mut self, db: usize, key: &[u8]) -> bool {
+    /// Notes that a text has taken the place of another one, before the change of the key is seen.
+    pub(super) fn replace(&mut self, db: usize, key: &[u8], by: Replacement) {
+        self.replaced = Some(Replaced { hash: self.hash_of(db, key), by });
+    }
+
+    /// Notes that an actor has set the text of a key. Returns how, if that was a plain SET of a lock that is given back
+    /// by a comparison.
+    pub(super) fn set(&mut self, db: usize, key: &[u8], actor: &Actor<'_>) -> Option<PlainSet> {
         let hash = self.hash_of(db, key);
+        let replaced = self.replaced.take().filter(|replaced| replaced.hash == hash);
+        let overwrites = match replaced.map(|replaced| replaced.by) {
+            // Its owner goes on.
+            Some(Replacement::Same) => return None,
+            by => by == Some(Replacement::Other),
+        };
+        self.set.remove(hash);
+        self.overwritten.remove(hash);
+        if !is_plain(actor, key, overwrites) {
+            return None;
+        }
         self.set.add(hash);
-        self.compared.has(hash)
+        if overwrites {
+            self.overwritten.add(hash);
+        }
+        self.compared.has(hash).then_some(PlainSet { overwrites })
     }
 
-    /// A key was set otherwise.
-    pub(super) fn set_otherwise(&mut self, db: usize, key: &[u8]) {
-        self.set.remove(self.hash_of(db, key));
-    }
-
-    /// A key was given back by a comparison of its text. Whether it was set by a bare SET.
-    pub(super) fn compare(&mut self, db: usize, key: &[u8]) -> bool {
+    /// Notes that a key was given back by a comparison of its text, or was to be. Returns how the text was set, if that
+    /// was by a plain SET.
+    pub(super) fn compare(&mut self, db: usize, key: &[u8]) -> Option<PlainSet> {
         let hash = self.hash_of(db, key);
         self.compared.add(hash);
-        self.set.has(hash)
+        self.set.has(hash).then(|| PlainSet { overwrites: self.overwritten.has(hash) })
     }
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn memory(&self) -> usize {
-        (self.set.places.capacity() + self.compared.places.capacity()) * size_of::<u64>()
+        let places = [&self.set, &self.overwritten, &self.compared].map(|keys| keys.places.capacity());
+        places.iter().sum::<usize>() * size_of::<u64>()
     }
+}
+
+/// Whether an actor sets the text of a key without asking what is there. A script, or `SET XX`, may have asked: these
+/// count only where they overwrite the text of another.
+fn is_plain(actor: &Actor<'_>, key: &[u8], overwrites: bool) -> bool {
+    const CONDITIONS: [&[u8]; 5] = [b"nx", b"ifeq", b"ifne", b"ifdeq", b"ifdne"];
+    const PRESENT: [&[u8]; 2] = [b"xx", b"keepttl"];
+    let Some((name, words)) = actor.command.split_first() else { return false };
+    let is = |one: &[u8]| name.eq_ignore_ascii_case(one);
+    let options = match words.first() {
+        _ if is(b"setex") || is(b"psetex") || is(b"getset") || is(b"mset") => &[][..],
+        _ if is(b"set") => words.get(2..).unwrap_or_default(),
+        Some(count) if is(b"msetex") => {
+            let pairs = number::parse_i64(count).and_then(|count| usize::try_from(count).ok());
+            let options = pairs.and_then(|pairs| pairs.checked_mul(2)).and_then(|words| words.checked_add(1));
+            options.and_then(|from| words.get(from..)).unwrap_or_default()
+        }
+        _ => return false,
+    };
+    let has =
+        |some: &[&[u8]]| options.iter().any(|word| some.iter().any(|one| word.eq_ignore_ascii_case(one)));
+    let is_unasked = !has(&CONDITIONS) && (overwrites || !has(&PRESENT));
+    is_unasked
+        && match actor.called_by {
+            CalledBy::Client => true,
+            CalledBy::Transaction(watched) => !watched.has(key),
+            CalledBy::Script(_) => overwrites,
+            CalledBy::Engine => false,
+        }
 }

@@ -73,17 +73,6 @@ fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     }
 }
 
-/// Whether a command sets a text on no condition.
-fn is_plain_set(command: &[&[u8]]) -> bool {
-    const CONDITIONS: [&[u8]; 7] = [b"nx", b"xx", b"ifeq", b"ifne", b"ifdeq", b"ifdne", b"keepttl"];
-    let is = |name: &[u8]| command.first().is_some_and(|first| first.eq_ignore_ascii_case(name));
-    let has_condition = || {
-        let mut options = command.iter().skip(3);
-        options.any(|word| CONDITIONS.iter().any(|condition| word.eq_ignore_ascii_case(condition)))
-    };
-    is(b"setex") || is(b"psetex") || (is(b"set") && !has_condition())
-}
-
 /// The client that is to be named: time is none.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
@@ -261,7 +250,7 @@ impl LockLedger {
 
     /// A key has been set to a text: a hold begins, its owner renews it, or the key is no lock as yet.
     fn string_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
-        if !self.key_set(change, context) && !self.text_renewed(change, context) {
+        if self.key_set(change, context) || !self.text_renewed(change, context) {
             self.text_set(change, context);
         }
     }
@@ -300,21 +289,16 @@ impl LockLedger {
         true
     }
 
-    /// A key that is no lock as yet has a text. A bare SET without a condition takes no lock; where the key is given
-    /// back by a comparison it was meant to.
+    /// A key has a text that it had not before. A SET without a condition takes no lock; where the key is given back by
+    /// a comparison it was meant to.
     fn text_set(&mut self, change: &Change<'_>, context: &Context<'_>) {
-        let &Change { db, key, actor, .. } = change;
-        if self.history.is_none() {
-            return;
-        }
-        let is_plain = matches!(actor.called_by, CalledBy::Client) && is_plain_set(actor.command);
-        if !is_plain {
-            self.plain_sets.set_otherwise(db, key);
-        } else if self.plain_sets.set(db, key)
+        let &Change { db, key, now, actor, .. } = change;
+        if self.history.is_some()
+            && let Some(plain) = self.plain_sets.set(db, key, actor)
             && let Some(at) = context.entry(key)
             && let Value::Str(text) = context.value(at)
         {
-            self.record_plain_set(change, &text.text());
+            self.record_plain_set((db, key, now), &text.text(), plain);
         }
     }
 

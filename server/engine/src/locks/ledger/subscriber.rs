@@ -188,10 +188,12 @@ impl LockLedger {
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         self.semaphore_replaced(change, before, context);
-        if let (Value::Str(before), Value::Str(after)) = (before, context.value(at))
-            && *before.text() == *after.text()
-        {
-            return;
+        if let (Value::Str(before), Value::Str(after)) = (before, context.value(at)) {
+            let (before, after) = (before.text(), after.text());
+            self.text_replaced(change, &before, &after);
+            if *before == *after {
+                return;
+            }
         }
         self.unleased.forget(change.db, change.key, b"");
         let removal = Removal { value: before, mark: context.take_mark(at), cause: Cause::Overwrite };

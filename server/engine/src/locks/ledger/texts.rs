@@ -1,10 +1,11 @@
 //! Texts that were set by NX without a lease, on keys that are not named after locks, and texts that were set without
 //! NX. What clients do with them later tells whether they may be locks.
 
-use super::super::history::{Cause, Event, Happening};
+use super::super::history::{Cause as HistoryCause, Event, Happening, OVERWRITES};
 use super::lock_ledger::LockLedger;
+use super::plain_sets::{PlainSet, Replacement};
 use super::release::ReleaseCause;
-use crate::keyspace::{Change, Removal};
+use crate::keyspace::{Cause, Change, Removal};
 use crate::time::Now;
 use crate::values::Value;
 
@@ -21,7 +22,7 @@ impl LockLedger {
         let Some(history) = self.history.as_deref_mut().filter(|_| !unleased.is_recorded) else { return };
         unleased.is_recorded = true;
         let habit = Happening::new(Event::Habit, key, owner);
-        history.record(now, Happening { db, cause: Cause::NoLease, native, ..habit });
+        history.record(now, Happening { db, cause: HistoryCause::NoLease, native, ..habit });
     }
 
     /// A text is gone. A client that removes it and names it compares, as owners of locks do.
@@ -30,24 +31,49 @@ impl LockLedger {
         let Value::Str(text) = removal.value else { return };
         let owner = text.text();
         if ReleaseCause::of(removal.cause, actor, &owner) == ReleaseCause::Released {
-            let is_plain = self.plain_sets.compare(db, key);
             if removal.mark.is_none() {
                 self.record_unleased((db, key, now), &owner, None);
-                if is_plain {
-                    self.record_plain_set(change, &owner);
-                }
             }
+            self.record_comparison((db, key, now), &owner);
         }
         self.unleased.forget(db, key, b"");
     }
 
+    /// Records that a key was given back, or was to be, by a comparison of its text, if a SET that excludes nobody has
+    /// set it.
+    pub(super) fn record_comparison(&mut self, (db, key, now): (usize, &[u8], Now), owner: &[u8]) {
+        if self.history.is_some()
+            && let Some(plain) = self.plain_sets.compare(db, key)
+        {
+            self.record_plain_set((db, key, now), owner, plain);
+        }
+    }
+
+    /// Notes which text has taken the place of another one.
+    pub(super) fn text_replaced(&mut self, change: &Change<'_>, before: &[u8], after: &[u8]) {
+        if self.history.is_none() {
+            return;
+        }
+        let by = match ReleaseCause::of(Cause::Overwrite, change.actor, before) {
+            _ if before == after => Replacement::Same,
+            ReleaseCause::Overwritten => Replacement::Other,
+            _ => Replacement::Compared,
+        };
+        self.plain_sets.replace(change.db, change.key, by);
+    }
+
     /// Records that a client takes a lock by a SET that excludes nobody.
     #[cold]
-    pub(super) fn record_plain_set(&mut self, change: &Change<'_>, owner: &[u8]) {
-        let &Change { db, key, now, .. } = change;
+    pub(super) fn record_plain_set(
+        &mut self,
+        (db, key, now): (usize, &[u8], Now),
+        owner: &[u8],
+        plain: PlainSet,
+    ) {
         if let Some(history) = self.history.as_deref_mut() {
-            let habit = Happening::new(Event::Habit, key, owner);
-            history.record(now, Happening { db, cause: Cause::PlainSet, ..habit });
+            let text: &[u8] = if plain.overwrites { OVERWRITES } else { b"" };
+            let habit = Happening { text, ..Happening::new(Event::Habit, key, owner) };
+            history.record(now, Happening { db, cause: HistoryCause::PlainSet, ..habit });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `bare-habits`: what goes wrong some day: a lease that is set after the lock was taken, a SET without NX that is to
 //! take one, and KEYS where locks are.
 
-use super::super::history::{Cause, Entry, Event, Name};
+use super::super::history::{Cause, Entry, Event, Name, OVERWRITES};
 use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
@@ -16,8 +16,9 @@ pub(super) struct Habits {
     listed: Vec<(u64, Name)>,
     /// The patterns, once they are compared with the locks.
     listings: Option<Listings>,
-    /// The locks that were taken by a SET without NX: each is told of once.
-    plain: BTreeSet<Name>,
+    /// The locks that were taken by a SET without NX, and whether that has overwritten another's text: each is told of
+    /// once.
+    plain: BTreeSet<(Name, bool)>,
 }
 
 /// A habit of an owner's, shown by these entries.
@@ -30,6 +31,22 @@ pub(super) fn late_lease(view: View<'_>, seqs: Vec<u64>, entry: &Entry, advice: 
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
     let text = format!("{owner} took {lock} without a lease and set that later: {advice}");
     habit((entry.key, entry.owner), seqs, text)
+}
+
+/// Whether a SET without NX has put its text in the place of another's.
+fn overwrites(view: View<'_>, entry: &Entry) -> bool {
+    view.ring.text(entry.text) == OVERWRITES
+}
+
+/// A SET without NX of a lock, in words.
+fn plain_set(view: View<'_>, entry: &Entry) -> String {
+    let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
+    let to_owner = if owner.is_empty() { owner } else { format!(" to {owner}") };
+    let lost = if overwrites(view, entry) { ", whose last owner has lost it by that" } else { "" };
+    format!(
+        "{lock} was set{to_owner} by a SET without NX, which excludes nobody, and is given back by a comparison, as a \
+         lock is{lost}: perhaps its options were passed in another client's style"
+    )
 }
 
 impl Invariant for Habits {
@@ -54,12 +71,8 @@ impl Invariant for Habits {
             (Event::Habit, Cause::LateLease) => {
                 findings.push(view.ring, late_lease(view, vec![seq], entry, "SET NX PX does both"));
             }
-            (Event::Habit, Cause::PlainSet) if self.plain.insert(entry.key) => {
-                let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-                let text = format!(
-                    "{lock} was set to {owner} by a SET without NX, which excludes nobody, and is given back by a \
-                     comparison, as a lock is: perhaps its options were passed in another client's style"
-                );
+            (Event::Habit, Cause::PlainSet) if self.plain.insert((entry.key, overwrites(view, entry))) => {
+                let text = plain_set(view, entry);
                 findings.push(view.ring, habit((entry.key, entry.owner), vec![seq], text));
             }
             _ => {}

@@ -1,0 +1,153 @@
+//! `bare-habits`: texts that are set without a condition on keys that are given back by a comparison, as when the
+//! options of SET were passed in another client's style.
+
+use crate::history::fixture::{COMPARE_AND_DELETE, Server};
+use crate::history::verify::{found, verify};
+
+const HABIT: &str = "lint bare-habits";
+
+/// Scripts that take a lock as node-redlock does, renew it and hand it over; a cache's that replaces what it has read.
+const TAKE: &str = "if redis.call('exists', KEYS[1]) == 1 then return 0 end \
+     redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
+const EXTEND: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
+     redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
+const HAND_OVER: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
+     redis.call('set', KEYS[1], ARGV[2], 'PX', 1000) return 1";
+const SWAP: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('set', KEYS[1], ARGV[2]) return 1 end \
+     return 0";
+const SET: &str = "return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)";
+
+/// A request that runs a script on `k` with these arguments.
+fn run(script: &str, arguments: &str) -> String {
+    format!("EVAL \"{script}\" 1 k {arguments}")
+}
+
+fn release(owner: &str) -> String {
+    run(COMPARE_AND_DELETE, owner)
+}
+
+/// Returns the findings after these requests of one client, and all that is told of them.
+fn told_after<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<String>, String) {
+    let mut server = Server::new();
+    lines.into_iter().for_each(|line| drop(server.ask(line)));
+    verify(&mut server, "LOCK.VERIFY")
+}
+
+fn after<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    told_after(lines).0
+}
+
+#[test]
+fn every_command_that_sets_a_text_without_a_condition_is_one() {
+    for set in [
+        "SET k token",
+        "SET k token PX 1000",
+        "SET k token GET PX 1000",
+        "SETEX k 10 token",
+        "PSETEX k 10 token",
+        "GETSET k token",
+        "MSET other text k token",
+    ] {
+        let queued = ["MULTI", set, "EXEC"];
+        for set in [&[set][..], &queued] {
+            let (taken, release) = ("SET k other NX PX 1000", release("token"));
+            let given_back = self::release("other");
+            let all = [taken, &*given_back].into_iter().chain(set.iter().copied());
+            assert_eq!(after(all), ["ok", HABIT], "another has given it back: {set:?}");
+            let once = || set.iter().copied().chain([&*release]);
+            assert_eq!(after(once()), ["ok", HABIT], "{set:?}");
+            assert_eq!(after(once().chain(once())), ["ok", HABIT], "{set:?}");
+            assert_eq!(after(set.iter().copied().chain(["DELIFEQ k token"])), ["ok", HABIT], "{set:?}");
+            for other in ["DEL k", "EVAL \"return redis.call('del', KEYS[1])\" 1 k", "GETDEL k"] {
+                assert_eq!(after(set.iter().copied().chain([other])), ["ok"], "{set:?} {other}");
+            }
+        }
+    }
+    let (_, text) = told_after(["SET k token PX 1000", &release("token")]);
+    assert!(text.contains("k was set to token by a SET without NX, which excludes nobody"), "{text}");
+}
+
+/// What a script or `SET XX` does to an absent key, or to the owner's own text, says nothing.
+#[test]
+fn a_text_in_the_place_of_another_is_one_however_it_is_set() {
+    let script = run(SET, "you");
+    for set in ["SET k you", "SET k you XX PX 1000", "SET k you KEEPTTL", "GETSET k you", &script] {
+        for given_back in [&*release("you"), "DELIFEQ k you"] {
+            let (found, text) = told_after(["SET k me", set, given_back]);
+            assert_eq!(found, ["ok", HABIT], "{set}");
+            let told = "by a SET without NX, which excludes nobody, and is given back by a comparison, as a lock is, \
+                        whose last owner has lost it by that";
+            assert!(text.contains(told), "{set}: {text}");
+        }
+        assert_eq!(after(["SET k me", set, "DEL k"]), ["ok"], "{set}");
+    }
+}
+
+/// The owner that has lost the lock to another gets it wrong first.
+#[test]
+fn a_comparison_that_finds_the_text_of_another_gives_back_a_lock_too() {
+    let mut server = Server::new();
+    let sha = server.ask(&format!("SCRIPT LOAD \"{COMPARE_AND_DELETE}\""));
+    let by_sha = format!("EVALSHA {} 1 k me", sha.split("\r\n").nth(1).expect("a bulk string"));
+    for refused in [&*release("me"), "DELIFEQ k me", &by_sha] {
+        let mut server = Server::new();
+        server.ask(&format!("SCRIPT LOAD \"{COMPARE_AND_DELETE}\""));
+        let [me, you] = [server.client(), server.client()];
+        server.send(me, "SET k me PX 1000");
+        server.send(you, "SET k you PX 1000");
+        assert_eq!(found(&mut server), ["ok"], "nobody has used it as a lock");
+        assert_eq!(server.send(me, refused), ":0\r\n", "{refused}");
+        assert_eq!(found(&mut server), ["ok", HABIT], "{refused}");
+        server.send(you, &release("you"));
+        let (found, text) = verify(&mut server, "LOCK.VERIFY");
+        assert_eq!(found, ["ok", HABIT], "{refused}");
+        assert!(text.contains("whose last owner has lost it by that"), "{text}");
+    }
+    // Its lease was over, or nobody has it.
+    let late = ["SET k me PX 100", "CLOCK.ADVANCE 100", &release("me")];
+    assert_eq!(after(late), ["ok", HABIT]);
+    assert_eq!(after([&*release("me"), "SET k me"]), ["ok", HABIT]);
+}
+
+#[test]
+fn locks_that_are_taken_on_a_condition_are_none() {
+    let (take, extend, over) = (run(TAKE, "me 1000"), run(EXTEND, "me 2000"), run(HAND_OVER, "me you"));
+    let (mine, yours, set) = (release("me"), release("you"), run(SET, "me"));
+    for lines in [
+        &["SET k me NX PX 1000", &mine, "SET k me NX PX 1000", &yours][..],
+        &["MULTI", "MSETNX k me other x", "PEXPIRE k 1000", "PEXPIRE other 1000", "EXEC", &mine, &mine],
+        &[&take, &extend, &mine, &take, &yours, &mine, &mine],
+        &["SET k me NX PX 1000", &extend, &over, &mine, &yours],
+        &["SET k me NX PX 1000", "SET k me XX PX 2000", "SET k me XX KEEPTTL", &mine],
+        &["SET k me NX PX 1000", "SET k me PX 2000", &mine],
+        &["SET k me NX PX 1000", "SET k you IFEQ me PX 1000", &mine, &yours],
+        &[&set, &mine],
+        &["WATCH k", "GET k", "MULTI", "SET k me PX 1000", "EXEC", &mine],
+        &["WATCH k", "GET k", "MULTI", "GETSET k me", "PEXPIRE k 1000", "EXEC", "DELIFEQ k me"],
+    ] {
+        assert_eq!(after(lines.iter().copied()), ["ok"], "{lines:?}");
+    }
+}
+
+#[test]
+fn caches_are_none() {
+    let (swap, lost) = (run(SWAP, "v w"), run(SWAP, "x y"));
+    for lines in [
+        &["SET k v", "GET k", "SET k w", "GETSET k v", "MSET k w", "SET k v XX", "DEL k"][..],
+        &["SET k v", &swap, &lost, "SET k v", &lost, "GETDEL k"],
+        &["SET k v", "SET other token NX PX 9", "DELIFEQ other token", "DELIFEQ other token", "SET k w"],
+        &["SET k v", "DELIFEQ other v", "SET k w", "RENAME k other"],
+        &["SET k 1", "INCR k", "SET k 1", "APPEND k 1", "SETRANGE k 0 2", "UNLINK k"],
+    ] {
+        assert_eq!(after(lines.iter().copied()), ["ok"], "{lines:?}");
+    }
+}
+
+/// A key that a test names as a lock is one also where its owner set it without a condition.
+#[test]
+fn observed_keys_are_given_back_by_a_comparison_too() {
+    let lines = ["LOCK.OBSERVE k", "SET k me PX 1000", &release("me")];
+    assert_eq!(after(lines), ["ok", HABIT]);
+    let lines = ["LOCK.OBSERVE k", "SET k me NX PX 1000", &release("me"), "SET k me NX PX 1000"];
+    assert_eq!(after(lines), ["ok"]);
+}
