@@ -14,17 +14,9 @@ fn number(reply: &str, name: &str) -> u64 {
 
 /// Returns the numbers of findings shown and left out, and the length of the reply.
 fn verified(server: &mut Server) -> (u64, u64, usize) {
-    let client = server.client();
-    server.simulation.send(client, "LOCK.VERIFY");
-    for _ in 0..10_000 {
-        let reply = server.simulation.read(client);
-        if !reply.is_empty() {
-            let shown = reply.matches("\r\nevidence\r\n").count() as u64;
-            return (shown, number(&reply, "left-out"), reply.len());
-        }
-        server.pass(2);
-    }
-    panic!("no answer");
+    let reply = server.ask_long("LOCK.VERIFY");
+    let shown = reply.matches("\r\nevidence\r\n").count() as u64;
+    (shown, number(&reply, "left-out"), reply.len())
 }
 
 fn pairs(count: u64) -> u64 {

@@ -60,6 +60,20 @@ impl Server {
         self.simulation.ask(self.asker, line)
     }
 
+    /// What the asker is answered, perhaps after real time has passed: long histories are read in pieces.
+    pub(crate) fn ask_long(&mut self, line: &str) -> String {
+        let client = self.client();
+        self.simulation.send(client, line);
+        for _ in 0..10_000 {
+            let reply = self.simulation.read(client);
+            if !reply.is_empty() {
+                return reply;
+            }
+            self.pass(2);
+        }
+        panic!("no answer");
+    }
+
     /// Turns the clock.
     pub(crate) fn advance(&mut self, ms: u64) {
         self.ask(&format!("CLOCK.ADVANCE {ms}"));

@@ -66,13 +66,26 @@ fn a_thread_waits_once_it_has_asked_again() {
     assert_eq!(waiters(&mut server, "b"), [0; 4]);
 }
 
-/// LOCK.VERIFY and LOCK.GRAPH know each waiter that AWAIT.WAITERS has counted.
+/// A server whose history keeps so many entries, and has had so many.
+fn after_entries(kept: usize, entries: usize) -> Server {
+    let mut server = Server::new();
+    server.ask(&format!("CONFIG SET lock-history-max {kept}"));
+    (0..entries).for_each(|_| drop(server.ask("LOCK.MARK m")));
+    server
+}
+
+/// LOCK.VERIFY and LOCK.GRAPH know each waiter that AWAIT.WAITERS has counted, however long the history is.
 #[test]
 fn a_deadlock_is_found_as_soon_as_both_wait() {
-    let mut server = Server::new();
-    let [one, other] = [Instance::new(&mut server), Instance::new(&mut server)];
-    one.ask(&mut server, "a", A);
-    other.ask(&mut server, "b", OTHER);
+    for (kept, entries) in [(65_536, 0), (65_536, 5000), (4000, 5000), (1500, 5000)] {
+        is_found_as_soon_as_both_wait(&mut after_entries(kept, entries));
+    }
+}
+
+fn is_found_as_soon_as_both_wait(server: &mut Server) {
+    let [one, other] = [Instance::new(server), Instance::new(server)];
+    one.ask(server, "a", A);
+    other.ask(server, "b", OTHER);
     let [first, second] = [server.client(), server.client()];
     server.send(first, "AWAIT.WAITERS b 1");
     server.send(second, "AWAIT.WAITERS a 1");
@@ -80,20 +93,41 @@ fn a_deadlock_is_found_as_soon_as_both_wait() {
     for step in 0..6 {
         assert!(!is_found && answered < 2, "{step}");
         match step {
-            0 | 4 => one.ask(&mut server, "b", A),
-            1 | 5 => other.ask(&mut server, "a", OTHER),
-            2 => one.listen(&mut server, "b"),
-            _ => other.listen(&mut server, "a"),
+            0 | 4 => one.ask(server, "b", A),
+            1 | 5 => other.ask(server, "a", OTHER),
+            2 => one.listen(server, "b"),
+            _ => other.listen(server, "a"),
         }
         answered +=
             [first, second].iter().filter(|&&client| server.simulation.read(client) == ":1\r\n").count();
-        is_found = found(&mut server).contains(&"suspect deadlock".to_owned());
+        let verdict = server.ask_long("LOCK.VERIFY");
+        is_found = verdict.contains("\r\nsuspect\r\n$9\r\ninvariant\r\n$8\r\ndeadlock\r\n");
         let cycle = format!("{A} -> b -> {OTHER} -> a -> {A}");
         let is_drawn = server.ask("LOCK.GRAPH INFERRED").contains(&cycle)
             || server.ask("LOCK.GRAPH INFERRED").contains(&format!("{OTHER} -> a -> {A} -> b -> {OTHER}"));
         assert_eq!((is_found, is_drawn), (answered == 2, answered == 2), "{step}");
     }
     assert!(is_found);
+}
+
+/// A subscription of which the history knows no refusal any more stands for one that waits, in each view at once.
+#[test]
+fn views_agree_while_the_history_drops_what_it_knew_of_a_wait() {
+    let mut server = after_entries(1600, 1600);
+    let one = Instance::new(&mut server);
+    server.ask("LOCK.ACQUIRE b me");
+    one.ask(&mut server, "b", A);
+    one.listen(&mut server, "b");
+    let watcher = server.client();
+    server.send(watcher, "AWAIT.WAITERS b 1");
+    let mut is_known = true;
+    while is_known {
+        (0..50).for_each(|_| drop(server.ask("LOCK.MARK m")));
+        let [count, info, scan, _] = waiters(&mut server, "b");
+        assert_eq!((info, scan), (count, count));
+        is_known = server.simulation.read(watcher) != ":1\r\n";
+        assert_eq!(count, usize::from(!is_known));
+    }
 }
 
 /// Two instances that ask for one lock at once: which of them has which subscription is not told.

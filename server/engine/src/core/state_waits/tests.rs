@@ -360,20 +360,25 @@ fn listeners_are_counted_alike_by_who_reads_on_and_by_who_reads_all() {
     assert!(seen.len() > 3, "{seen:?}");
 }
 
-/// Whatever a short history has dropped.
+/// Whatever the history has dropped, be it short or long.
 #[test]
 fn listeners_are_counted_alike_while_the_history_drops_entries() {
-    let (mut engine, slot) = engine();
-    ask(&mut engine, slot, "CONFIG SET lock-history-max 20");
-    (0..4).for_each(|id| engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", id + 1));
-    let (mut rng, mut count, mut seen) = (Rng::new(7), ListenerCount::default(), BTreeSet::new());
-    for turn in 0..1000 {
-        random_entry(&mut engine, &mut rng);
-        let shown = engine.lock_snapshot(0, b"k1").waiters.len();
-        assert_eq!(counted(&engine, &mut count), shown, "{turn}");
-        seen.insert(shown);
+    for (kept, turns) in [(20, 1000), (1040, 3000)] {
+        let (mut engine, slot) = engine();
+        ask(&mut engine, slot, &format!("CONFIG SET lock-history-max {kept}"));
+        (0..4).for_each(|id| engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", id + 1));
+        let (mut rng, mut count, mut seen) = (Rng::new(7), ListenerCount::default(), BTreeSet::new());
+        for turn in 0..turns {
+            random_entry(&mut engine, &mut rng);
+            if turn == turns / 2 {
+                ask(&mut engine, slot, &format!("CONFIG SET lock-history-max {}", kept - kept / 60));
+            }
+            let shown = engine.lock_snapshot(0, b"k1").waiters.len();
+            assert_eq!(counted(&engine, &mut count), shown, "{kept}: {turn}");
+            seen.insert(shown);
+        }
+        assert!(seen.len() > 2, "{seen:?}");
     }
-    assert!(seen.len() > 2, "{seen:?}");
 }
 
 /// A listener that was refused once does not wait, as long as the history knows of that.

@@ -9,16 +9,10 @@ use super::listeners::Reader;
 use crate::keyspace::Keyspace;
 use crate::pubsub::PubSub;
 
-/// The most entries that are read again whenever one is dropped that mattered. Of a longer history they are read again
-/// when it has grown by one part in `PARTS`.
-const MAX_READ_AT_ONCE: u64 = 1024;
-const PARTS: u64 = 16;
-
 /// A count of the clients that wait for one lock by subscriptions, which goes on where it has read last.
 ///
 /// A refusal for the lock is the first entry that matters: what was dropped before it leaves the count as it is. When
-/// that one is dropped, all that are kept are read once more, as everybody else reads them. A history of more than
-/// `MAX_READ_AT_ONCE` entries may grow by one part in `PARTS` before that; a wait whose limit ends counts anew.
+/// that one no longer tells of waits, all that do are read once more, as everybody else reads them.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCount {
     known: Option<Known>,
@@ -37,9 +31,9 @@ struct Known {
     history: u64,
     /// The first entry that mattered. `None`: nothing has mattered yet.
     first: Option<u64>,
-    /// The entry after the last that was read, and that at which reading began.
-    next: u64,
+    /// The entry at which reading began, and the one after the last that was read.
     began: u64,
+    next: u64,
 }
 
 impl Known {
@@ -47,18 +41,15 @@ impl Known {
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
-        let (next, began) = (ring.first(), ring.next());
-        Known { reader: Reader::default(), names, lock, history, first: None, next, began }
+        let began = ring.first_of_waits();
+        Known { reader: Reader::default(), names, lock, history, first: None, began, next: began }
     }
 
     /// Whether it can be continued with what the history has now.
     fn can_go_on(&self, ring: &Ring, history: u64) -> bool {
-        let has_all = ring.first() <= self.next && self.next <= ring.next();
-        let read = ring.next().saturating_sub(self.began);
-        let is_of_kept = self.first.is_none_or(|first| ring.first() <= first);
-        let entries = ring.len() as u64;
-        let may_wait = entries > MAX_READ_AT_ONCE && read < entries / PARTS;
-        self.history == history && has_all && (is_of_kept || may_wait)
+        let from = ring.first_of_waits();
+        let has_all = self.began <= from && from <= self.next && self.next <= ring.next();
+        self.history == history && has_all && self.first.is_none_or(|first| from <= first)
     }
 
     /// Reads the entries since the last; how many there were.

@@ -137,7 +137,7 @@ impl Listeners {
                 name == key
             })
         };
-        for (_, entry) in ring.after(0) {
+        for (_, entry) in ring.after(ring.first_of_waits() - 1) {
             let is_wanted = entry.key != Name::NONE && is_wanted(entry.key);
             reader.take_in(ring.names(), entry, is_wanted);
         }

@@ -17,6 +17,10 @@ const NAMES_PER_ENTRY: usize = 128;
 /// Bytes of names that there is room for in any case.
 const NAMES_AT_LEAST: usize = 1 << 20;
 
+/// A longer ring is read by those who follow waits from a multiple of this part of it on.
+const MAX_EXACT: usize = 1024;
+const PARTS: usize = 16;
+
 /// The most bytes of names of so many entries.
 fn most_names(most: usize) -> usize {
     (most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST)
@@ -254,6 +258,16 @@ impl Ring {
     /// The number of the first entry that is kept. O(1).
     pub(in crate::locks) fn first(&self) -> u64 {
         self.first
+    }
+
+    /// The number of the first entry that tells of waits by subscriptions. It is the first that is kept until entries
+    /// have gone; of a long ring it then moves in steps, so that who reads on has to read anew only at a step. O(1).
+    pub(in crate::locks) fn first_of_waits(&self) -> u64 {
+        let step = (self.most / PARTS) as u64;
+        match self.first > 1 && self.most > MAX_EXACT && !self.is_of_several() {
+            true => self.first.checked_next_multiple_of(step).unwrap_or(self.first).min(self.next()),
+            false => self.first,
+        }
     }
 
     /// Whether older entries have gone, or some have never been kept.
