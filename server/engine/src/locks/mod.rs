@@ -70,7 +70,7 @@ pub(crate) use info::snapshot;
 pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
-pub(crate) use past::{fence_bytes, forget_past, past_bytes};
+pub(crate) use past::{bytes_apart_from_keys, fence_bytes, forget_past, past_bytes};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};

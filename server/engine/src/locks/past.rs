@@ -26,3 +26,8 @@ pub(crate) fn forget_past(keyspace: &mut Keyspace) {
 pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
     keyspace.subscriber().map_or(0, Fences::bytes)
 }
+
+/// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(patterns).
+pub(crate) fn bytes_apart_from_keys(keyspace: &Keyspace) -> usize {
+    fence_bytes(keyspace) + keyspace.subscriber().map_or(0, LockLedger::recorded_bytes)
+}

@@ -248,6 +248,32 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
 }
 
+/// Sections, patterns, the history, rules and partitions outlive FLUSHALL. They make no write be refused.
+#[test]
+fn tools_of_tests_are_apart_from_maxmemory() {
+    let (mut server, main) = server();
+    let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
+    let (name, short) = ("n".repeat(2_000), "s".repeat(1_000));
+    server.ask(main, "CONFIG SET lock-history yes");
+    for tool in 0..400 {
+        let declare = [
+            format!("LOCK.ENTER {tool}{name} o"),
+            format!("LOCK.OBSERVE {tool}{name}"),
+            format!("FAULT.ADD {tool} KEY {short} DO DELAY 1"),
+            format!("FAULT.PARTITION NAME {tool}{short} IN"),
+        ];
+        for request in declare {
+            let answer = server.ask(main, &request);
+            assert!(!answer.starts_with('-'), "{answer}");
+        }
+    }
+    server.ask(main, "FLUSHALL");
+    let grown = number(&server.ask(main, "MEMORY STATS"), "total.allocated") - before;
+    assert!(grown > 3_000_000, "{grown}");
+    server.ask(main, &format!("CONFIG SET maxmemory {}", before + grown / 8));
+    assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
+}
+
 /// The end of a latch stays until its waiters have been served, and then until keys need the memory.
 #[test]
 fn how_latches_have_ended_makes_no_write_be_refused() {

@@ -24,15 +24,15 @@ fn most_at_once(tenacity: u32) -> u64 {
 
 impl Engine {
     /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes
-    /// adds to it; nor what clients are about to give back; nor the tokens of fences, which no key can displace.
-    /// O(databases, replicas).
+    /// adds to it; nor what clients are about to give back; nor the tools of tests, which no key can displace: tokens of
+    /// fences, the history, open sections, observed patterns, rules of faults. O(databases, replicas, patterns).
     fn counted_bytes(&self) -> u64 {
         let unread = self.replica_buffers();
         let gone = self.limits.leaving.iter().filter_map(|id| self.sessions.find(*id));
         let gone: usize = gone.map(|slot| self.sessions.get(slot).memory()).sum();
         let told = self.limits.on_the_way(self.bytes_for_clients(), self.time.system.monotonic_us);
-        let fences = locks::fence_bytes(&self.keyspace);
-        self.memory_usage().total().saturating_sub(unread + gone + told + fences) as u64
+        let tools = locks::bytes_apart_from_keys(&self.keyspace) + self.faults.memory();
+        self.memory_usage().total().saturating_sub(unread + gone + told + tools) as u64
     }
 
     /// The bytes of buffers of clients, and of messages that they share.

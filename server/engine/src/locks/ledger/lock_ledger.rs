@@ -392,15 +392,19 @@ impl LockLedger {
         self.unleased.clear();
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Bytes of what clients have had recorded: the history, open sections and observed patterns. O(patterns).
+    pub(in crate::locks) fn recorded_bytes(&self) -> usize {
+        let history = self.history.as_deref().map_or(0, History::memory);
+        history + self.observed.memory() + self.sections.memory()
+    }
+
+    /// Bytes of all of it, before an allocator rounds them up. O(patterns).
     pub(super) fn bytes(&self) -> usize {
         let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
-        let history = self.history.as_deref().map_or(0, History::memory);
-        let remembered = self.past_bytes();
         let followed = self.fair_queues.memory() + self.semaphores.memory() + self.plain_sets.memory();
-        let declared = self.observed.memory() + self.sections.memory() + followed;
         let of_connections = self.leases.bytes() + self.news.bytes();
-        size_of::<Self>() + of_holds + remembered + declared + history + of_connections
+        let of_clients = self.past_bytes() + self.recorded_bytes() + of_connections;
+        size_of::<Self>() + of_holds + followed + of_clients
     }
 
     /// All keys of a database are gone, and their owners have been seen to.
