@@ -11,7 +11,6 @@ mod healthcheck;
 mod log;
 mod log_role;
 mod man;
-mod nearest;
 mod options;
 mod output;
 mod parent;

@@ -1,7 +1,6 @@
 //! `topology`: several servers in this process, on one clock.
 
 use super::files::{PublishedFile, SystemFiles};
-use super::nearest::{nearest, suggestion};
 use super::output::say;
 use super::parent::Parent;
 use super::usage_error::explain;
@@ -9,6 +8,7 @@ use super::{allocator, command_line, log, ready, serve};
 use lockwheel::{Server, Topology, TopologyBuilder};
 use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
+use lockwheel_engine::spec::{nearest, suggestion};
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Errors of wrong arguments: in Redis' words by Redis' names, else which argument is wrong, and the nearest
 //! one that there is.
 
-use super::nearest::{nearest, suggestion};
 use super::role::{Subcommand, is_redis};
 use lockwheel_engine::config::{Config, LoadError};
+use lockwheel_engine::spec::{nearest, suggestion};
 use std::ffi::{OsStr, OsString};
 
 /// Lines of a configuration file, and so options, that set no parameter.

@@ -8,7 +8,7 @@ use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::spec::{
-    Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, errors, explained, help,
+    Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help, similar_command,
 };
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
@@ -301,6 +301,7 @@ impl Engine {
         self.sessions.get_mut(slot).last_command = refusal.command;
         let error = match refusal.reason {
             Reason::Redirected(redirect) => self.redirect_error(redirect),
+            Reason::UnknownCommand => self.unknown_command(refusal, args),
             _ => refusal.error(&self.commands, args),
         };
         self.log_refusal(slot, refusal, args);
@@ -323,6 +324,15 @@ impl Engine {
             multi.aborted = true;
         }
         reply.error(error.as_bytes());
+    }
+
+    /// The error for a command that does not exist: Redis' text, then the nearest of our own to a mistyped one of them.
+    #[cold]
+    fn unknown_command(&self, refusal: Refusal, args: Args<'_>) -> CommandError {
+        let is_known = |command: &Command| self.config.control || !command.has(Flags::CONTROL);
+        let similar = similar_command(&self.commands, &args[0], is_known);
+        let similar = similar.trim_start().as_bytes();
+        CommandError::new([refusal.error(&self.commands, args).as_bytes(), similar].concat())
     }
 
     /// Answers a command that a script or a transaction is not permitted to run.
@@ -393,7 +403,7 @@ impl Engine {
         Err(CommandError::arity(&command.name))
     }
 
-    /// Answers a request whose handler gave an error. A syntax error of our own commands is explained.
+    /// Answers a request whose handler gave an error. Errors of our own commands are explained.
     #[cold]
     fn fail_request(
         &mut self,
@@ -408,7 +418,7 @@ impl Engine {
         self.fail(command, explained.as_ref().unwrap_or(error), reply);
     }
 
-    /// The explanation of an error, if it is a syntax error of our own commands.
+    /// The explanation of an error of our own commands, if it is one of syntax or names an argument.
     #[cold]
     pub(super) fn explained(
         &self,
@@ -416,7 +426,7 @@ impl Engine {
         error: &CommandError,
         args: Args<'_>,
     ) -> Option<CommandError> {
-        if *error == errors::SYNTAX { explained(self.commands.get(command).spec, args) } else { None }
+        explained(self.commands.get(command).spec, error, args)
     }
 
     /// Answers a command whose handler gave an error.

@@ -4,11 +4,12 @@ use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
 use super::faults::NodeFault;
 use super::shared_clock::{ClockRequest, place_of};
-use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer, TogetherId};
+use super::together::{ALONE, Together, TogetherAnswer, TogetherId};
 use crate::clients::{Closing, Slot};
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory, MergingHistory};
+use crate::spec::syntax::Shown;
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::{Reply, number};
 use std::net::SocketAddr;
@@ -47,7 +48,11 @@ impl Engine {
             return Err(CommandError::text(ALONE));
         }
         let members = &self.time.shared.members;
-        let unknown = || CommandError::text(NO_SUCH_SERVER);
+        let unknown = || {
+            let (last, word) = (members.len() - 1, Shown(word));
+            let servers = format!("a server is a number from 0 to {last} or host:port, not '{word}'");
+            CommandError::new(format!("ERR there is no such server in this topology: {servers}"))
+        };
         let text = std::str::from_utf8(word).map_err(|_| unknown())?;
         let number = |digits: &str| number::parse_i64(digits.as_bytes());
         let found = match text.rsplit_once(':') {

@@ -7,7 +7,7 @@ use crate::locks::MergingHistory;
 pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
 /// What is answered to who would kill the last server.
 pub(crate) const LAST: &str = "ERR no other server is left that could be asked to bring it back";
-pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
+pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology: *";
 
 /// A request of a client to all servers of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

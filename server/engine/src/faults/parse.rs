@@ -4,28 +4,31 @@ use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substit
 use super::condition::{Conditions, ReplyKind};
 use super::group::Group;
 use super::rule::Parsed;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::syntax::Shown;
+use crate::spec::{Args, CommandError, ValidValues, errors};
+use lockwheel_resp::number;
 
 const WRONG_SHA: CommandError = CommandError::text("ERR a script is named by the 40 digits of its SHA-1");
 const WRONG_CHANCE: CommandError = CommandError::text("ERR PROB is a number from 0 to 1");
 const RESULT_OF_REQUEST: CommandError =
     CommandError::text("ERR RESULT goes with actions on the reply only: this one acts before there is one");
-const REPEATED: CommandError = CommandError::text("ERR a condition is named twice");
 const NO_ACTION: CommandError = CommandError::text("ERR a rule ends with DO and an action");
 
-/// The words of a rule behind its name.
-pub(super) fn rule(
-    words: Args<'_>,
-    resolve: &dyn Fn(&[u8]) -> Option<String>,
-) -> Result<Parsed, CommandError> {
-    let mut parser = Parser { words, at: 0, resolve };
+/// Gives the full name of a command in lower case.
+///
+/// Errors: there is no such command.
+pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
+
+/// The words of a rule: those of the request behind the rule's name.
+pub(super) fn rule(args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<Parsed, CommandError> {
+    let mut parser = Parser { args, at: 2, resolve };
     let mut options = Options::default();
     while !parser.takes("do") {
         parser.option(&mut options)?;
     }
-    let action_at = parser.at;
+    let action_at = parser.at - 2;
     let action = parser.action()?;
-    if parser.at != words.len() {
+    if parser.at != args.len() {
         return Err(errors::SYNTAX);
     }
     let Options { conditions, result, skip, times, chance } = options;
@@ -49,8 +52,10 @@ pub(crate) fn parse_group(args: Args<'_>, at: usize) -> Result<(Group, usize), C
         Ok((Group::All, at + 1))
     } else {
         let id = args.get(at).ok_or(errors::SYNTAX)?;
-        let id = lockwheel_resp::number::parse_i64(id).and_then(|id| u64::try_from(id).ok());
-        Ok((Group::Id(id.ok_or(errors::SYNTAX)?), at + 1))
+        // A word that is no number may be meant for a keyword.
+        number::parse_i64(id).ok_or(errors::SYNTAX)?;
+        let id = args.int_in(at, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+        Ok((Group::Id(id.unsigned_abs()), at + 1))
     }
 }
 
@@ -65,15 +70,15 @@ struct Options {
 }
 
 struct Parser<'a> {
-    words: Args<'a>,
+    args: Args<'a>,
     at: usize,
-    resolve: &'a dyn Fn(&[u8]) -> Option<String>,
+    resolve: &'a CommandResolver<'a>,
 }
 
 impl<'a> Parser<'a> {
     /// Takes this word, if it is next.
     fn takes(&mut self, word: &str) -> bool {
-        let is_next = self.words.is(self.at, word);
+        let is_next = self.args.is(self.at, word);
         self.at += usize::from(is_next);
         is_next
     }
@@ -81,22 +86,27 @@ impl<'a> Parser<'a> {
     /// Takes the next word.
     fn word(&mut self) -> Result<&'a [u8], CommandError> {
         self.at += 1;
-        self.words.get(self.at - 1).ok_or(errors::SYNTAX)
+        self.args.get(self.at - 1).ok_or(errors::SYNTAX)
     }
 
     fn text(&mut self) -> Result<Box<[u8]>, CommandError> {
         self.word().map(Box::from)
     }
 
+    /// An error of the last word.
+    fn wrong(&self, error: CommandError, wanted: &'static str) -> CommandError {
+        error.of_argument(self.at - 1, ValidValues::Value(wanted))
+    }
+
     fn integer(&mut self) -> Result<i64, CommandError> {
         self.word()?;
-        self.words.int(self.at - 1)
+        self.args.int(self.at - 1)
     }
 
     /// A number from `min` on.
     fn number(&mut self, min: i64) -> Result<u64, CommandError> {
         self.word()?;
-        let number = self.words.int_in(self.at - 1, min, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+        let number = self.args.int_in(self.at - 1, min, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
         Ok(number.unsigned_abs())
     }
 
@@ -104,14 +114,21 @@ impl<'a> Parser<'a> {
         usize::try_from(self.number(1)?).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
     }
 
+    /// Reads one option, which may be given once.
     fn option(&mut self, options: &mut Options) -> Result<(), CommandError> {
+        let word = self.args.get(self.at).unwrap_or_default();
+        let repeated = || CommandError::new(format!("ERR a condition is named twice: '{}'", Shown(word)));
+        if self.is_new_option(options)? { Ok(()) } else { Err(repeated()) }
+    }
+
+    /// Reads one option; whether there was none like it before.
+    fn is_new_option(&mut self, options: &mut Options) -> Result<bool, CommandError> {
         let Options { conditions, result, skip, times, chance } = options;
         if self.takes("on") {
-            let name = self.word()?;
-            let unknown = || CommandError::new([b"ERR unknown command '", name, b"'"].concat());
-            put(&mut conditions.command, (self.resolve)(name).ok_or_else(unknown)?.into())
+            put(&mut conditions.command, (self.resolve)(self.word()?)?.into())
         } else if self.takes("script") {
-            put(&mut conditions.script, sha(self.word()?)?)
+            let sha = sha(self.word()?).ok_or_else(|| self.wrong(WRONG_SHA, "40 hexadecimal digits"))?;
+            put(&mut conditions.script, sha)
         } else if self.takes("contains") {
             put(&mut conditions.contains, self.text()?)
         } else if self.takes("key") {
@@ -134,9 +151,9 @@ impl<'a> Parser<'a> {
         } else if self.takes("times") {
             put(times, self.number(1)?)
         } else if self.takes("prob") {
-            let drawn = lockwheel_resp::number::parse_f64(self.word()?);
-            put(chance, drawn.filter(|chance| (0.0..=1.0).contains(chance)).ok_or(WRONG_CHANCE)?)
-        } else if self.at == self.words.len() {
+            let drawn = number::parse_f64(self.word()?).filter(|chance| (0.0..=1.0).contains(chance));
+            put(chance, drawn.ok_or_else(|| self.wrong(WRONG_CHANCE, "a number from 0 to 1"))?)
+        } else if self.at == self.args.len() {
             Err(NO_ACTION)
         } else {
             Err(errors::SYNTAX)
@@ -156,7 +173,7 @@ impl<'a> Parser<'a> {
     }
 
     fn action(&mut self) -> Result<Action, CommandError> {
-        if self.at == self.words.len() {
+        if self.at == self.args.len() {
             return Err(NO_ACTION);
         }
         if self.takes("losepublish") {
@@ -258,13 +275,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Puts a value where there is none.
-fn put<T>(place: &mut Option<T>, value: T) -> Result<(), CommandError> {
-    if place.replace(value).is_some() { Err(REPEATED) } else { Ok(()) }
+/// Puts a value into a place; whether that was empty.
+fn put<T>(place: &mut Option<T>, value: T) -> Result<bool, CommandError> {
+    Ok(place.replace(value).is_none())
 }
 
-fn sha(digits: &[u8]) -> Result<[u8; 40], CommandError> {
-    let digits: [u8; 40] = digits.try_into().map_err(|_| WRONG_SHA)?;
-    let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
-    if is_hex { Ok(digits.map(|digit| digit.to_ascii_lowercase())) } else { Err(WRONG_SHA) }
+fn sha(digits: &[u8]) -> Option<[u8; 40]> {
+    let digits: [u8; 40] = digits.try_into().ok()?;
+    digits.iter().all(u8::is_ascii_hexdigit).then(|| digits.map(|digit| digit.to_ascii_lowercase()))
 }

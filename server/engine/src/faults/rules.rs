@@ -3,7 +3,7 @@
 use super::action::{Action, ReplyAction, RequestAction};
 use super::condition::{ReplyKind, Subject};
 use super::group::{Client, Group};
-use super::parse;
+use super::parse::{self, CommandResolver};
 use super::rule::{Rule, RuleId};
 use crate::spec::{Args, CommandError};
 
@@ -70,24 +70,20 @@ impl Rules {
         self.rules.iter_mut().find(|rule| rule.id == id)
     }
 
-    /// Adds a rule of this name, from the words behind it; `resolve` gives the full name of a command in lower case.
+    /// Adds the rule of a request: its name and its words. `resolve` gives the full name of a command in lower case.
     ///
     /// # Errors
     /// When the words are no rule, there is one of this name, or there are too many or too large ones.
-    pub(crate) fn add(
-        &mut self,
-        name: &[u8],
-        words: Args<'_>,
-        resolve: &dyn Fn(&[u8]) -> Option<String>,
-    ) -> Result<(), CommandError> {
-        let parsed = parse::rule(words, resolve)?;
+    pub(crate) fn add(&mut self, args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<(), CommandError> {
+        let name = &args[1];
+        let parsed = parse::rule(args, resolve)?;
         if self.find(name).is_some() {
             return Err(CommandError::new([b"ERR there is a rule '", name, b"' already"].concat()));
         }
         if self.rules.len() == RULES_MAX {
             return Err(TOO_MANY);
         }
-        let rule = Rule::new(RuleId(self.last_id + 1), name, words.all(), parsed, self.seed);
+        let rule = Rule::new(RuleId(self.last_id + 1), name, args.from(2), parsed, self.seed);
         if self.memory + rule.memory() > RULES_MAX_BYTES {
             return Err(TOO_LARGE);
         }

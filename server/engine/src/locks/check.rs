@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Tells whether a lock is held by the grant of this token.")
         .help(&["LOCK.CHECK <key> <token>", "    1 if the lock is held by the grant of this token, else 0."])
         .help_after("lock.renew")
-        .errors(&["ERR value is not an integer or out of range"]),
+        .errors(&["ERR value is not an integer or out of range: *"]),
     row("lock.assert", assert)
         .flags(&[Flags::READONLY, Flags::FAST, Flags::PRECONDITION])
         .summary("Requires that a lock is held by the grant of this token; in a transaction before any of it runs.")
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    a script ends with the error, unless it calls this by redis.pcall.",
         ])
         .help_after("lock.check")
-        .errors(&["ERR value is not an integer or out of range", "STALE token *"]),
+        .errors(&["ERR value is not an integer or out of range: *", "STALE token *"]),
 ];
 
 const KEYS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];

@@ -1,15 +1,18 @@
 //! A count in a string, as latches and semaphores keep it.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{CommandError, errors};
+use crate::spec::CommandError;
 use crate::values::{Str, Value};
+
+const NO_COUNT: CommandError =
+    CommandError::text("ERR value is not an integer or out of range: the text in the key is no count");
 
 /// The count of a key; `None` when there is no such key.
 ///
 /// Errors: the key holds another type, or a text that is no integer.
 pub(super) fn read(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<i64>, CommandError> {
     let text = tx.read::<Str>(key)?;
-    text.map(|text| text.to_i64().ok_or(errors::NOT_AN_INTEGER)).transpose()
+    text.map(|text| text.to_i64().ok_or(NO_COUNT)).transpose()
 }
 
 /// Gives a key, which holds a count or is absent, another one, as INCRBY does: its deadline stays.

@@ -51,9 +51,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key owner [TOKEN token]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR invalid owner",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR invalid owner: *",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
             "ERR too many sections are open",
         ]),
     row("lock.leave", 3, leave)
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&["LOCK.LEAVE <key> <owner>", "    Declare that it has left; 0 if it was not there."])
         .help_after("lock.enter")
         .syntax("key owner")
-        .errors(&["ERR invalid owner"]),
+        .errors(&["ERR invalid owner: *"]),
 ];
 
 fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

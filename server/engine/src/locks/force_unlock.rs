@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     ])
     .help_after("lock.renew")
     .syntax("key [TOKEN token | OWNER owner] [REASON text]")
-    .errors(&["ERR syntax error: *", "ERR value is not an integer or out of range"])];
+    .errors(&["ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
 
 /// Whose holds are taken.
 enum Evicted<'a> {

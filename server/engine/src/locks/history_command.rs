@@ -28,8 +28,8 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
     .syntax("[KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [FORMAT (MAP | JSON | EDN)]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is not an integer or out of range",
-        "ERR value is out of range, must be positive",
+        "ERR value is not an integer or out of range: *",
+        "ERR value is out of range, must be positive: *",
         "ERR the pattern is longer than 4096 bytes",
         "ERR the history of locks is off: *",
     ])];

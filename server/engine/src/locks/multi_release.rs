@@ -25,9 +25,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     .syntax("numkeys key [key ...] owner")
     .errors(&[
         "ERR syntax error: *",
-        "ERR numkeys should be greater than 0",
-        "ERR value is not an integer or out of range",
-        "ERR invalid owner",
+        "ERR numkeys should be greater than 0: *",
+        "ERR value is not an integer or out of range: *",
+        "ERR invalid owner: *",
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",

@@ -1,7 +1,7 @@
 //! The options that lock commands share.
 
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{Args, CommandError, ValidValues, errors};
 
 /// The error of `PING` where no connection keeps the lease.
 pub(super) const PING_WITHOUT_SESSION: CommandError =
@@ -26,12 +26,16 @@ pub(super) fn lease_ms(
     } else {
         return Ok(None);
     };
-    let value = args.get(at + 1).ok_or(errors::SYNTAX).and_then(|_| args.int(at + 1))?;
+    args.get(at + 1).ok_or(errors::SYNTAX)?;
+    let wrong = |error: CommandError| {
+        let most = (i64::MAX - tx.now().wall_ms().max(0)) / unit_ms;
+        error.of_argument(at + 1, ValidValues::Integer(1, most))
+    };
+    let value = args.int(at + 1).map_err(wrong)?;
     let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
     let in_range = |ms: &i64| ms.checked_add(tx.now().wall_ms()).is_some();
-    ms.filter(in_range)
-        .map(Some)
-        .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
+    let invalid = || wrong(CommandError::new(format!("ERR invalid expire time in '{command}' command")));
+    ms.filter(in_range).map(Some).ok_or_else(invalid)
 }
 
 /// How many keys follow argument `at`, which says so.
@@ -45,11 +49,10 @@ pub(super) fn numkeys(args: Args<'_>, at: usize) -> Result<usize, CommandError> 
 
 /// How long to wait, `BLOCK milliseconds`, as in XREAD: 0 waits for ever.
 pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, CommandError> {
-    let ms = args
-        .get(at)
-        .ok_or(errors::SYNTAX)
-        .and_then(|_| args.int(at).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER))?;
-    let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
+    args.get(at).ok_or(errors::SYNTAX)?;
+    let wrong = |error: CommandError| error.of_argument(at, ValidValues::Integer(0, i64::MAX));
+    let ms = args.int(at).map_err(|_| wrong(errors::TIMEOUT_NOT_AN_INTEGER))?;
+    let ms = u64::try_from(ms).map_err(|_| wrong(errors::TIMEOUT_NEGATIVE))?;
     Ok((ms > 0).then_some(ms))
 }
 

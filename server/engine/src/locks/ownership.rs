@@ -4,9 +4,8 @@ use super::ledger;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::CommandError;
+use crate::spec::syntax::Shown;
 use crate::values::Value;
-
-const OWNER: CommandError = CommandError::text("ERR invalid owner");
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
@@ -30,10 +29,18 @@ pub(super) fn or_none(grant: Option<u64>) -> String {
 /// Checks that a name can stand in a lock's hash without being mistaken for something else.
 pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     if owner.is_empty() || owner == MODE_FIELD || owner == DELAY_FIELD || owner.ends_with(WRITE_SUFFIX) {
-        Err(OWNER)
+        Err(invalid_owner(owner))
     } else {
         Ok(owner)
     }
+}
+
+#[cold]
+fn invalid_owner(owner: &[u8]) -> CommandError {
+    CommandError::new(format!(
+        "ERR invalid owner: owner must be a name that is neither empty nor part of the layout of locks, not '{}'",
+        Shown(owner)
+    ))
 }
 
 /// The waiters on a lock whose owner holds it already, in the order of their places. They have been retried when that

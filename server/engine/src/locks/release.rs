@@ -30,8 +30,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .syntax("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR invalid owner",
-        "ERR value is not an integer or out of range",
+        "ERR invalid owner: *",
+        "ERR value is not an integer or out of range: *",
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",

@@ -31,10 +31,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR numkeys should be greater than 0",
-        "ERR value is not an integer or out of range",
-        "ERR invalid expire time in 'lock.renew' command",
-        "ERR invalid owner",
+        "ERR numkeys should be greater than 0: *",
+        "ERR value is not an integer or out of range: *",
+        "ERR invalid expire time in 'lock.renew' command: *",
+        "ERR invalid owner: *",
         "STALE token *",
     ])];
 

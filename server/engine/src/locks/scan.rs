@@ -9,7 +9,7 @@ use super::listening::ListeningHandler;
 use super::redisson;
 use crate::keyspace::{Tx, glob};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, ValidValues, errors};
 use crate::values::Value;
 use foldhash::fast::FixedState;
 use lockwheel_resp::{Reply, number};
@@ -39,7 +39,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
 .help_after("lock.info")
 .syntax("cursor [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count]")
 .tips(&["nondeterministic_output"])
-.errors(&["ERR invalid cursor", "ERR syntax error: *", "ERR value is not an integer or out of range"])];
+.errors(&["ERR invalid cursor: *", "ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
 
 /// How many keys a call visits by default.
 const COUNT_DEFAULT: usize = 10;
@@ -137,7 +137,8 @@ fn is_waited_for(tx: &Tx<'_>, (pubsub, listeners): (&PubSub, &Listeners), key: &
 
 fn scan(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let cursor = number::parse_i64(&args[1]).and_then(|cursor| u64::try_from(cursor).ok());
-    let cursor = cursor.ok_or(errors::INVALID_CURSOR)?;
+    let cursor =
+        cursor.ok_or_else(|| errors::INVALID_CURSOR.of_argument(1, ValidValues::Integer(0, i64::MAX)))?;
     let wanted = Wanted::parse(args)?;
     let (page, next) = match wanted.waited {
         true => waited_for(tx, pubsub, cursor, &wanted),

@@ -29,9 +29,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
     .syntax("key from to [PX milliseconds] [TOKEN token]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR invalid owner",
-        "ERR value is not an integer or out of range",
-        "ERR invalid expire time in 'lock.transfer' command",
+        "ERR invalid owner: *",
+        "ERR value is not an integer or out of range: *",
+        "ERR invalid expire time in 'lock.transfer' command: *",
         "ERR hash value is not an integer",
         "ERR increment or decrement would overflow",
         "NOTHELD this owner does not hold the lock",

@@ -4,8 +4,8 @@ use crate::core::{
     BlockingEngineHandler, Call, ClockChange, ClockRequest, ClockTurn, Engine, Handler, Origin, PlannedTurn,
     RedissonWaiters, Retry, Settle, TurnProgress,
 };
-use crate::spec::{Args, CommandError, Flags, Flow, Null, Row, Wait, errors};
-use crate::time::ClockError;
+use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, ValidValues, Wait, errors};
+use crate::time::{Clock, ClockError};
 use lockwheel_resp::Reply;
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ const FLAGS: Flags = Flags::of(&[FROM_SCRIPTS, Flags::NOSCRIPT]);
 const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
-    &["ERR time is out of range", "ERR value is not an integer or out of range"];
+    &["ERR time is out of range: *", "ERR value is not an integer or out of range: *"];
 
 const TURN_ERRORS: &[&str] = &[
-    "ERR time is out of range",
-    "ERR value is not an integer or out of range",
-    "ERR value is out of range, must be positive",
+    "ERR time is out of range: *",
+    "ERR value is not an integer or out of range: *",
+    "ERR value is out of range, must be positive: *",
     "ERR syntax error: *",
 ];
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
         ])
         .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
-        .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive"]),
+        .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
     blocking_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
@@ -109,6 +109,22 @@ impl From<ClockError> for CommandError {
     fn from(_: ClockError) -> Self {
         OUT_OF_RANGE
     }
+}
+
+/// Plans a turn of the clock for the end of the running script.
+fn plan(engine: &mut Engine, turn: PlannedTurn) -> Outcome {
+    const VALID: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
+    let wrong = |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, VALID) } else { error };
+    engine.plan_turn(turn).map_err(wrong)
+}
+
+/// The error for the milliseconds of a request, by which the clocks would leave their range. `least` is the lowest
+/// number that a request may have.
+#[cold]
+fn out_of_range(engine: &Engine, least: i64) -> CommandError {
+    let now = engine.now();
+    let latest_ms = now.wall_ms().max(now.monotonic_ms());
+    OUT_OF_RANGE.of_argument(1, ValidValues::Integer(least, Clock::MAX_MS - latest_ms))
 }
 
 fn info(
@@ -197,17 +213,17 @@ fn advance(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
+    let ms = args.int_in(1, 0, i64::MAX, errors::NOT_AN_INTEGER)?.unsigned_abs();
     let TurnOptions { waiters, settle, .. } = TurnOptions::parse(args, 2, false)?;
     if call.origin() == Origin::Script {
         if settle.is_some() {
             return Err(SETTLES_IN_SCRIPT);
         }
-        engine.plan_turn(PlannedTurn::Advance { ms, waiters })?;
+        plan(engine, PlannedTurn::Advance { ms, waiters })?;
         reply.ok();
         return Ok(Flow::Done);
     }
-    let turn = engine.turn_by(ms)?.waking(waiters).settling(settle);
+    let turn = engine.turn_by(ms).map_err(|_| out_of_range(engine, 0))?.waking(waiters).settling(settle);
     Ok(begin(engine, call, turn, reply))
 }
 
@@ -253,11 +269,12 @@ fn step(
 ) -> Result<Flow<Retry>, CommandError> {
     let ms = args.int(1)?;
     if call.origin() == Origin::Script {
-        engine.plan_turn(PlannedTurn::Step(ms))?;
+        plan(engine, PlannedTurn::Step(ms))?;
         reply.ok();
         return Ok(Flow::Done);
     }
-    change(engine, call, ClockChange::Step(ms), reply)
+    let stepped = change(engine, call, ClockChange::Step(ms), reply);
+    stepped.map_err(|_| out_of_range(engine, -engine.now().wall_ms()))
 }
 
 fn set(
@@ -266,7 +283,8 @@ fn set(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    change(engine, call, ClockChange::Set(args.int(1)?), reply)
+    let set = change(engine, call, ClockChange::Set(args.int(1)?), reply);
+    set.map_err(|error| error.of_argument(1, ValidValues::Integer(0, Clock::MAX_MS)))
 }
 
 /// Changes the clock and fires what is due then.

@@ -1,6 +1,6 @@
 //! The arguments of a request.
 
-use super::error::{CommandError, errors};
+use super::error::{CommandError, ValidValues, errors};
 use crate::time::Now;
 use lockwheel_resp::number::{self, Extended};
 use std::ops::Index;
@@ -43,13 +43,18 @@ impl<'a> Args<'a> {
 
     /// Argument `index` as a 64-bit integer, else `value is not an integer or out of range`.
     pub fn int(self, index: usize) -> Result<i64, CommandError> {
-        self.get(index).and_then(number::parse_i64).ok_or(errors::NOT_AN_INTEGER)
+        let value = self.get(index).and_then(number::parse_i64);
+        value.ok_or_else(|| {
+            errors::NOT_AN_INTEGER.of_argument(index, ValidValues::Integer(i64::MIN, i64::MAX))
+        })
     }
 
     /// Argument `index` as an integer from `min` to `max`, else `error`.
     pub fn int_in(self, index: usize, min: i64, max: i64, error: CommandError) -> Result<i64, CommandError> {
-        let value = self.int(index)?;
-        if (min..=max).contains(&value) { Ok(value) } else { Err(error) }
+        let wrong = |error: CommandError| error.of_argument(index, ValidValues::Integer(min, max));
+        let value = self.get(index).and_then(number::parse_i64);
+        let value = value.ok_or_else(|| wrong(errors::NOT_AN_INTEGER))?;
+        if (min..=max).contains(&value) { Ok(value) } else { Err(wrong(error)) }
     }
 
     /// Argument `index` as a number that is not negative, else `value is out of range, must be positive`.

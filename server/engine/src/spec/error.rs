@@ -3,25 +3,67 @@
 use crate::keyspace::WrongType;
 use lockwheel_resp::allocation::OutOfMemory;
 use std::borrow::Cow;
+use std::fmt;
 
-/// An error reply: its code and text, without the leading `-`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandError(Cow<'static, [u8]>);
+/// An error reply: its code and text, without the leading `-`. Two errors are equal if their texts are.
+#[derive(Clone, Debug)]
+pub struct CommandError {
+    text: Cow<'static, [u8]>,
+    /// The argument that causes the error, if it is known.
+    argument: Option<Box<WrongArgument>>,
+}
+
+/// An argument that is not what its command takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrongArgument {
+    /// Its index; the command's name has index 0.
+    pub(super) at: usize,
+    pub(super) valid: ValidValues,
+}
+
+/// The values that an argument may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ValidValues {
+    /// An integer from the first number to the second.
+    Integer(i64, i64),
+    /// A value in words: `a number from 0 to 1`.
+    Value(&'static str),
+}
+
+impl fmt::Display for ValidValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValidValues::Integer(min, max) => write!(f, "an integer from {min} to {max}"),
+            ValidValues::Value(words) => f.write_str(words),
+        }
+    }
+}
 
 impl CommandError {
     /// An error with a fixed text.
     pub const fn text(text: &'static str) -> Self {
-        CommandError(Cow::Borrowed(text.as_bytes()))
+        CommandError { text: Cow::Borrowed(text.as_bytes()), argument: None }
     }
 
     /// An error whose text is made from its cause.
     pub fn new(text: impl Into<Vec<u8>>) -> Self {
-        CommandError(Cow::Owned(text.into()))
+        CommandError { text: Cow::Owned(text.into()), argument: None }
+    }
+
+    /// The same error, caused by argument `at`. The errors of our own commands then name the argument.
+    #[cold]
+    pub(crate) fn of_argument(self, at: usize, valid: ValidValues) -> Self {
+        CommandError { argument: Some(Box::new(WrongArgument { at, valid })), ..self }
+    }
+
+    /// The argument that causes the error, if it is known.
+    pub(super) fn argument(&self) -> Option<&WrongArgument> {
+        self.argument.as_deref()
     }
 
     /// The reply, without the leading `-`.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.text
     }
 
     /// `wrong number of arguments` for a command, by its full lower-case name.
@@ -29,6 +71,14 @@ impl CommandError {
         Self::new(format!("ERR wrong number of arguments for '{name}' command"))
     }
 }
+
+impl PartialEq for CommandError {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for CommandError {}
 
 /// A client's words as an error quotes them: Redis prints them as a C string, which ends at a NUL.
 pub fn quotable(words: &[u8]) -> &[u8] {

@@ -1,19 +1,70 @@
-//! Syntax errors of the commands that Redis does not have: they name the wrong word, and what was expected.
+//! Errors of the commands that Redis does not have: they name the wrong word, what was expected, and the nearest known
+//! word.
 
 use super::args::Args;
-use super::error::CommandError;
+use super::error::{CommandError, errors};
+use super::nearest::{nearest, suggestion};
+use super::registry::{Command, CommandTable};
 use super::row::Spec;
-use super::syntax::Syntax;
+use super::syntax::{Shown, Syntax};
 
 /// The families whose errors are our own. CL.THROTTLE keeps those of redis-cell.
 const FAMILIES: [&str; 8] = ["await", "clock", "control", "fault", "latch", "lock", "rate", "sem"];
 
-/// The syntax error of a request, explained; `None` for commands that answer as another server does.
-pub(crate) fn explained(spec: &Spec, args: Args<'_>) -> Option<CommandError> {
-    let (family, _) = spec.name.split_once('.')?;
-    if !FAMILIES.contains(&family) {
+/// Whether a name has the prefix of one of these families, in any case.
+fn is_own(name: &[u8]) -> bool {
+    let dot = name.iter().position(|byte| *byte == b'.');
+    dot.is_some_and(|dot| FAMILIES.iter().any(|family| name[..dot].eq_ignore_ascii_case(family.as_bytes())))
+}
+
+/// The explanation of an error of our own commands, if it is one of syntax or names an argument. `None` for commands
+/// that answer as another server does.
+#[cold]
+pub(crate) fn explained(spec: &Spec, error: &CommandError, args: Args<'_>) -> Option<CommandError> {
+    let argument = error.argument();
+    if !is_own(spec.name.as_bytes()) || (argument.is_none() && *error != errors::SYNTAX) {
         return None;
     }
     let syntax = Syntax::parse(spec.syntax).ok()?;
-    Some(CommandError::new([b"ERR syntax error: ", &*syntax.explain(args.from(1))].concat()))
+    let words = args.from(1);
+    let explanation = match argument {
+        Some(argument) => syntax.explain_argument(words, argument.at.checked_sub(1)?, &argument.valid),
+        None => syntax.explain(words),
+    };
+    Some(CommandError::new([error.as_bytes(), b": ", &*explanation].concat()))
+}
+
+/// The error for a word that is none of the known ones: `what` and the word, what is known, and the nearest one.
+#[cold]
+pub(crate) fn unknown_word<'a>(
+    what: &str,
+    word: &[u8],
+    behind: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> CommandError {
+    let found = suggestion(nearest(&String::from_utf8_lossy(word), known));
+    let stop = if found.is_empty() { "" } else { "." };
+    CommandError::new(format!("ERR {what} '{}'{behind}{stop}{found}", Shown(word)))
+}
+
+/// The error for the name of a command that does not exist, as an argument.
+#[cold]
+pub(crate) fn no_such_command(table: &CommandTable, name: &[u8]) -> CommandError {
+    unknown_word("unknown command", name, "", table.iter_all().map(|command| command.name.as_str()))
+}
+
+/// ` Did you mean 'LOCK.ACQUIRE'?` for a mistyped command of our own families; empty without such a command. `is_known`
+/// selects the commands that there are for the client. O(commands).
+#[cold]
+pub(crate) fn similar_command(
+    table: &CommandTable,
+    name: &[u8],
+    is_known: impl Fn(&Command) -> bool,
+) -> String {
+    let name = std::str::from_utf8(name).ok().filter(|name| is_own(name.as_bytes()));
+    let Some((family, verb)) = name.and_then(|name| name.split_once('.')) else { return String::new() };
+    let family = format!("{}.", family.to_ascii_lowercase());
+    let own = table.iter().filter(|command| is_own(command.spec.name.as_bytes()) && is_known(command));
+    let verbs = own.filter_map(|command| command.name.strip_prefix(&family));
+    suggestion(nearest(verb, verbs).map(|verb| (family.clone() + verb).to_ascii_uppercase()))
 }

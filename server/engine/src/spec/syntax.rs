@@ -23,6 +23,7 @@ mod fit;
 mod parser;
 mod word;
 
+pub(crate) use explain::Shown;
 pub use word::{Kind, Word};
 
 use parser::Parser;

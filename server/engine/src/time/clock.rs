@@ -65,6 +65,9 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// The highest reading of the clocks, in ms.
+    pub const MAX_MS: i64 = MAX_US / US_PER_MS;
+
     /// A clock that starts at the system's wall time, with its monotonic clock at 0 ms; frozen there when `mode` is
     /// manual. While both run, milliseconds begin on both at once: a client that counts those of the wall sees that a
     /// wait has lasted longer than it asked, as it does in Redis.

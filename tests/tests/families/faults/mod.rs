@@ -12,6 +12,7 @@ mod toxics;
 
 use lockwheel::{Config, Time};
 use lockwheel_engine::core::Simulation;
+use lockwheel_tests::check::is_expected;
 use std::time::Duration;
 
 /// A server without sockets whose clock stands still, and who steers it.
@@ -41,7 +42,8 @@ impl Scene {
 
     #[track_caller]
     fn check(&mut self, client: u64, line: &str, expected: &str) {
-        assert_eq!(self.ask(client, line), expected, "{line}");
+        let got = self.ask(client, line);
+        assert!(is_expected(&got, expected), "{line}\nexpected: {expected}\n     got: {got}");
     }
 
     /// The same for who steers.

@@ -152,7 +152,7 @@ fn wrong_rules_are_refused_and_change_nothing() {
         assert!(is_it || answer.contains("wrong number"), "{rule}: {answer}");
     }
     scene.steer("FAULT.CLEAR", ":1");
-    scene.steer("FAULT.SEED x", "-ERR value is not an integer or out of range");
+    scene.steer("FAULT.SEED x", "-ERR value is not an integer or out of range: *");
     scene.steer("FAULT.DEL there", ":0");
 }
 

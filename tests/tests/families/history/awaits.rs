@@ -151,7 +151,7 @@ fn calls_are_those_since_the_start_or_the_last_reset() {
     server.send(other, "CLIENT ID");
     assert_eq!(server.ask(asker, "AWAIT.CALLS client|id 1 EXACT"), DONE);
     assert_eq!(server.ask(asker, "AWAIT.CALLS client 1"), DONE);
-    assert_eq!(server.ask(asker, "AWAIT.CALLS nothing 1"), "-ERR Invalid command specified\r\n");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS nothing 1"), "-ERR unknown command 'nothing'\r\n");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn bad_options_are_refused() {
         assert!(server.ask(asker, request).starts_with("-ERR syntax error: "), "{request}");
     }
     for request in ["AWAIT.IDLE -1", "AWAIT.CLIENTS -1", "AWAIT.CALLS get -1", "AWAIT.CLIENTS 1 LIMIT -1"] {
-        let expected = "-ERR value is out of range, must be positive\r\n";
-        assert_eq!(server.ask(asker, request), expected, "{request}");
+        let expected = "-ERR value is out of range, must be positive: ";
+        assert!(server.ask(asker, request).starts_with(expected), "{request}");
     }
 }

@@ -309,11 +309,11 @@ fn several_locks_are_taken_together_or_not_at_all() {
         (":0\r\n".into(), ":5000\r\n".into())
     );
     for (line, error) in [
-        ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice\r\n"),
-        ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0\r\n"),
+        ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice: "),
+        ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0: "),
         ("LOCK.MACQUIRE 2 x b", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error: "),
-        ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner\r\n"),
+        ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner: "),
         ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 1 z b FAIR", "-ERR FAIR is for one lock: use LOCK.ACQUIRE\r\n"),
         ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),

@@ -265,12 +265,12 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     assert_eq!(all("MATCH l1? OWNER o1"), ["l10", "l13", "l16", "l19"]);
     assert_eq!(all("STATE WAITED"), ["l7"]);
     for (line, error) in [
-        ("LOCK.SCAN x", "-ERR invalid cursor\r\n"),
-        ("LOCK.SCAN -1", "-ERR invalid cursor\r\n"),
+        ("LOCK.SCAN x", "-ERR invalid cursor: "),
+        ("LOCK.SCAN -1", "-ERR invalid cursor: "),
         ("LOCK.SCAN 0 COUNT 0", "-ERR syntax error: "),
         ("LOCK.SCAN 0 STATE FREE", "-ERR syntax error: "),
         ("LOCK.SCAN 0 MATCH", "-ERR syntax error: "),
-        ("LOCK.SCAN 0 COUNT x", "-ERR value is not an integer or out of range\r\n"),
+        ("LOCK.SCAN 0 COUNT x", "-ERR value is not an integer or out of range: "),
     ] {
         assert!(server.ask(main, line).starts_with(error), "{line}");
     }

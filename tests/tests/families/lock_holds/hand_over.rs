@@ -25,7 +25,8 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
         "LOCK.RELEASE l a",
         "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2",
     );
-    s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner").check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
+    s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner: *")
+        .check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
     s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error: milliseconds was expected at the end")
         .check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error: 'FOO' where PX or TOKEN was expected");
     s.check("LOCK.TRANSFER l b c PX 1 PX 1", "-ERR syntax error: 'PX' is given twice");
@@ -38,7 +39,7 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
     s.check("RPUSH list x", ":1").check("LOCK.TRANSFER list a b", WRONG_TYPE);
 }
 
-const INVALID_LEASE: &str = "-ERR invalid expire time in 'lock.transfer' command";
+const INVALID_LEASE: &str = "-ERR invalid expire time in 'lock.transfer' command: *";
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
 #[test]
@@ -110,7 +111,7 @@ fn a_lock_is_taken_from_its_holders() {
         "LOCK.FORCEUNLOCK l OWNER a TOKEN 1",
         "-ERR syntax error: 'OWNER' and 'TOKEN' exclude each other",
     );
-    s.check("LOCK.FORCEUNLOCK l TOKEN x", "-ERR value is not an integer or out of range");
+    s.check("LOCK.FORCEUNLOCK l TOKEN x", "-ERR value is not an integer or out of range: *");
     s.on("redisson").run("SUBSCRIBE redisson_lock__channel:{l}");
     s.check("LOCK.FORCEUNLOCK l OWNER a REASON 'by hand'", ":1").check("EXISTS l", ":0");
     let told = "-LOCKLOST this owner's hold with grant 1 forced at 5000000, current grant none";
@@ -148,7 +149,7 @@ fn several_locks_are_released_together_or_not_at_all() {
     s.check("LOCK.MRELEASE 2 x x a", "-NOTHELD this owner does not hold the lock").check("DBSIZE", ":2");
     s.check("LOCK.MRELEASE 2 x a", "-ERR syntax error: owner was expected at the end")
         .check("LOCK.MRELEASE 1 x y a", "-ERR syntax error: 'a' is one word too many");
-    s.check("LOCK.MRELEASE 0 x a", "-ERR numkeys should be greater than 0");
+    s.check("LOCK.MRELEASE 0 x a", "-ERR numkeys should be greater than 0: *");
     s.check("LOCK.MRELEASE 9223372036854775807 x a", "-ERR syntax error: key was expected at the end");
     s.check("LOCK.MRELEASE 3 y x y a", "[:1, :0, :0]").check("DBSIZE", ":0");
 }
@@ -182,7 +183,8 @@ fn the_next_holder_of_a_fenced_lock_has_the_next_number_of_the_counter() {
     s.check("LOCK.TRANSFER l a b TOKEN 42", ":43").check("GET redisson_lock_token:{l}", "\"43\"");
     s.check("LOCK.CHECK l 43", ":1").check("LOCK.CHECK l 42", ":0");
     s.check("LOCK.TRANSFER l b b", ":44").check("SET redisson_lock_token:{l} x", "+OK");
-    s.check("LOCK.TRANSFER l b c", "-ERR value is not an integer or out of range").check("HGET l b", "\"1\"");
+    s.check("LOCK.TRANSFER l b c", "-ERR value is not an integer or out of range: *")
+        .check("HGET l b", "\"1\"");
     s.run("SET redisson_lock_token:{l} 9223372036854775807");
     s.check("LOCK.TRANSFER l b c", "-ERR increment or decrement would overflow").check("HGET l b", "\"1\"");
 }

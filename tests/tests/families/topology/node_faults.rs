@@ -342,7 +342,9 @@ fn a_server_by_itself_refuses_them() {
 fn servers_that_there_are_not_are_refused() {
     let (_topology, mut clients) = manual();
     for name in ["3", "-1", "+1", "01", "127.0.0.1:1", "127.0.0.1:+1", "x", "10.0.0.1:6379"] {
-        let refused = "-ERR there is no such server in this topology";
+        let refused = format!(
+            "-ERR there is no such server in this topology: a server is a number from 0 to 2 or host:port, not '{name}'"
+        );
         assert_eq!(text(&mut clients[0], &format!("FAULT.DOWN {name}")), refused, "{name}");
         assert_eq!(text(&mut clients[0], &format!("FAULT.PARTITION NODES 0,{name}")), refused, "{name}");
     }

@@ -5,17 +5,20 @@ use super::super::hooks::Hook;
 use super::state::Faults;
 use crate::clients::{Closing, Slot};
 use crate::core::OtherClients;
-use crate::spec::{Args, CommandError};
+use crate::spec::{Args, CommandError, no_such_command};
 
 impl Engine {
-    /// Adds a rule of this name, from the words behind it.
+    /// Adds the rule of a request: its name and its words.
     ///
     /// # Errors
     /// When the words are no rule, there is one of this name, or there are too many.
-    pub(crate) fn add_rule(&mut self, name: &[u8], words: Args<'_>) -> Result<(), CommandError> {
+    pub(crate) fn add_rule(&mut self, args: Args<'_>) -> Result<(), CommandError> {
         let commands = &self.commands;
-        let resolve = |name: &[u8]| commands.find_full(name).map(|command| command.name.clone());
-        self.faults.rules.add(name, words, &resolve)?;
+        let resolve = |name: &[u8]| {
+            let command = commands.find_full(name).ok_or_else(|| no_such_command(commands, name))?;
+            Ok(command.name.clone())
+        };
+        self.faults.rules.add(args, &resolve)?;
         self.note_rules();
         Ok(())
     }

@@ -5,6 +5,13 @@ use crate::keyspace::{Tx, events};
 use crate::spec::{CommandError, errors};
 use crate::values::{Str, Value};
 
+const NO_NUMBER: CommandError = CommandError::text(
+    "ERR value is not an integer or out of range: the counter of tokens in its key is no number",
+);
+const NEGATIVE: CommandError = CommandError::text(
+    "ERR value is out of range, must be positive: the counter of tokens in its key is negative",
+);
+
 /// Counts on; the token of the next grant.
 ///
 /// Errors: the counter is no number, or at its end. Then nothing has changed.
@@ -20,9 +27,9 @@ pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, Command
 pub(super) fn following(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let last = match tx.get(&token_key(key)) {
         None => 0,
-        Some(Value::Str(text)) => text.to_i64().ok_or(errors::NOT_AN_INTEGER)?,
+        Some(Value::Str(text)) => text.to_i64().ok_or(NO_NUMBER)?,
         Some(_) => return Err(errors::WRONG_TYPE),
     };
     let token = last.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?;
-    u64::try_from(token).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
+    u64::try_from(token).map_err(|_| NEGATIVE)
 }

@@ -12,6 +12,7 @@ use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
 use super::{holder, told};
 use crate::keyspace::{Place, Tx};
+use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Wait, errors,
@@ -19,7 +20,6 @@ use crate::spec::{
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
-const DUPLICATE: CommandError = CommandError::text("ERR a key is named twice");
 /// Redisson has a list of waiters for each key, and no place in several at once.
 const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
 
@@ -45,17 +45,17 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         )
         .errors(&[
             "ERR syntax error: *",
-            "ERR numkeys should be greater than 0",
-            "ERR a key is named twice",
+            "ERR numkeys should be greater than 0: *",
+            "ERR a key is named twice: *",
             "ERR FAIR is for one lock: use LOCK.ACQUIRE",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
-            "ERR invalid expire time in 'lock.macquire' command",
-            "ERR timeout is not an integer or out of range",
-            "ERR timeout is negative",
-            "ERR invalid owner",
-            "ERR the lease of a session is at least 100 milliseconds",
-            "ERR the PING interval of a session is at least 100 milliseconds",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
+            "ERR invalid expire time in 'lock.macquire' command: *",
+            "ERR timeout is not an integer or out of range: *",
+            "ERR timeout is negative: *",
+            "ERR invalid owner: *",
+            "ERR the lease of a session is at least 100 milliseconds, not *",
+            "ERR the PING interval of a session is at least 100 milliseconds: *",
             "ERR the data of a hold is at most 4096 bytes",
             "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
             "WAITQFULL this connection waits for 1024 locks already",
@@ -94,8 +94,9 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Err(FAIR);
     }
     let keys = &args.from(2)[..count];
-    if keys.iter().collect::<BTreeSet<_>>().len() < count {
-        return Err(DUPLICATE);
+    let mut seen = BTreeSet::new();
+    if let Some(key) = keys.iter().find(|key| !seen.insert(**key)) {
+        return Err(CommandError::new(format!("ERR a key is named twice: '{}'", Shown(key))));
     }
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank) = (options.wait(), options.priority.saturating_neg());

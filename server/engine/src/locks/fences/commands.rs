@@ -25,8 +25,8 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .help_after("lock.assert")
         .syntax("resource token")
         .errors(&[
-            "ERR value is not an integer or out of range",
-            "ERR token should be greater than 0",
+            "ERR value is not an integer or out of range: *",
+            "ERR token should be greater than 0: *",
             "ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock",
             "STALE token * below *",
         ]),

@@ -25,9 +25,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
         .syntax("key [BLOCK milliseconds] [ARMED]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR timeout is not an integer or out of range",
-            "ERR timeout is negative",
-            "ERR value is not an integer or out of range",
+            "ERR timeout is not an integer or out of range: *",
+            "ERR timeout is negative: *",
+            "ERR value is not an integer or out of range: *",
         ])];
 
 /// The name of the class of those who wait.

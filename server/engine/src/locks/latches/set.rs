@@ -7,7 +7,7 @@ use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, err
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
-const NOT_POSITIVE: &str = "ERR value is out of range, must be positive";
+const NOT_POSITIVE: &str = "ERR value is out of range, must be positive: *";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Set the count of a latch; with NX only if there is none.",
         ])
         .syntax("key count [NX]")
-        .errors(&["ERR syntax error: *", NOT_POSITIVE, "ERR value is not an integer or out of range"]),
+        .errors(&["ERR syntax error: *", NOT_POSITIVE, "ERR value is not an integer or out of range: *"]),
     Row::new("latch.countdown", -2, countdown as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["lock"])
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("latch.set")
         .syntax("key [count]")
-        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range", "ERR syntax error: *"]),
+        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range: *", "ERR syntax error: *"]),
     Row::new("latch.get", 2, get as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["lock"])
@@ -45,7 +45,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&["LATCH.GET <key>", "    The count of a latch; 0 when there is none."])
         .help_after("latch.countdown")
         .syntax("key")
-        .errors(&["ERR value is not an integer or out of range"]),
+        .errors(&["ERR value is not an integer or out of range: *"]),
     Row::help_command("latch.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["lock"])

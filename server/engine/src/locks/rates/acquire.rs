@@ -6,11 +6,9 @@ use super::window::{self, Window};
 use crate::keyspace::{CalledBy, Signal, Tx, WaiterId};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, WaitClass, errors,
+    Null, Row, ValidValues, Wait, WaitClass, errors,
 };
 use lockwheel_resp::Reply;
-
-const ABOVE_RATE: CommandError = CommandError::text("ERR requested permits exceed the rate");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, acquire as BlockingHandler)
@@ -28,14 +26,14 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
     .syntax("key [permits:integer] [BLOCK milliseconds] [CLIENT client-id=id:string]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is out of range, must be positive",
-        "ERR value is not an integer or out of range",
+        "ERR value is out of range, must be positive: *",
+        "ERR value is not an integer or out of range: *",
         "ERR hash value is not an integer",
-        "ERR timeout is not an integer or out of range",
-        "ERR timeout is negative",
+        "ERR timeout is not an integer or out of range: *",
+        "ERR timeout is negative: *",
         "ERR the rate is not set",
         "ERR the rate is each client's own, CLIENT is missing",
-        "ERR requested permits exceed the rate",
+        "ERR requested permits exceed the rate: *",
     ])];
 
 /// The name of the class of those who wait.
@@ -71,9 +69,11 @@ struct Acquire {
 /// The request as it is read: each option at most once.
 fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let (mut permits, mut client, mut block) = (1, None, None);
+    // Redisson's layout has 32 bits for permits.
+    let wrong = |error: CommandError| error.of_argument(2, ValidValues::Integer(1, u32::MAX.into()));
     let mut at = 2;
     if args.len() > 2 && !args.is(2, "block") && !args.is(2, "client") {
-        permits = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+        permits = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map_err(wrong)?;
         at = 3;
     }
     while at < args.len() {
@@ -86,8 +86,7 @@ fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError>
         }
         at += 2;
     }
-    // Redisson's layout has 32 bits for them.
-    let permits = u32::try_from(permits).map_err(|_| errors::NOT_AN_INTEGER)?;
+    let permits = u32::try_from(permits).map_err(|_| wrong(errors::NOT_AN_INTEGER))?;
     Ok((Acquire { permits, client }, block))
 }
 
@@ -112,7 +111,11 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
 impl Acquire {
     fn limiter(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Limiter, CommandError> {
         let limiter = Limiter::read(tx, &args[1], self.client.map(|client| &args[client]))?;
-        if i64::from(self.permits) > limiter.rate { Err(ABOVE_RATE) } else { Ok(limiter) }
+        if i64::from(self.permits) <= limiter.rate {
+            return Ok(limiter);
+        }
+        let (permits, rate) = (self.permits, limiter.rate);
+        Err(CommandError::new(format!("ERR requested permits exceed the rate: {permits} of {rate}")))
     }
 
     /// Answers that there are not enough, or that others wait for them, and when to ask again.

@@ -23,8 +23,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key permits:integer milliseconds [NX] [CLIENT client-id=id:string]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR value is out of range, must be positive",
-            "ERR value is not an integer or out of range",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
         ]),
     Row::help_command("rate.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])

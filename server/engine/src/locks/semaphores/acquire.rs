@@ -14,7 +14,6 @@ use lockwheel_resp::Reply;
 
 /// The most permits with ids that are given out at once.
 const IDS_MAX: i64 = 10_000;
-const TOO_MANY_IDS: CommandError = CommandError::text("ERR PERMITS with IDS is more than 10000");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, acquire as BlockingHandler)
@@ -37,15 +36,15 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     )
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is out of range, must be positive",
-        "ERR value is not an integer or out of range",
-        "ERR invalid expire time in 'sem.acquire' command",
-        "ERR timeout is not an integer or out of range",
-        "ERR timeout is negative",
-        "ERR invalid owner",
-        "ERR PERMITS with IDS is more than 10000",
-        "ERR the lease of a session is at least 100 milliseconds",
-        "ERR the PING interval of a session is at least 100 milliseconds",
+        "ERR value is out of range, must be positive: *",
+        "ERR value is not an integer or out of range: *",
+        "ERR invalid expire time in 'sem.acquire' command: *",
+        "ERR timeout is not an integer or out of range: *",
+        "ERR timeout is negative: *",
+        "ERR invalid owner: *",
+        "ERR PERMITS with IDS is more than 10000: *",
+        "ERR the lease of a session is at least 100 milliseconds, not *",
+        "ERR the PING interval of a session is at least 100 milliseconds: *",
     ])];
 
 /// The name of the class of those who wait.
@@ -115,7 +114,8 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
     }
     let (permits, priority) = (permits.unwrap_or(1), priority.unwrap_or(0));
     if ids && permits > IDS_MAX {
-        return Err(TOO_MANY_IDS);
+        let text = format!("ERR PERMITS with IDS is more than {IDS_MAX}: {permits}");
+        return Err(CommandError::new(text));
     }
     if session {
         lease_ms = Some(sessions::lease_ms(lease_ms.unwrap_or(DEFAULT_LEASE_MS))?);

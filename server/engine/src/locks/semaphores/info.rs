@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     .help(&["SEM.INFO <key>", "    How many permits are left, who holds the others, and who waits."])
     .help_after("sem.renew")
     .syntax("key")
-    .errors(&["ERR value is not an integer or out of range"])];
+    .errors(&["ERR value is not an integer or out of range: *"])];
 
 /// A holder of permits.
 struct Holder {

@@ -19,7 +19,7 @@ use super::ledger::PermitsNote;
 use super::listening::ListeningHandler;
 use super::{count, redisson};
 use crate::keyspace::{KeyTimer, Order, Tx};
-use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, errors};
+use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, ValidValues, errors};
 
 pub(super) use acquire::CLASS;
 pub(crate) use ledger::SemaphoreLedger;
@@ -41,7 +41,10 @@ const SUBSCRIBED: &str = "an engine has subscribed its ledger of semaphores";
 
 /// The owner, argument `at`.
 fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], CommandError> {
-    args.get(at).filter(|owner| !owner.is_empty()).ok_or(CommandError::text("ERR invalid owner"))
+    args.get(at).filter(|owner| !owner.is_empty()).ok_or_else(|| {
+        CommandError::text("ERR invalid owner")
+            .of_argument(at, ValidValues::Value("a name that is not empty"))
+    })
 }
 
 /// Whether a native command is known to have used a key as a semaphore.

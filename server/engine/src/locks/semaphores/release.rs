@@ -4,7 +4,9 @@ use super::give_back::GiveBack;
 use super::holds::Id;
 use super::{HistoryCause, add, change_account, count, ids, note, owner, session};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, ValidValues, errors,
+};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
@@ -25,11 +27,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
     .syntax("key owner [PERMITS count | ID id [id ...]] [FORCE]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is out of range, must be positive",
-        "ERR value is not an integer or out of range",
+        "ERR value is out of range, must be positive: *",
+        "ERR value is not an integer or out of range: *",
         "ERR increment or decrement would overflow",
-        "ERR invalid owner",
-        "ERR invalid permit id",
+        "ERR invalid owner: *",
+        "ERR invalid permit id: *",
         "NOTHELD this owner does not hold so many permits",
     ])];
 
@@ -51,7 +53,9 @@ fn parse(args: Args<'_>) -> Result<(What, bool), CommandError> {
             at += 2;
         } else if args.is(at, "id") && what.is_none() {
             let words = args.from(at + 1).iter().take_while(|word| !word.eq_ignore_ascii_case(b"force"));
-            let read = words.map(|word| ids::parse(word).ok_or(INVALID_ID)).collect::<Result<Vec<_>, _>>()?;
+            let wrong = |at| INVALID_ID.of_argument(at, ValidValues::Value("32 hexadecimal digits"));
+            let read = words.zip(at + 1..).map(|(word, at)| ids::parse(word).ok_or_else(|| wrong(at)));
+            let read = read.collect::<Result<Vec<_>, _>>()?;
             if read.is_empty() {
                 return Err(errors::SYNTAX);
             }

@@ -22,8 +22,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .syntax("key id PX milliseconds")
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is not an integer or out of range",
-        "ERR invalid expire time in 'sem.renew' command",
+        "ERR value is not an integer or out of range: *",
+        "ERR invalid expire time in 'sem.renew' command: *",
     ])];
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -23,9 +23,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key permits:integer [NX | FORCE] [PX milliseconds]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR value is out of range, must be positive",
-            "ERR value is not an integer or out of range",
-            "ERR invalid expire time in 'sem.init' command",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
+            "ERR invalid expire time in 'sem.init' command: *",
         ]),
     Row::new("sem.adjust", 3, adjust as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help_after("sem.info")
         .syntax("key increment")
         .errors(&[
-            "ERR value is not an integer or out of range",
+            "ERR value is not an integer or out of range: *",
             "ERR increment or decrement would overflow",
         ]),
     Row::new("sem.drain", 2, drain as DataHandler)
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&["SEM.DRAIN <key>", "    Take all permits that are left, for nobody in particular."])
         .help_after("sem.adjust")
         .syntax("key")
-        .errors(&["ERR value is not an integer or out of range"]),
+        .errors(&["ERR value is not an integer or out of range: *"]),
     Row::help_command("sem.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["lock"])

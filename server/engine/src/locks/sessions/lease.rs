@@ -6,11 +6,10 @@ use crate::spec::{Args, CommandError, errors};
 /// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
 const LEAST_MS: i64 = 100;
 
-const TOO_SHORT: CommandError = CommandError::text("ERR the lease of a session is at least 100 milliseconds");
-
 /// Checks the lease of a session, in milliseconds.
 pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
-    if ms < LEAST_MS { Err(TOO_SHORT) } else { Ok(ms) }
+    let too_short = || format!("ERR the lease of a session is at least {LEAST_MS} milliseconds, not {ms}");
+    if ms < LEAST_MS { Err(CommandError::new(too_short())) } else { Ok(ms) }
 }
 
 const PING_TOO_SHORT: CommandError =
@@ -19,8 +18,7 @@ const PING_TOO_SHORT: CommandError =
 /// How long a client may say nothing, `PING milliseconds`, argument `at`.
 pub(in crate::locks) fn ping_ms(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
     args.get(at).ok_or(errors::SYNTAX)?;
-    let ms = args.int(at)?;
-    if ms < LEAST_MS { Err(PING_TOO_SHORT) } else { Ok(ms) }
+    args.int_in(at, LEAST_MS, i64::MAX, PING_TOO_SHORT)
 }
 
 /// What is leased, and how: one constant for each family of commands.

@@ -5,10 +5,10 @@ use super::{NAMED_ERRORS, row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::locks::ListenerCount;
-use crate::spec::{Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, kept_pattern};
+use crate::spec::{
+    Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, kept_pattern, no_such_command,
+};
 use lockwheel_resp::Reply;
-
-const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command specified");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -59,9 +59,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("command count [EXACT | ATMOST] [KEY pattern] [LIMIT milliseconds]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR value is out of range, must be positive",
-            "ERR value is not an integer or out of range",
-            "ERR Invalid command specified",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
+            "ERR unknown command *",
             "ERR the pattern is longer than 4096 bytes",
         ]),
 ];
@@ -215,7 +215,7 @@ fn calls(
     let number = number(args, 2)?;
     let options = Known { comparison: true, key: true, ..Known::default() }.parse(args, 3)?;
     let Some(command) = engine.commands.find_full(&args[1]) else {
-        return Err(INVALID_COMMAND);
+        return Err(no_such_command(&engine.commands, &args[1]));
     };
     let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
     let commands: Box<[CommandId]> = std::iter::once(command.id).chain(subcommands).collect();

@@ -4,7 +4,7 @@ use super::options::number;
 use super::{FLAGS, in_real_time};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
-use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors, quotable};
+use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors, unknown_word};
 use lockwheel_resp::Reply;
 use std::cell::Cell;
 
@@ -24,8 +24,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::
     .syntax("event [KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [LIMIT milliseconds]")
     .errors(&[
         "ERR syntax error: *",
-        "ERR value is out of range, must be positive",
-        "ERR value is not an integer or out of range",
+        "ERR value is out of range, must be positive: *",
+        "ERR value is not an integer or out of range: *",
         "ERR no such event 'name': *",
         "ERR the pattern is longer than 4096 bytes",
         "ERR the history of locks is off: *",
@@ -70,8 +70,7 @@ impl EngineAttempt for Wanted {
 /// The error for a word that is no event of the history.
 fn no_such_event(name: &[u8]) -> CommandError {
     let known: Vec<&str> = HistoryEvent::ALL.iter().map(|event| event.name()).collect();
-    let known = known.join(", ");
-    CommandError::new([b"ERR no such event '", quotable(name), b"': there are ", known.as_bytes()].concat())
+    unknown_word("no such event", name, &format!(": there are {}", known.join(", ")), known)
 }
 
 fn event(

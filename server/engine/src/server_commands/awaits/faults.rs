@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const RULE_ERRORS: &[&str] = &[
     "ERR syntax error: *",
-    "ERR value is out of range, must be positive",
-    "ERR value is not an integer or out of range",
-    "ERR there is no rule 'name'",
+    "ERR value is out of range, must be positive: *",
+    "ERR value is not an integer or out of range: *",
+    "ERR there is no rule *",
 ];
 
 /// What is asked of a rule.
@@ -71,7 +71,7 @@ impl EngineAttempt for OfRule {
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let Some(rule) = engine.faults.rules.get(self.rule) else {
-            reply.error(no_such_rule(&self.name).as_bytes());
+            reply.error(no_such_rule(engine, &self.name).as_bytes());
             return true;
         };
         let count = match self.asked {
@@ -94,7 +94,7 @@ fn until_asked(
 ) -> Result<Flow<Retry>, CommandError> {
     let number = number(args, 2)?;
     let limit_ms = Known::default().parse(args, 3)?.limit_ms;
-    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(&args[1]))?.id;
+    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
     until(engine, OfRule { name: args[1].into(), rule, asked, number }, limit_ms, reply)
 }
 

@@ -6,7 +6,7 @@ use crate::core::Handler;
 use crate::keyspace::Tx;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
-    WaitClass, errors, quotable,
+    WaitClass, errors, unknown_word,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
     .errors(&[
         "ERR syntax error: *",
         "ERR no such type 'name': *",
-        "ERR value is out of range, must be positive",
+        "ERR value is out of range, must be positive: *",
     ])];
 
 /// The types of keys, as TYPE names them.
@@ -81,9 +81,9 @@ impl State {
 
 /// The error for a word that is no type.
 fn no_such_type(name: &[u8]) -> CommandError {
-    const KNOWN: &[u8] =
-        b"': it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
-    CommandError::new([b"ERR no such type '", quotable(name), KNOWN].concat())
+    const KNOWN: &str =
+        ": it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
+    unknown_word("no such type", name, KNOWN, TYPES)
 }
 
 impl Attempt for State {

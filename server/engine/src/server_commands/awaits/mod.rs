@@ -16,15 +16,15 @@ use lockwheel_resp::Reply;
 const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
     "ERR syntax error: *",
-    "ERR value is out of range, must be positive",
-    "ERR value is not an integer or out of range",
+    "ERR value is out of range, must be positive: *",
+    "ERR value is not an integer or out of range: *",
 ];
 
 /// The errors of those that know clients by names.
 const NAMED_ERRORS: &[&str] = &[
     "ERR syntax error: *",
-    "ERR value is out of range, must be positive",
-    "ERR value is not an integer or out of range",
+    "ERR value is out of range, must be positive: *",
+    "ERR value is not an integer or out of range: *",
     "ERR the pattern is longer than 4096 bytes",
 ];
 

@@ -20,8 +20,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("(client-id | NAME name-glob | LIB library-glob) (milliseconds | FOREVER)")
         .errors(&[
             "ERR syntax error: *",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
         ]),
     row("fault.thawclient", -2, thaw)
         .about("control", "7.2.0", "O(N), N the clients")

@@ -24,8 +24,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             NO_SUCH_SERVER,
             LAST,
             "ERR syntax error: *",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
         ]),
     together_row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
@@ -41,13 +41,13 @@ fn down(
     args: Args<'_>,
     _: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let node = engine.member(&args[1])?;
     let keeps = args.len() > 2 && args.is(args.len() - 1, "keep");
     let ms = match args.len() - usize::from(keeps) {
         2 => None,
         3 => Some(milliseconds(args, 2)?),
         _ => return Err(errors::SYNTAX),
     };
+    let node = engine.member(&args[1])?;
     let data = if keeps { DataFate::Kept } else { DataFate::Lost };
     engine.fault_together(call, args, NodeFault::Down { node, ms, data })
 }

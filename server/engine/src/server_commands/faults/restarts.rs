@@ -45,8 +45,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             NO_KEYS_ERROR,
             "ERR the pattern is longer than 4096 bytes",
             ALONE,
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
         ]),
     row("fault.restart", -1, restart)
         .about("control", "7.2.0", "O(N), N the clients")
@@ -59,8 +59,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("[DOWN milliseconds] [KEEP] [TOKENS]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
         ]),
 ];
 
@@ -74,7 +74,10 @@ fn lag(
         1 | 2 if engine.is_member() || args.len() == 2 => {
             let ms = match args.get(1) {
                 None => None,
-                Some(word) if word.first().is_some_and(u8::is_ascii_digit) => Some(milliseconds(args, 1)?),
+                // A word that is no number may be meant for KEY.
+                Some(word) if word.first().is_some_and(|first| first.is_ascii_digit() || *first == b'-') => {
+                    Some(milliseconds(args, 1)?)
+                }
                 Some(_) => return Err(errors::SYNTAX),
             };
             return engine.fault_together(call, args, NodeFault::Lag { ms });

@@ -3,22 +3,22 @@
 use super::{FLAGS, row};
 use crate::core::{Call, Engine, Handler};
 use crate::faults::Rule;
-use crate::spec::{Args, CommandError, Outcome, Row, errors, quotable};
+use crate::spec::{Args, CommandError, Outcome, Row, errors, unknown_word};
 use lockwheel_resp::Reply;
 
 const ADD_ERRORS: &[&str] = &[
     "ERR RESULT goes with actions on the reply only: this one acts before there is one",
-    "ERR PROB is a number from 0 to 1",
-    "ERR a condition is named twice",
+    "ERR PROB is a number from 0 to 1: *",
+    "ERR a condition is named twice: *",
     "ERR a rule ends with DO and an action",
-    "ERR a script is named by the 40 digits of its SHA-1",
+    "ERR a script is named by the 40 digits of its SHA-1: *",
     "ERR syntax error: *",
     "ERR there can be no more than 1000 rules",
     "ERR all rules can take no more than 1048576 bytes",
     "ERR there is a rule 'name' already",
-    "ERR unknown command 'command'",
-    "ERR value is not an integer or out of range",
-    "ERR value is out of range, must be positive",
+    "ERR unknown command *",
+    "ERR value is not an integer or out of range: *",
+    "ERR value is out of range, must be positive: *",
 ];
 
 /// The rows of this file.
@@ -52,11 +52,14 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Removes all rules; what they hold goes on.")
         .help(&["FAULT.CLEAR", "    Remove all rules. What they hold goes on. The number of rules."]),
-    row("fault.del", 2, del)
-        .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Removes a rule; what it holds goes on.")
-        .help(&["FAULT.DEL <name>", "    Remove a rule. What it holds goes on. 1, or 0 when there is none."])
-        .syntax("name"),
+    row("fault.del", -2, del)
+        .about("control", "7.2.0", "O(N M), N the rules, M the names")
+        .summary("Removes rules; what they hold goes on.")
+        .help(&[
+            "FAULT.DEL <name> [<name> ...]",
+            "    Remove rules. What they hold goes on. How many of them there were.",
+        ])
+        .syntax("name [name ...]"),
     row("fault.exempt", -1, exempt)
         .about("control", "7.2.0", "O(log N), N the exempt clients")
         .summary("Says whether rules see this client's requests.")
@@ -76,9 +79,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("name [COUNT count]")
         .errors(&[
             "ERR syntax error: *",
-            "ERR there is no rule 'name'",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
+            "ERR there is no rule *",
+            "ERR value is not an integer or out of range: *",
+            "ERR value is out of range, must be positive: *",
         ]),
     Row::help_command("fault.help", 1)
         .flags(&[FLAGS])
@@ -94,11 +97,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Sets the seed of the draws of PROB.")
         .help(&["FAULT.SEED <n>", "    Begin the draws of all rules anew, from this seed."])
         .syntax("seed")
-        .errors(&["ERR value is not an integer or out of range"]),
+        .errors(&["ERR value is not an integer or out of range: *"]),
 ];
 
 fn add(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.add_rule(&args[1], Args::new(args.from(2)))?;
+    engine.add_rule(args)?;
     reply.ok();
     Ok(())
 }
@@ -110,8 +113,8 @@ fn clear(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
 }
 
 fn del(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let removed = engine.remove_rule(&args[1]);
-    reply.integer(removed.into());
+    let removed = args.from(1).iter().filter(|name| engine.remove_rule(name)).count();
+    reply.integer(removed as i64);
     Ok(())
 }
 
@@ -127,9 +130,11 @@ fn exempt(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-/// The error of a request for a rule that there is none of.
-pub(in crate::server_commands) fn no_such_rule(name: &[u8]) -> CommandError {
-    CommandError::new([b"ERR there is no rule '", quotable(name), b"'"].concat())
+/// The error of a request for a rule that does not exist.
+#[cold]
+pub(in crate::server_commands) fn no_such_rule(engine: &Engine, name: &[u8]) -> CommandError {
+    let known = engine.faults.rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());
+    unknown_word("there is no rule", name, "", known)
 }
 
 fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -141,7 +146,7 @@ fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -
         }
         _ => return Err(errors::SYNTAX),
     };
-    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(&args[1]))?.id;
+    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
     let gone_on = engine.let_go(rule, most);
     reply.integer(gone_on as i64);
     Ok(())

@@ -48,12 +48,13 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Key, "key key1 key2 newkey source destination src dst sourcekey destkey"),
     (
         Kind::Integer,
-        "bits client-id cluster-bus-port config-epoch count cursor db decrement destination-db end end-slot \
-         entries-added entries-read frequency increment index index1 index2 len limit milliseconds min-match-len ms \
-         num-matches numkeys numlocal numreplicas offset port protover rank seconds slot start start-slot stop ttl \
-         version weight",
+        "added bits bytes changed-index client-id cluster-bus-port config-epoch count cursor db decrement \
+         destination-db end end-slot entries-added entries-read frequency hits increment index index1 index2 integer \
+         kilobytes len limit matches milliseconds min-match-len ms num-matches numkeys numlocal numreplicas offset \
+         port priority protover quiet-milliseconds rank seconds seed seq slice-bytes slot start start-slot stop token \
+         ttl version weight",
     ),
-    (Kind::Double, "height latitude longitude max min radius score timeout width"),
+    (Kind::Double, "chance height latitude longitude max min radius score timeout width"),
     (Kind::Pattern, "pattern"),
     (Kind::UnixTime, "unix-time-milliseconds unix-time-seconds"),
 ];

@@ -1,12 +1,13 @@
 //! The explanation of a request that is not of its synopsis: the first wrong word, and what was expected there.
 
-use super::Syntax;
 use super::fit::{Expected, Request, is_option, token};
-use crate::spec::error::quotable;
+use super::{Kind, Syntax, arguments};
+use crate::spec::nearest::{nearest, suggestion};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The most bytes of a word that are quoted.
-const SHOWN_BYTES: usize = 64;
+const MAX_SHOWN_BYTES: usize = 64;
 
 impl Syntax<'_> {
     /// Explains why these words, without the command's own name, are not of the synopsis. Of a synopsis that begins
@@ -22,10 +23,71 @@ impl Syntax<'_> {
         let at = expected.first().map_or(place, |(at, _)| *at);
         let list = listed(expected.iter().map(|(_, text)| text.as_str()));
         match words.get(at) {
-            Some(word) if list.is_empty() => [b"'", shown(word), b"' is one word too many"].concat(),
-            Some(word) => [b"'", shown(word), b"' where ", list.as_bytes(), b" was expected"].concat(),
-            None => [list.as_bytes(), b" was expected at the end"].concat(),
+            Some(word) if list.is_empty() => format!("'{}' is one word too many", Shown(word)),
+            Some(word) => {
+                let hint = hint(word, expected.iter().map(|(_, text)| text.as_str()));
+                format!("'{}' where {list} was expected{hint}", Shown(word))
+            }
+            None => format!("{list} was expected at the end"),
         }
+        .into_bytes()
+    }
+
+    /// Explains that the word at this place has not the wanted value. The argument is named by the synopsis, with its
+    /// option: `PX milliseconds`. O(words) for what real synopses are.
+    pub(in crate::spec) fn explain_argument(
+        &self,
+        words: &[&[u8]],
+        at: usize,
+        wanted: &impl fmt::Display,
+    ) -> Vec<u8> {
+        let (before, expected) = (&words[..at.min(words.len())], self.expected_behind(words, at));
+        let named: Vec<&str> = expected.iter().map(String::as_str).filter(|text| !is_token(text)).collect();
+        let number = named.iter().find(|name| self.is_number(name));
+        let name = number.or(named.first()).copied().unwrap_or("the value");
+        let option = before.last().and_then(|word| self.option_of(name, word)).unwrap_or_default();
+        let word = words.get(at).copied().unwrap_or_default();
+        let hint = hint(word, expected.iter().map(String::as_str));
+        format!("{option}{name} must be {wanted}, not '{}'{hint}", Shown(word)).into_bytes()
+    }
+
+    /// The words of the synopsis that may stand at this place of the request.
+    fn expected_behind(&self, words: &[&[u8]], at: usize) -> Vec<String> {
+        let before = &words[..at.min(words.len())];
+        let request = Request::explaining(before, Expected::of(self, words));
+        request.behind(self, &BTreeSet::from([0]), false);
+        let (reached, expected) = request.expected.map_or_else(Default::default, |it| it.last.into_inner());
+        expected.into_iter().filter(|_| reached == at).map(|(text, _)| text).collect()
+    }
+
+    /// Whether an argument of this name is a number.
+    fn is_number(&self, name: &str) -> bool {
+        let mut is_number = false;
+        self.visit(&mut |part| {
+            if let Syntax::Argument(word) = part {
+                let kind = arguments::kind_of(word);
+                is_number |=
+                    word.text == name && matches!(kind, Kind::Integer | Kind::Double | Kind::UnixTime);
+            }
+        });
+        is_number
+    }
+
+    /// The token of the synopsis that this word is, with a space behind it, if this argument stands right behind it.
+    fn option_of(&self, argument: &str, word: &[u8]) -> Option<String> {
+        let mut found = None;
+        self.visit(&mut |part| {
+            let Syntax::Sequence(parts) = part else { return };
+            for pair in parts.windows(2) {
+                if let [Syntax::Token(first), Syntax::Argument(second)] = pair
+                    && second.text == argument
+                    && word.eq_ignore_ascii_case(token(first).as_bytes())
+                {
+                    found = Some(format!("{} ", first.text));
+                }
+            }
+        });
+        found
     }
 
     /// Explains words that are of the synopsis one by one: an option was given twice, or two that exclude each other.
@@ -42,10 +104,11 @@ impl Syntax<'_> {
             let given: Vec<_> = words.iter().skip(before).filter(is_first).collect();
             match given[..] {
                 [first, second, ..] if first.eq_ignore_ascii_case(second) => {
-                    return [b"'", shown(second), b"' is given twice"].concat();
+                    return format!("'{}' is given twice", Shown(second)).into_bytes();
                 }
                 [first, second, ..] => {
-                    return [b"'", shown(first), b"' and '", shown(second), b"' exclude each other"].concat();
+                    let (first, second) = (Shown(first), Shown(second));
+                    return format!("'{first}' and '{second}' exclude each other").into_bytes();
                 }
                 _ => {}
             }
@@ -65,10 +128,36 @@ fn first_tokens<'a>(part: &Syntax<'a>) -> Vec<&'a str> {
     }
 }
 
-/// A word of a client's as an error quotes it.
-fn shown(word: &[u8]) -> &[u8] {
-    let word = quotable(word);
-    &word[..word.len().min(SHOWN_BYTES)]
+/// A word of a client's as an error quotes it: the beginning of a long one, with escapes for what cannot be printed.
+pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(word) = *self;
+        for chunk in word[..word.len().min(MAX_SHOWN_BYTES)].utf8_chunks() {
+            chunk.valid().chars().try_for_each(|char| match char {
+                '\n' | '\r' | '\t' => write!(f, "{}", char.escape_default()),
+                _ if char.is_control() => write!(f, "\\x{:02x}", u32::from(char)),
+                _ => write!(f, "{char}"),
+            })?;
+            chunk.invalid().iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))?;
+        }
+        f.write_str(if word.len() > MAX_SHOWN_BYTES { "..." } else { "" })
+    }
+}
+
+/// `. Did you mean 'PX'?` of the nearest of these tokens; empty without one.
+fn hint<'a>(word: &[u8], expected: impl Iterator<Item = &'a str>) -> String {
+    let word = std::str::from_utf8(word).unwrap_or_default();
+    match nearest(word, expected.filter(|text| is_token(text))) {
+        None => String::new(),
+        found => format!(".{}", suggestion(found)),
+    }
+}
+
+/// Whether a word of a synopsis is typed as it is.
+fn is_token(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
 /// `a, b or c`.
@@ -127,6 +216,57 @@ mod tests {
         check("key [count]", "k 1 2", "'2' is one word too many");
         check("", "a", "'a' is one word too many");
         check("key [A] [B]", "k A B", "a value or the order of the words is wrong; expected key [A] [B]");
+    }
+
+    #[test]
+    fn the_nearest_token_is_named_for_a_mistyped_one() {
+        let freeze = "id (milliseconds | FOREVER)";
+        check(
+            freeze,
+            "5 FORVER",
+            "'FORVER' where milliseconds or FOREVER was expected. Did you mean 'FOREVER'?",
+        );
+        check(
+            "key [BLOCK milliseconds]",
+            "k blok 5",
+            "'blok' where BLOCK was expected. Did you mean 'BLOCK'?",
+        );
+        check("key [BLOCK milliseconds]", "k millisecond", "'millisecond' where BLOCK was expected");
+    }
+
+    #[track_caller]
+    fn check_argument(synopsis: &str, request: &str, at: usize, expected: &str) {
+        let words: Vec<&[u8]> = request.split_whitespace().map(str::as_bytes).collect();
+        let text = Syntax::parse(synopsis).unwrap().explain_argument(&words, at, &"a number");
+        assert_eq!(String::from_utf8_lossy(&text), expected, "{request}");
+    }
+
+    #[test]
+    fn an_argument_is_named_with_its_option() {
+        let acquire = "key [permits:integer] [PX milliseconds] [FOREVER]";
+        check_argument(acquire, "PX x", 1, "permits must be a number, not 'x'");
+        check_argument(acquire, "k px x", 2, "PX milliseconds must be a number, not 'x'");
+        check_argument(acquire, "k 1 px x", 3, "PX milliseconds must be a number, not 'x'");
+        check_argument(
+            acquire,
+            "k FORVER",
+            1,
+            "permits must be a number, not 'FORVER'. Did you mean 'FOREVER'?",
+        );
+        check_argument("numkeys key [key ...]", "x k", 0, "numkeys must be a number, not 'x'");
+        check_argument("[MATCH pattern] text", "x", 0, "text must be a number, not 'x'");
+        check_argument("", "x", 0, "the value must be a number, not 'x'");
+    }
+
+    #[test]
+    fn a_quoted_word_is_short_and_printable() {
+        for (word, expected) in
+            [(&b"a b\r\n\0'"[..], r"a b\r\n\x00'"), (b"\xffx\x7f", r"\xffx\x7f"), ("é".as_bytes(), "é")]
+        {
+            assert_eq!(Shown(word).to_string(), expected);
+        }
+        assert_eq!(Shown(&[b'x'; 65]).to_string(), "x".repeat(64) + "...");
+        assert_eq!(Shown(&[b'x'; 64]).to_string(), "x".repeat(64));
     }
 
     #[test]

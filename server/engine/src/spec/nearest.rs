@@ -1,12 +1,20 @@
 //! The nearest of some known words to a mistyped one.
 
-/// The known word with the fewest typing errors between it and `word`; the first of several. `None` if all are too
-/// far away: more than one error for each three characters, and one more.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = 1 + word.chars().count() / 3;
+/// The most bytes of a word that has a nearest one: a longer word is no typing error.
+const MAX_WORD_BYTES: usize = 64;
+
+/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. `None` if all
+/// are too far away: more than one error for each three characters, or half of them.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_WORD_BYTES {
+        return None;
+    }
+    let length = word.chars().count();
+    let most = (length / 3).max(1);
     let word = word.to_lowercase();
-    let distances = known.into_iter().map(|known| (distance(&word, known), known));
-    let near = distances.filter(|(errors, known)| *errors <= most && *errors < known.len());
+    let distances = known.into_iter().map(|known| (distance(&word, &known.to_lowercase()), known));
+    let near =
+        distances.filter(|(errors, known)| *errors <= most && 2 * *errors < length && *errors < known.len());
     near.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
 }
 
@@ -30,7 +38,7 @@ fn distance(left: &str, right: &str) -> usize {
 }
 
 /// ` Did you mean 'x'?` of the nearest word, behind a sentence; empty without one.
-pub(crate) fn suggestion(found: Option<impl AsRef<str>>) -> String {
+pub fn suggestion(found: Option<impl AsRef<str>>) -> String {
     found.map(|word| format!(" Did you mean '{}'?", word.as_ref())).unwrap_or_default()
 }
 
@@ -40,19 +48,23 @@ mod tests {
 
     #[test]
     fn the_nearest_word_is_found_unless_all_are_far_away() {
-        let known = ["run", "topology", "healthcheck", "port", "maxmemory-policy"];
+        let known = ["run", "topology", "healthcheck", "PORT", "maxmemory-policy", "it"];
         for (word, expected) in [
             ("rnu", Some("run")),
-            ("prot", Some("port")),
-            ("PORT", Some("port")),
+            ("prot", Some("PORT")),
+            ("port", Some("PORT")),
             ("topolgy", Some("topology")),
             ("health-check", Some("healthcheck")),
             ("maxmemorypolicy", Some("maxmemory-policy")),
+            ("RUM", Some("run")),
+            ("rnr", None),
             ("frobnicate", None),
+            ("is", None),
             ("x", None),
             ("", None),
         ] {
             assert_eq!(nearest(word, known), expected, "{word}");
         }
+        assert_eq!(nearest(&"run".repeat(1000), known), None);
     }
 }

@@ -1,0 +1,300 @@
+//! Mistyped words in requests of the commands that Redis does not have. Each row's grammar makes the requests, so that
+//! a new command is covered by itself.
+
+use super::explained::is_own;
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+use lockwheel_engine::spec::Command;
+use lockwheel_engine::spec::syntax::{Kind, Syntax, Word, arguments};
+use lockwheel_tests::ours;
+
+/// Words that are no number, or that no number of 64 bits is.
+const NO_NUMBERS: [&str; 4] = ["nonum", "1x", "9223372036854775808", "-9223372036854775809"];
+/// Numbers that some arguments refuse.
+const SMALL_NUMBERS: [&str; 3] = ["-9223372036854775808", "-1", "0"];
+/// A server by itself has no others, whatever their names.
+const ALONE: &str = "-ERR this server is by itself: ";
+
+/// A word of a synopsis, and the words of a request that reaches it: one for each word of the synopsis that is needed.
+struct Reached<'a> {
+    part: Syntax<'a>,
+    words: Vec<String>,
+    at: usize,
+}
+
+/// Writes a request that has one word of the synopsis, counted from 0.
+struct Writer<'a> {
+    wanted: usize,
+    seen: usize,
+    words: Vec<String>,
+    found: Option<(Syntax<'a>, usize)>,
+}
+
+fn leaves(part: &Syntax<'_>) -> usize {
+    match part {
+        Syntax::Token(_) | Syntax::Argument(_) => 1,
+        _ => part.parts().iter().map(leaves).sum(),
+    }
+}
+
+/// A value that the command takes for an argument, as far as its name says it.
+fn value(word: &Word<'_>) -> String {
+    match word.text {
+        "event" => "acquired".to_owned(),
+        "command" => "get".to_owned(),
+        "sha1" => "a".repeat(40),
+        "id" => "0".repeat(32),
+        "server" | "servers" => "0".to_owned(),
+        "type" => "hash".to_owned(),
+        _ if is_number(word) => "1".to_owned(),
+        _ => "a".to_owned(),
+    }
+}
+
+fn is_number(word: &Word<'_>) -> bool {
+    let kind = arguments::of(&Syntax::Argument(*word))[0].kind;
+    matches!(kind, Kind::Integer | Kind::Double | Kind::UnixTime)
+}
+
+impl<'a> Writer<'a> {
+    fn has(&self, part: &Syntax<'a>) -> bool {
+        (self.seen..self.seen + leaves(part)).contains(&self.wanted)
+    }
+
+    fn write(&mut self, part: &Syntax<'a>) {
+        match part {
+            Syntax::Token(word) | Syntax::Argument(word) => {
+                if self.seen == self.wanted {
+                    self.found = Some((part.clone(), self.words.len()));
+                }
+                let is_token = matches!(part, Syntax::Token(_));
+                self.words.push(if is_token { word.text.to_owned() } else { value(word) });
+                self.seen += 1;
+            }
+            Syntax::Optional(part) if self.has(part) => self.write(part),
+            Syntax::Optional(part) => self.seen += leaves(part),
+            Syntax::Sequence(parts) => parts.iter().for_each(|part| self.write(part)),
+            Syntax::Repeat(part) | Syntax::Named(_, part) => self.write(part),
+            Syntax::OneOf(parts) => {
+                let has_none = !self.has(&Syntax::Sequence(parts.clone()));
+                for (n, part) in parts.iter().enumerate() {
+                    if self.has(part) || (has_none && n == 0) {
+                        self.write(part);
+                    } else {
+                        self.seen += leaves(part);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All words of a synopsis, each with a request that has it.
+fn reached<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
+    let one = |wanted| {
+        let mut writer = Writer { wanted, seen: 0, words: Vec::new(), found: None };
+        writer.write(syntax);
+        let (part, at) = writer.found.expect("each word is in a request");
+        Reached { part, words: writer.words, at }
+    };
+    (0..leaves(syntax)).map(one).collect()
+}
+
+impl Reached<'_> {
+    /// The request with another word in this place.
+    fn line(&self, command: &Command, word: &str) -> String {
+        let mut words = self.words.clone();
+        words[self.at] = word.to_owned();
+        format!("{} {}", command.name.to_uppercase(), words.join(" "))
+    }
+
+    /// The option that the word belongs to, with a space behind it.
+    fn option(&self) -> String {
+        let before = self.at.checked_sub(1).map(|at| &self.words[at]);
+        let option = before.filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()));
+        option.map(|word| format!("{word} ")).unwrap_or_default()
+    }
+}
+
+/// Calls `look` with each word of the synopses of our own commands.
+fn each_word(mut look: impl FnMut(&Command, &Reached<'_>)) {
+    for command in ours::commands().iter_all().filter(|command| is_own(command)) {
+        let syntax = Syntax::parse(command.spec.syntax).expect("another test reads all synopses");
+        reached(&syntax).iter().for_each(|reached| look(command, reached));
+    }
+}
+
+fn server(change: fn(&mut Config)) -> Simulation {
+    let mut config = Config::default();
+    change(&mut config);
+    Simulation::new(config, 7)
+}
+
+/// The answer of a new server to a line, and what the server then has.
+fn ask(line: Option<&str>) -> (String, Vec<String>) {
+    let mut server = server(|config| config.lock_history = true);
+    let client = server.connect();
+    server.ask(client, "CLOCK.FREEZE");
+    let answer = line.map(|line| server.ask(client, line)).unwrap_or_default();
+    let state = ["DEBUG DIGEST", "FAULT.LIST", "CLOCK.INFO", "LOCK.FENCEINFO", "LOCK.GRAPH", "LOCK.STATS"];
+    (answer, state.map(|line| server.ask(client, line)).into())
+}
+
+/// Fails with some of these lines, if there are any.
+#[track_caller]
+fn check_none(problems: &[String]) {
+    let some = &problems[..problems.len().min(40)];
+    assert!(problems.is_empty(), "{} such as\n{}", problems.len(), some.join("\n"));
+}
+
+#[test]
+fn a_wrong_number_is_named_with_its_option_and_changes_nothing() {
+    let (mut problems, mut count) = (Vec::new(), 0);
+    let (_, untouched) = ask(None);
+    each_word(|command, reached| {
+        let Syntax::Argument(argument) = &reached.part else { return };
+        if !is_number(argument) {
+            return;
+        }
+        count += 1;
+        for word in NO_NUMBERS {
+            let line = reached.line(command, word);
+            let (answer, state) = ask(Some(&line));
+            let (name, quoted) = (argument.text, format!("'{word}'"));
+            let named = format!("{}{name} must be ", reached.option());
+            let is_expected = answer.contains(&format!("{quoted} where ")) && answer.contains(name);
+            if !answer.starts_with("-ERR ")
+                || !(answer.contains(&named) || is_expected)
+                || !answer.contains(&quoted)
+            {
+                problems.push(format!("{line} -> {}", answer.trim_end()));
+            }
+            if state != untouched {
+                problems.push(format!("{line} changes something"));
+            }
+        }
+    });
+    assert!(count > 70, "{count}");
+    check_none(&problems);
+}
+
+#[test]
+fn no_error_of_a_number_is_bare() {
+    let mut problems = Vec::new();
+    each_word(|command, reached| {
+        if !matches!(reached.part, Syntax::Argument(_)) {
+            return;
+        }
+        for word in NO_NUMBERS.iter().chain(&SMALL_NUMBERS) {
+            let line = reached.line(command, word);
+            let (answer, _) = ask(Some(&line));
+            let beginnings =
+                ["value is ", "timeout is ", "invalid ", "time is ", "numkeys ", "token should ", "PROB "];
+            let is_of_number = beginnings.iter().any(|text| answer.starts_with(&format!("-ERR {text}")));
+            let is_bare_syntax = answer.starts_with("-ERR syntax error: a value");
+            if is_bare_syntax || (is_of_number && !(answer.contains(" must be ") && answer.contains(word))) {
+                problems.push(format!("{line} -> {}", answer.trim_end()));
+            }
+        }
+    });
+    check_none(&problems);
+}
+
+/// A word with two neighbours exchanged, behind its first letter; none if it is too short for that to be told.
+fn mistyped(word: &str) -> Option<String> {
+    let mut letters: Vec<char> = word.chars().collect();
+    let at = (1..letters.len().saturating_sub(1)).find(|&at| letters[at] != letters[at + 1])?;
+    letters.swap(at, at + 1);
+    (word.len() > 3).then(|| letters.into_iter().collect())
+}
+
+#[test]
+fn a_mistyped_option_is_answered_the_nearest_one() {
+    let (mut problems, mut count) = (Vec::new(), 0);
+    each_word(|command, reached| {
+        let Syntax::Token(token) = &reached.part else { return };
+        let Some(word) = mistyped(token.text) else { return };
+        count += 1;
+        let line = reached.line(command, &word);
+        let (answer, _) = ask(Some(&line));
+        let expected = format!("'{word}'");
+        let hint = format!(". Did you mean '{}'?", token.text);
+        let is_explained = answer.contains(&expected) && answer.contains(&hint);
+        if !is_explained && !answer.starts_with(ALONE) {
+            problems.push(format!("{line} -> {}", answer.trim_end()));
+        }
+    });
+    assert!(count > 100, "{count}");
+    check_none(&problems);
+}
+
+#[test]
+fn a_mistyped_command_is_answered_the_nearest_one_behind_redis_text() {
+    let mut count = 0;
+    for command in ours::commands().iter_all().filter(|command| is_own(command)) {
+        let name = command.name.to_uppercase();
+        let (family, verb) = name.split_once('.').expect("our own commands have a family");
+        let Some(verb) = mistyped(verb) else { continue };
+        count += 1;
+        let (answer, _) = ask(Some(&format!("{family}.{verb} a")));
+        let expected =
+            format!("-ERR unknown command '{family}.{verb}', with args beginning with: 'a' Did you mean '");
+        assert!(answer.starts_with(&expected), "{answer}");
+        assert!(answer.ends_with(&format!("'{name}'?\r\n")), "{answer}");
+    }
+    assert!(count > 40, "{count}");
+}
+
+#[test]
+fn the_text_of_other_unknown_commands_is_redis_own() {
+    for name in ["LOKC.ACQUIRE", "LOCKACQUIRE", "CL.THROTLE", "LOCK.FROBNICATE", "GTE", "LOCK.", "."] {
+        let (answer, _) = ask(Some(name));
+        assert_eq!(answer, format!("-ERR unknown command '{name}', with args beginning with: \r\n"));
+    }
+    let mut server = server(|config| config.control = false);
+    let client = server.connect();
+    for (name, hint) in
+        [("CLOCK.ADVNACE", ""), ("CLOCK.FREEZE", ""), ("LOCK.AQUIRE", "Did you mean 'LOCK.ACQUIRE'?")]
+    {
+        let expected = format!("-ERR unknown command '{name}', with args beginning with: {hint}\r\n");
+        assert_eq!(server.ask(client, name), expected);
+    }
+}
+
+#[test]
+fn a_mistyped_name_is_answered_the_nearest_one() {
+    let mut server = server(|config| config.lock_history = true);
+    let client = server.connect();
+    server.ask(client, "FAULT.ADD slow ON get DO HOLD");
+    for (line, expected) in [
+        ("AWAIT.EVENT renewd", "no such event 'renewd': there are "),
+        ("AWAIT.EVENT renewd", ". Did you mean 'renewed'?"),
+        ("AWAIT.EVENT fish", "'fish': there are "),
+        ("AWAIT.KEY k TYPE lsit", "no such type 'lsit': it is string, list, "),
+        ("AWAIT.KEY k TYPE lsit", ". Did you mean 'list'?"),
+        ("AWAIT.CALLS gte 1", "unknown command 'gte'. Did you mean 'get'?"),
+        ("AWAIT.CALLS config|ste 1", "unknown command 'config|ste'. Did you mean 'config|set'?"),
+        ("AWAIT.CALLS frobnicate 1", "unknown command 'frobnicate'\r\n"),
+        ("FAULT.ADD r ON lock.aquire DO HOLD", "unknown command 'lock.aquire'. Did you mean 'lock.acquire'?"),
+        ("FAULT.GO slwo", "there is no rule 'slwo'. Did you mean 'slow'?"),
+        ("AWAIT.FAULT slwo 1", "there is no rule 'slwo'. Did you mean 'slow'?"),
+        ("AWAIT.HELD nope 1", "there is no rule 'nope'\r\n"),
+        ("AWAIT.HELD \"a\\r\\n\\x00b\" 1", "there is no rule 'a\\r\\n\\x00b'\r\n"),
+        ("FAULT.FREEZECLIENT 5 FORVER", "'FORVER'. Did you mean 'FOREVER'?"),
+        (
+            "FAULT.FREEZECLIENT -5 FOREVER",
+            "client-id must be an integer from 0 to 9223372036854775807, not '-5'",
+        ),
+        ("FAULT.ADD r SCRIPT abc DO HOLD", "SCRIPT sha1 must be 40 hexadecimal digits, not 'abc'"),
+        ("FAULT.ADD r PROB 1.5 DO HOLD", "PROB chance must be a number from 0 to 1, not '1.5'"),
+        ("RATE.ACQUIRE r 5000000000", "permits must be an integer from 1 to 4294967295, not '5000000000'"),
+        ("LOCK.ACQUIRE l mode", "ERR invalid owner: owner must be a name that is neither empty nor part"),
+        ("SEM.ACQUIRE s ''", "ERR invalid owner: owner must be a name that is not empty, not ''"),
+        ("SEM.ACQUIRE s a SESSION PX 5", "the lease of a session is at least 100 milliseconds, not 5"),
+        ("SEM.ACQUIRE s a PERMITS 10001 IDS", "PERMITS with IDS is more than 10000: 10001"),
+    ] {
+        let answer = server.ask(client, line);
+        assert!(answer.starts_with("-ERR ") && answer.contains(expected), "{line}: {answer}");
+    }
+    assert_eq!(server.ask(client, "FAULT.DEL nope slow slow"), ":1\r\n");
+}
