@@ -263,6 +263,12 @@ pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, Stri
     }
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut text);
+    if shell == Shell::Fish {
+        // For fish, clap completes no argument without a name.
+        let (topology, shapes) = (Subcommand::Topology.name(), SHAPES.join(" "));
+        let condition = format!("__fish_{NAME}_using_subcommand {topology}");
+        text.extend(format!("complete -c {NAME} -n \"{condition}\" -f -a \"{shapes}\"\n").into_bytes());
+    }
     say(&text)
 }
 

@@ -37,11 +37,16 @@ fn count_of(kind: &str, text: &str) -> Result<usize, String> {
 }
 
 impl Shape {
-    /// The shape that the first words name; the rest are options. A sentence when they name none.
+    /// The shape that the first two words name, also if quotes join them; the rest are options. A sentence when they
+    /// name none.
     fn parse(words: &[OsString]) -> Result<(Self, Vec<OsString>), String> {
-        let mut rest = words.get(2..).unwrap_or_default().to_vec();
         let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
-        match (text(0), text(1)) {
+        let (kind, count, options) = match text(0).split_once(' ') {
+            Some((kind, count)) => (kind, count.trim(), 1),
+            None => (text(0), text(1), 2),
+        };
+        let mut rest = words.get(options..).unwrap_or_default().to_vec();
+        match (kind, count) {
             ("replicas", count) => Ok((Shape::Replicas(count_of("replicas", count)?), rest)),
             ("sentinel", count) => {
                 let sentinels = count_of("sentinels", count)?;
@@ -218,6 +223,14 @@ mod tests {
         ]) {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn quotes_may_join_the_words_of_a_shape() {
+        let parse = |first: &str| Shape::parse(&[first, "--seed", "7"].map(OsString::from));
+        let options: Vec<OsString> = ["--seed", "7"].map(OsString::from).into();
+        assert_eq!(parse("replicas 2"), Ok((Shape::Replicas(2), options)));
+        assert!(parse("sentinels 3").is_err_and(|said| said.ends_with("Did you mean 'sentinel 3'?")));
     }
 
     #[test]

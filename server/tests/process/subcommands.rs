@@ -172,6 +172,7 @@ fn completions_and_the_man_page_are_printed() {
         for words in [["real", "manual"], ["6.2", "newest"], ["replicas", "sentinel"], ["lag", "cluster"]] {
             assert!(words.iter().all(|word| text.contains(word)), "{shell} {words:?}: {text}");
         }
+        assert!(text.contains("replicas sentinel cluster"), "{shell}: {text}");
     }
     let help = out(&run(&["--help"]));
     assert!(
