@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use super::planned_turns::PlannedTurns;
+use super::shared_clock::ClockRequest;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
@@ -61,6 +62,9 @@ impl Engine {
             self.maxmemory_changed();
         }
         self.cluster_parameters_changed(&before.cluster);
+        if self.config.cluster != before.cluster || self.config.replication != before.replication {
+            self.ask_clock(ClockRequest::Announced);
+        }
         self.rules_changed();
     }
 

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 pub(crate) enum ClockRequest {
     /// It has begun anew, and its clock with it: the others follow that.
     Changed,
+    /// It may announce another address now.
+    Announced,
     /// It follows its master no longer, with the data that it has.
     Promoted(Promotion),
     /// A client of it moves a slot from one node of a cluster to another.
@@ -47,15 +49,17 @@ pub(crate) struct Promotion {
     pub(crate) offset: i64,
 }
 
+/// The number of announcements of a server that are known.
+const MAX_ANNOUNCEMENTS: usize = 16;
+
 /// Where a server of this process listens, and where others are told that it does.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberAddress {
     /// The port that it listens on.
     pub(crate) port: u16,
-    /// Names and addresses of its host beside those of the loopback interface.
-    hosts: Vec<String>,
-    /// The ports that it announces.
-    announced_ports: Vec<u16>,
+    /// What it announces, and before that what it has announced earlier: whoever knows that still reaches it, as a port
+    /// stays mapped.
+    announcements: VecDeque<Announcement>,
     /// Whether it is a sentinel, which has no locks.
     pub(crate) is_sentinel: bool,
 }
@@ -63,33 +67,54 @@ pub(crate) struct MemberAddress {
 impl MemberAddress {
     /// Of a server that listens on this port and announces nothing.
     pub(crate) fn new(port: u16) -> Self {
-        MemberAddress { port, hosts: Vec::new(), announced_ports: Vec::new(), is_sentinel: false }
+        MemberAddress { port, announcements: VecDeque::new(), is_sentinel: false }
     }
 
-    /// Returns it with the address that these parameters announce, which may be the outer side of mapped ports.
-    pub(crate) fn with_announced(self, config: &Config) -> Self {
-        let (node, replica) = (&config.cluster, &config.replication);
-        let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip];
-        let ports = [node.announce_port, node.announce_tls_port, replica.announce_port];
-        MemberAddress {
-            port: self.port,
-            hosts: hosts.into_iter().filter(|host| !host.is_empty()).cloned().collect(),
-            announced_ports: ports.into_iter().filter(|port| *port != 0).collect(),
-            is_sentinel: config.is_sentinel(),
-        }
+    /// Notes the address that these parameters announce, which may be the outer side of mapped ports.
+    pub(crate) fn announce(&mut self, config: &Config) {
+        self.is_sentinel = config.is_sentinel();
+        let announcement = Announcement::of(config);
+        self.announcements.retain(|earlier| *earlier != announcement);
+        self.announcements.push_front(announcement);
+        self.announcements.truncate(MAX_ANNOUNCEMENTS);
     }
 
-    /// Whether this host and port lead to it.
-    fn is(&self, host: &str, port: u16) -> bool {
+    /// Whether this host and port lead to it: by what it announces, or has announced so many times before.
+    fn is(&self, host: &str, port: u16, age: usize) -> bool {
+        let announcement = self.announcements.get(age);
         let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")
-            || self.hosts.iter().any(|its| its == host);
-        is_here && (port == self.port || self.announced_ports.contains(&port))
+            || announcement.is_some_and(|announcement| announcement.hosts.iter().any(|its| its == host));
+        is_here
+            && (port == self.port
+                || announcement.is_some_and(|announcement| announcement.ports.contains(&port)))
     }
 }
 
-/// The place of the server that a host and a port lead to, of these servers of one process.
+/// Where a server tells others that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Announcement {
+    /// Names and addresses of its host beside those of the loopback interface.
+    hosts: Vec<String>,
+    ports: Vec<u16>,
+}
+
+impl Announcement {
+    fn of(config: &Config) -> Self {
+        let (node, replica) = (&config.cluster, &config.replication);
+        let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip];
+        let ports = [node.announce_port, node.announce_tls_port, replica.announce_port];
+        Announcement {
+            hosts: hosts.into_iter().filter(|host| !host.is_empty()).cloned().collect(),
+            ports: ports.into_iter().filter(|port| *port != 0).collect(),
+        }
+    }
+}
+
+/// The place of the server that a host and a port lead to, of these servers of one process. Of two that have announced
+/// them, the one that has done so later.
 pub(crate) fn place_of(members: &[MemberAddress], host: &str, port: u16) -> Option<usize> {
-    members.iter().position(|member| port != 0 && member.is(host, port))
+    let found = |age| members.iter().position(|member| port != 0 && member.is(host, port, age));
+    (0..MAX_ANNOUNCEMENTS).find_map(found)
 }
 
 /// Whether an engine shares its clock, and what it has asked for, in order.

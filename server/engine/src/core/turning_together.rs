@@ -89,10 +89,25 @@ impl Engine {
 
     /// Whether it has begun anew since this was last asked.
     pub(crate) fn take_reset(&mut self) -> bool {
+        self.take_request(|asked| matches!(asked, ClockRequest::Reset))
+    }
+
+    /// Whether it may have announced another address since this was last asked.
+    pub(crate) fn take_announcement(&mut self) -> bool {
+        self.take_request(|asked| matches!(asked, ClockRequest::Announced))
+    }
+
+    /// Takes all requests of a kind. Whether there was one.
+    fn take_request(&mut self, is_meant: impl Fn(&ClockRequest) -> bool) -> bool {
         let requests = &mut self.time.shared.requests;
         let before = requests.len();
-        requests.retain(|asked| !matches!(asked, ClockRequest::Reset));
+        requests.retain(|asked| !is_meant(asked));
         requests.len() < before
+    }
+
+    /// Where the servers that share the clock are from now on.
+    pub(crate) fn note_members(&mut self, members: &[MemberAddress]) {
+        self.time.shared.members = members.to_vec();
     }
 
     /// Asks for something, if the clock is shared.

@@ -135,16 +135,17 @@ impl Sentinel {
         self.move_master(master, new);
     }
 
-    /// A replica has been made the master by somebody whom all are to follow: both are named by their ports here.
-    pub(crate) fn follow_failover(&mut self, old_port: u16, new_port: u16) {
-        let is_it = |id: &u64| self.master(*id).is_some_and(|of| of.at.address.port == old_port);
+    /// A replica at this host and port has been made the master by somebody whom all are to follow. `is_old` says
+    /// whether an address leads to the former master.
+    pub(crate) fn follow_failover(&mut self, is_old: impl Fn(&str, u16) -> bool, host: &str, port: u16) {
+        let leads_there = |at: &Address| is_old(&at.host, at.port);
+        let is_it = |id: &u64| self.master(*id).is_some_and(|of| leads_there(&of.at.address));
         let masters: Vec<u64> = self.master_ids().into_iter().filter(is_it).collect();
         for master in masters {
             self.adopt_epoch(self.current_epoch.saturating_add(1));
             let epoch = self.current_epoch;
             let Some(old) = self.master(master).map(|of| of.at.address.clone()) else { continue };
-            // All servers of one process have the same address.
-            let new = self.address(&old.host, new_port);
+            let new = self.address(host, port);
             let (Some(of), Some(new)) = (self.master_mut(master), new) else { continue };
             of.config_epoch = epoch;
             self.announce_switch(master, &old, &new);

@@ -243,16 +243,17 @@ impl Network {
             // The old master has to learn first what the replica lacks: it forgets that when it follows.
             self.note_promotions(nodes);
         }
-        let port = self.port(replica);
+        let address = self.address(replica, &nodes[replica]);
         for place in nodes.places().filter(|place| *place != replica) {
             if nodes.has(place) {
-                self.follow_successor(nodes, place, master, port, spared);
+                self.follow_successor(nodes, place, master, address.clone(), spared);
             } else {
-                self.missed.push((place, Missed::Replaced { master, port, spared }));
+                let address = address.clone();
+                self.missed.push((place, Missed::Replaced { master, address, spared }));
             }
         }
         if !nodes[replica].is_node() {
-            self.tell_sentinels(nodes, self.port(master), replica);
+            self.tell_sentinels(nodes, master, replica, &address);
         }
     }
 
@@ -263,7 +264,7 @@ impl Network {
         nodes: &mut Nodes<'_, '_>,
         place: usize,
         master: usize,
-        port: u16,
+        (host, port): (String, u16),
         spared: u64,
     ) {
         let (was_killed, is_node) = (nodes[place].was_killed(), nodes[place].is_node());
@@ -274,7 +275,6 @@ impl Network {
         if is_node || (place != master && self.master_of(nodes, place) != Some(master)) {
             return;
         }
-        let host = nodes[place].config.loopback().to_string();
         if was_killed {
             nodes[place].follows_when_up(&host, port);
         } else {
@@ -283,11 +283,16 @@ impl Network {
     }
 
     /// Sentinels that are there name the new master at once; those that are cut off hear of it from the others.
-    fn tell_sentinels(&self, nodes: &mut Nodes<'_, '_>, old_port: u16, replica: usize) {
-        let new_port = self.port(replica);
+    fn tell_sentinels(
+        &self,
+        nodes: &mut Nodes<'_, '_>,
+        master: usize,
+        replica: usize,
+        (host, port): &(String, u16),
+    ) {
         for (place, node) in nodes.iter_mut() {
             if !node.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
-                node.with_sentinel(|state| state.follow_failover(old_port, new_port));
+                node.with_sentinel(|state| state.follow_failover(self.leads_to(master), host, *port));
             }
         }
     }

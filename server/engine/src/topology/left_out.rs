@@ -24,6 +24,7 @@ impl Network {
         for (place, missed) in back {
             self.make_up_for(nodes, place, missed);
         }
+        self.tell_addresses(nodes);
         self.tell_who_is_cut(nodes);
         self.drain_all(nodes, outside);
     }
@@ -33,8 +34,8 @@ impl Network {
             Missed::Disconnected(slot) => nodes[place].disconnect(slot),
             Missed::Closed(id, reason) => nodes[place].outbound_closed(id, reason),
             Missed::Lost(replica, promotion) => self.note_lost_to(nodes, replica, &promotion),
-            Missed::Replaced { master, port, spared } => {
-                self.follow_successor(nodes, place, master, port, spared);
+            Missed::Replaced { master, address, spared } => {
+                self.follow_successor(nodes, place, master, address, spared);
             }
             Missed::Reset => {
                 if nodes[place].was_killed() && !self.has_left(place) {

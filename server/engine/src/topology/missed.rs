@@ -13,8 +13,8 @@ pub(super) enum Missed {
     Closed(OutboundId, &'static str),
     /// The server at this place follows it no longer.
     Lost(usize, Promotion),
-    /// The server that listens on `port` has taken over from the one at this place, which spares one of its clients.
-    Replaced { master: usize, port: u16, spared: u64 },
+    /// The server at an address has taken over from the one at this place, which spares one of its clients.
+    Replaced { master: usize, address: (String, u16), spared: u64 },
     /// Another server has begun anew.
     Reset,
 }

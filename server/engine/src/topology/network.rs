@@ -80,8 +80,7 @@ impl Network {
     /// The servers share their clock from now on, which is that of the first; and have one history of locks, whose
     /// order `stamps` gives.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
-        let members = std::mem::take(&mut self.members).into_iter().zip(nodes.iter());
-        self.members = members.map(|(member, node)| member.with_announced(&node.config)).collect();
+        self.members.iter_mut().zip(nodes.iter()).for_each(|(member, node)| member.announce(&node.config));
         let places = nodes.iter_mut().enumerate();
         places.for_each(|(place, node)| node.share_clock(&self.members, place, stamps.clone()));
         let clock = nodes[0].clock();
@@ -98,6 +97,7 @@ impl Network {
         let mut has_retried = false;
         self.look_who_is_there(nodes, outside);
         self.begin_anew(nodes, outside);
+        self.note_announcements(nodes);
         loop {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
@@ -138,6 +138,7 @@ impl Network {
                 nodes[node].end_left_turn(turn, progress);
             }
             ClockRequest::Arrival | ClockRequest::Look => {}
+            ClockRequest::Announced => self.note_address(nodes, node),
             ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
             ClockRequest::SlotsMove => count_all_grants(nodes),
             ClockRequest::Moved(to) => self.receive_keys(nodes, node, to),
@@ -165,6 +166,25 @@ impl Network {
             }
         }
         self.drain_all(nodes, outside);
+    }
+
+    /// Where servers announce other addresses, all know that before anybody connects there.
+    fn note_announcements(&mut self, nodes: &mut Nodes<'_, '_>) {
+        for place in nodes.places() {
+            if nodes.get_mut(place).is_some_and(Engine::take_announcement) {
+                self.note_address(nodes, place);
+            }
+        }
+    }
+
+    fn note_address(&mut self, nodes: &mut Nodes<'_, '_>, place: usize) {
+        self.members[place].announce(&nodes[place].config);
+        self.tell_addresses(nodes);
+    }
+
+    /// The servers know where all are.
+    pub(super) fn tell_addresses(&self, nodes: &mut Nodes<'_, '_>) {
+        nodes.iter_mut().for_each(|(_, node)| node.note_members(&self.members));
     }
 
     /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
@@ -413,9 +433,16 @@ impl Network {
         place_of(&self.members, host, port)
     }
 
-    /// The port that a server listens on.
-    pub(super) fn port(&self, node: usize) -> u16 {
-        self.members[node].port
+    /// Where a server tells others that it is.
+    pub(super) fn address(&self, node: usize, engine: &Engine) -> (String, u16) {
+        let (ip, port) = engine.announced_as_replica();
+        let ip = if ip.is_empty() { engine.config.loopback().to_string() } else { ip };
+        (ip, if port == 0 { self.members[node].port } else { port })
+    }
+
+    /// Whether a host and a port lead to a server.
+    pub(super) fn leads_to(&self, node: usize) -> impl Fn(&str, u16) -> bool {
+        move |host, port| self.node_at(host, port) == Some(node)
     }
 
     /// A server has ended, as its process would: for the others it is gone, and does not come back.

@@ -1,6 +1,7 @@
 //! Nodes of clusters: beside those of redis-server with the same shape, and used by clients and redis-cli.
 
 mod alone;
+mod announced;
 mod at_start;
 mod clients;
 mod listeners;

@@ -1,7 +1,8 @@
 //! Where the servers of a topology are for clients: on IPv6 if they listen on nothing else, or where they announce.
 
-use lockwheel::{Builder, Config, Server};
+use lockwheel::{Builder, Config, Server, Time};
 use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
 use std::net::{Ipv6Addr, TcpListener};
 
 /// Servers that listen on IPv6 alone; `None` on a machine that has none.
@@ -93,4 +94,78 @@ fn sentinels_find_replicas_where_these_announce() {
     }
     assert!(!told.contains("s_down") && !told.contains("disconnected"), "{told}");
     assert_eq!(Client::connect(topology.servers()[0].addr()).line("WAIT 2 1000").to_string(), ":2");
+}
+
+/// A server begins to announce another address.
+fn announce(client: &mut Client, kind: &str, port: u16) {
+    for set in [format!("{kind}-announce-ip {OUTSIDE}"), format!("{kind}-announce-port {port}")] {
+        assert_eq!(client.line(&format!("CONFIG SET {set}")).to_string(), "+OK", "{set}");
+    }
+}
+
+#[test]
+fn a_node_that_announces_at_run_time_is_found_there() {
+    let builder = ours::builder().time(Time::Manual);
+    let topology = builder.cluster(3, 1).start().expect("it starts");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    announce(&mut clients[2], "cluster", 7102);
+    announce(&mut clients[5], "cluster", 7105);
+    assert!(!clients[0].line("CLOCK.ADVANCE 5000").is_error());
+    let (moved_to_2, moved_to_5) = [7102, 7105].map(|port| format!("-MOVED 12182 {OUTSIDE}:{port}")).into();
+    assert_eq!(clients[0].line("GET foo").to_string(), moved_to_2);
+    for request in ["CLUSTER NODES", "CLUSTER SLOTS", "CLUSTER SHARDS"] {
+        let told = clients[1].line(request).to_string();
+        assert!([OUTSIDE, "7102", "7105"].iter().all(|word| told.contains(word)), "{request}: {told}");
+    }
+    let info = clients[5].line("INFO replication").to_string();
+    let shown = [&format!("master_host:{OUTSIDE}"), "master_port:7102", "master_link_status:up"];
+    assert!(shown.iter().all(|word| info.contains(*word)), "{info}");
+    assert_eq!(clients[2].line("SET foo 1").to_string(), "+OK");
+    clients[5].line("READONLY");
+    assert_eq!(clients[5].line("GET foo").to_string(), "\"1\"");
+    assert_eq!(clients[0].line(&format!("FAULT.FAILOVER {OUTSIDE}:7105")).to_string(), "+OK");
+    assert!(!clients[0].line("CLOCK.ADVANCE 5000").is_error());
+    assert_eq!(clients[0].line("GET foo").to_string(), moved_to_5);
+    assert_eq!(clients[0].line(&format!("FAULT.DOWN {OUTSIDE}:7105")).to_string(), "+OK");
+    assert!(!clients[0].line("CLOCK.ADVANCE 60000").is_error());
+    assert_eq!(clients[0].line("GET foo").to_string(), moved_to_2);
+}
+
+#[test]
+fn a_replica_that_announces_at_run_time_takes_over_under_that_address() {
+    let builder = ours::builder().time(Time::Manual);
+    let topology = builder.sentinels(3).replicas(2).start().expect("it starts");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    for (replica, port) in [(1, 7201), (2, 7202)] {
+        announce(&mut clients[replica], "replica", port);
+        assert_eq!(clients[replica].line("CLIENT KILL TYPE master").to_string(), ":1");
+    }
+    // Sentinels look at a master each ten seconds.
+    assert!(!clients[0].line("CLOCK.ADVANCE 20000").is_error());
+    let role = clients[0].line("ROLE").to_string();
+    let told = clients[3].line("SENTINEL REPLICAS mymaster").to_string();
+    for port in [7201, 7202] {
+        assert!(role.contains(&format!("\"{OUTSIDE}\", \"{port}\"")), "{role}");
+        assert!(told.contains(&format!("{OUTSIDE}:{port}")), "{told}");
+    }
+    for (asked, replica, port, other) in [(0, 1, 7201, 2), (2, 2, 7202, 1)] {
+        assert_eq!(clients[asked].line(&format!("FAULT.FAILOVER {OUTSIDE}:{port}")).to_string(), "+OK");
+        assert!(clients[replica].line("ROLE").to_string().contains("\"master\""), "{port}");
+        for sentinel in &mut clients[3..] {
+            let named = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
+            assert_eq!(named, format!("[\"{OUTSIDE}\", \"{port}\"]"));
+        }
+        let mut other = Client::connect(topology.servers()[other].addr());
+        let role = other.line("ROLE").to_string();
+        assert!(role.contains(&format!("\"slave\", \"{OUTSIDE}\", :{port}, \"connected\"")), "{role}");
+    }
+    // They also find a master that they have replaced themselves.
+    let mut old = Client::connect(topology.servers()[0].addr());
+    assert_eq!(old.line(&format!("FAULT.DOWN {OUTSIDE}:7202")).to_string(), "+OK");
+    assert!(!old.line("CLOCK.ADVANCE 120000").is_error());
+    let named =
+        Client::connect(topology.servers()[3].addr()).line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
+    assert!(!named.to_string().contains("7202"), "{named}");
 }
