@@ -214,6 +214,11 @@ impl SimulatedTopology {
         number
     }
 
+    /// The port of a server.
+    pub fn port(&self, node: usize) -> u16 {
+        FIRST_PORT + node as u16
+    }
+
     /// Whether the server has not closed a client's connection.
     pub fn is_connected(&self, client: usize) -> bool {
         self.clients[client].slot.is_some()

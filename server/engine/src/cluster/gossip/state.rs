@@ -237,11 +237,6 @@ impl Gossip {
         NodeId::random(&mut self.rng)
     }
 
-    /// The sessions over which other nodes have spoken.
-    pub(crate) fn speakers(&self) -> Vec<u64> {
-        self.sessions.keys().copied().collect()
-    }
-
     /// A client is gone that may have been another node.
     pub(crate) fn forget_session(&mut self, session: u64) {
         self.sessions.remove(&session);

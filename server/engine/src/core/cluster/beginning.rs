@@ -195,7 +195,8 @@ impl Engine {
     /// The view is as at the start, since another node of the process has begun anew: what nodes with later views
     /// told that one would take its part from it. Data stay, but for keys of slots that are another's again.
     pub(crate) fn return_to_first_view(&mut self) {
-        self.drop_held_messages();
+        // Among them are messages of nodes that were not heard before.
+        self.drop_held_of_servers();
         let Some(before) = self.begin_view_anew() else { return };
         if let Some(cluster) = &mut self.cluster {
             (cluster.asking, cluster.read_only) = (before.asking, before.read_only);
@@ -204,15 +205,6 @@ impl Engine {
         let foreign = self.foreign_slots();
         self.lose_slots(&foreign);
         self.commit();
-    }
-
-    /// Drops messages of other nodes that a rule holds.
-    fn drop_held_messages(&mut self) {
-        let speakers = self.cluster.as_ref().map(|cluster| cluster.gossip.speakers()).unwrap_or_default();
-        let held: Vec<u64> = speakers.into_iter().filter(|session| self.is_held(*session)).collect();
-        for slot in held.into_iter().filter_map(|session| self.sessions.find(session)).collect::<Vec<_>>() {
-            self.drop_held(slot);
-        }
     }
 
     /// Forgets what was heard of other nodes, and what became of the view; what was known.

@@ -111,9 +111,16 @@ impl Engine {
         self.sessions.live().map(|session| (session.id, self.link(session.slot))).collect()
     }
 
-    /// A connection becomes a black hole, which is cut after so many milliseconds.
+    /// A connection becomes a black hole, which is cut after so many milliseconds. That of a server of the same process
+    /// is cut at the latest when a replica would give it up: there is no other sign of its silence.
     pub(super) fn lose_connection(&mut self, slot: Slot, cut_after_ms: Option<u64>) {
-        let id = self.sessions.get(slot).id;
+        let session = self.sessions.get(slot);
+        let id = session.id;
+        let patience_ms = self.config.replication.timeout.max(1).unsigned_abs().saturating_mul(1000);
+        let cut_after_ms = match session.peer.in_process {
+            true => Some(cut_after_ms.map_or(patience_ms, |ms| ms.min(patience_ms))),
+            false => cut_after_ms,
+        };
         let timer = cut_after_ms.map(|ms| self.set_fault_timer(TimerKind::Cut, id, ms));
         self.faults.lost.insert(id, timer);
         self.faults.note_links();

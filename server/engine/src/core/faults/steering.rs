@@ -72,6 +72,16 @@ impl Engine {
         }
     }
 
+    /// Drops what rules hold of other servers of the process, with their connections.
+    pub(in crate::core) fn drop_held_of_servers(&mut self) {
+        let held = self.faults.held.all().into_iter().filter_map(|client| self.sessions.find(client));
+        for slot in held.collect::<Vec<_>>() {
+            if self.sessions.get(slot).peer.in_process {
+                self.drop_held(slot);
+            }
+        }
+    }
+
     /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
     /// does not come back. Exempt clients stay so.
     pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {

@@ -52,22 +52,37 @@ fn replicas_of_a_cluster_are_prefixes_and_agree_after_healing() {
 /// Steps of a walk.
 const WALK: usize = 25;
 
-#[test]
-fn a_cluster_is_whole_again_after_any_faults_and_resets() {
-    let (mut resets, mut failovers) = (0, 0);
-    for seed in seeds(200) {
-        let mut walk = Walk::new(seed);
+/// Many walks; nothing of what they are about was missing in all of them.
+fn walk_many(shape: Shape, runs: u64) {
+    let (mut resets, mut failovers, mut hits) = (0, 0, 0);
+    for seed in seeds(runs) {
+        let mut walk = Walk::new(shape, seed);
         (0..WALK).for_each(|_| walk.step());
         walk.heal();
-        (resets, failovers) = (resets + walk.resets, failovers + walk.failovers);
+        (resets, failovers, hits) = (resets + walk.resets, failovers + walk.failovers, hits + walk.hits);
     }
-    assert!(resets > 0 && failovers > 0, "{resets} {failovers}");
+    assert!(resets > 0 && failovers > 0 && hits > 0, "{resets} {failovers} {hits}");
+}
+
+#[test]
+fn a_cluster_is_whole_again_after_any_faults_and_resets() {
+    walk_many(CLUSTER, 120);
+}
+
+#[test]
+fn a_cluster_of_two_masters_is_whole_again_after_any_faults_and_resets() {
+    walk_many(Shape::Cluster(2, 2), 60);
+}
+
+#[test]
+fn replicas_and_sentinels_are_whole_again_after_any_faults_and_resets() {
+    walk_many(SENTINELS, 60);
 }
 
 #[test]
 fn what_a_partition_holds_between_nodes_does_not_arrive_after_a_reset() {
     for asked in 0..CLUSTER.servers() {
-        let mut walk = Walk::new(1);
+        let mut walk = Walk::new(CLUSTER, 1);
         for line in ["FAULT.PARTITION NODES 3", "FAULT.FAILOVER 3", "CONTROL.RESET"] {
             walk.ask(asked, line);
         }

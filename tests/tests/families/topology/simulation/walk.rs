@@ -1,22 +1,27 @@
-//! A random walk over faults, resets and turns of the clock, of a cluster in one process. However it went: once the
-//! faults have ended and time has passed, the cluster is whole.
+//! A random walk over faults, resets and turns of the clock, of servers in one process. However it went: once the
+//! faults have ended and time has passed, the servers are whole.
 
 use lockwheel_tests::rng::Rng;
 use lockwheel_tests::simulated_topology::{Shape, SimulatedTopology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Masters of the cluster, and replicas of each.
-const MASTERS: usize = 3;
-const REPLICAS: usize = 1;
 /// Slots of a cluster.
 const SLOTS: usize = 16_384;
-/// After how long a silence a node may have failed, in milliseconds: short, so that few ticks pass.
-const NODE_TIMEOUT_MS: i64 = 1000;
-/// Turns of a second until the cluster must be whole: failovers begin anew after four times that silence.
-const TURNS_TO_HEAL: usize = 30;
+/// After how long a silence a server may have failed, in milliseconds: short, so that few ticks pass.
+const SILENCE_MS: i64 = 1000;
+/// After how long a sentinel gives up a failover, in milliseconds.
+const FAILOVER_MS: i64 = 4000;
+/// Turns of a second until the servers must be whole. Failovers begin anew after four times that silence; a link
+/// between servers that has become a black hole is cut after `repl-timeout`, a minute.
+const TURNS_TO_HEAL: usize = 100;
+/// Number of rules that there are at a time.
+const RULES: usize = 4;
+/// Commands of clients and of other servers that rules name.
+const COMMANDS: [&str; 8] = ["ping", "psync", "replconf", "info", "publish", "set", "cluster", "subscribe"];
 
 pub(super) struct Walk {
     seed: u64,
+    shape: Shape,
     servers: SimulatedTopology,
     rng: Rng,
     clients: Vec<Option<usize>>,
@@ -24,36 +29,46 @@ pub(super) struct Walk {
     history: Vec<String>,
     pub(super) resets: usize,
     pub(super) failovers: usize,
+    /// How often a rule has acted.
+    pub(super) hits: usize,
 }
 
 impl Walk {
-    pub(super) fn new(seed: u64) -> Self {
-        let shape = Shape::Cluster(MASTERS, REPLICAS);
-        let (servers, rng) =
-            (SimulatedTopology::with_node_timeout(shape, seed, NODE_TIMEOUT_MS), Rng::new(seed));
+    pub(super) fn new(shape: Shape, seed: u64) -> Self {
+        let (servers, rng) = (SimulatedTopology::with_node_timeout(shape, seed, SILENCE_MS), Rng::new(seed));
         let clients = vec![None; shape.servers()];
-        Walk { seed, servers, rng, clients, history: Vec::new(), resets: 0, failovers: 0 }
+        let history = Vec::new();
+        let mut walk = Walk { seed, shape, servers, rng, clients, history, resets: 0, failovers: 0, hits: 0 };
+        for sentinel in walk.sentinels() {
+            for (name, ms) in [("down-after-milliseconds", SILENCE_MS), ("failover-timeout", FAILOVER_MS)] {
+                let set = walk.ask(sentinel, &format!("SENTINEL SET mymaster {name} {ms}"));
+                assert_eq!(set, "+OK\r\n");
+            }
+        }
+        walk
     }
 
-    fn count(&self) -> usize {
-        self.clients.len()
+    fn sentinels(&self) -> std::ops::Range<usize> {
+        self.shape.holders()..self.shape.servers()
     }
 
-    /// Asks a server. Empty: it is down, or has cut off the client.
+    /// Asks a server. Empty: it is down, has cut off the client, or a rule is in the way.
     pub(super) fn ask(&mut self, node: usize, line: &str) -> String {
         let known = self.clients[node].filter(|client| self.servers.is_connected(*client));
         let client = known.unwrap_or_else(|| self.servers.connect(node));
-        self.clients[node] = Some(client);
         let answer = self.servers.ask(client, line);
+        // What is behind a request that waits is not heard.
+        self.clients[node] = Some(client).filter(|_| !answer.is_empty());
         let shown: String = answer.chars().take(100).collect();
         self.history.push(format!("{node} {line}: {}", shown.escape_debug()));
         answer
     }
 
     pub(super) fn step(&mut self) {
-        let (count, node) = (self.count(), self.rng.below(self.count()));
-        let (other, third) = (self.rng.below(count), self.rng.below(count));
-        match self.rng.below(100) {
+        let (all, holders) = (self.shape.servers(), self.shape.holders());
+        let (node, ruled) = (self.rng.below(holders), self.rng.below(holders));
+        let (other, third) = (self.rng.below(all), self.rng.below(all));
+        match self.rng.below(120) {
             0..30 => {
                 let most = *self.rng.pick(&[10, 100, 1000, 5000]);
                 let ms = self.rng.below(most) + 1;
@@ -72,11 +87,11 @@ impl Walk {
                 let ms = *self.rng.pick(&[0, 5, 700]);
                 self.ask(node, &format!("FAULT.LAG {ms}"));
             }
-            77..81 => {
-                let word = *self.rng.pick(&["", " FORCE", " TAKEOVER"]);
-                self.ask(node, &format!("CLUSTER FAILOVER{word}"));
-            }
+            77..81 => self.ask_to_fail_over(node),
             81..86 => _ = self.ask(node, &format!("SET key{third} {other}")),
+            86..104 => self.add_rule(ruled),
+            104..107 => _ = self.ask(ruled, &format!("FAULT.GO r{}", third % RULES)),
+            107..110 => _ = self.ask(ruled, "FAULT.CLEAR"),
             _ => {
                 let answer = self.ask(node, "CONTROL.RESET");
                 self.resets += usize::from(answer == "+OK\r\n");
@@ -84,17 +99,64 @@ impl Walk {
         }
     }
 
-    /// All faults end, and time passes, until the cluster is whole.
+    fn ask_to_fail_over(&mut self, node: usize) {
+        if let Shape::Sentinel(..) = self.shape {
+            let sentinels = self.sentinels();
+            let sentinel = sentinels.start + self.rng.below(sentinels.len());
+            self.ask(sentinel, "SENTINEL FAILOVER mymaster");
+        } else {
+            let word = *self.rng.pick(&["", " FORCE", " TAKEOVER"]);
+            self.ask(node, &format!("CLUSTER FAILOVER{word}"));
+        }
+    }
+
+    /// A rule on what clients and other servers ask of a server.
+    fn add_rule(&mut self, node: usize) {
+        let name = self.rng.below(RULES);
+        let command = match self.rng.below(3) {
+            0 => String::new(),
+            _ => format!(" ON {}", self.rng.pick(&COMMANDS)),
+        };
+        let limits = *self.rng.pick(&["", " TIMES 1", " TIMES 5", " PROB 0.5", " SKIP 2"]);
+        let ms = *self.rng.pick(&[1, 50, 900, 4000]);
+        let action = match self.rng.below(9) {
+            0 | 1 => format!("DELAY {ms}"),
+            2 => format!("DELAYREPLY {ms}"),
+            3 => "HOLD".to_owned(),
+            4 => "HOLDREPLY".to_owned(),
+            5 => "DROPREQUEST".to_owned(),
+            6 => format!("DROPREPLY CLOSEAFTER {ms}"),
+            7 => "CLOSE".to_owned(),
+            _ => "ERROR \"ERR a rule says so\"".to_owned(),
+        };
+        self.ask(node, &format!("FAULT.DEL r{name}"));
+        self.ask(node, &format!("FAULT.ADD r{name}{command}{limits} DO {action}"));
+    }
+
+    /// How often the rules of a server have acted.
+    fn hits_at(&mut self, node: usize) -> usize {
+        let told = self.ask(node, "FAULT.LIST");
+        let lines: Vec<&str> = told.lines().collect();
+        let hits =
+            lines.windows(2).filter(|pair| pair[0] == "hits").filter_map(|pair| pair[1].strip_prefix(':'));
+        hits.filter_map(|number| number.parse::<usize>().ok()).sum()
+    }
+
+    /// All faults end, and time passes, until the servers are whole.
     ///
     /// # Panics
-    /// If it does not become so.
+    /// If they do not become so.
     pub(super) fn heal(&mut self) {
-        for node in 0..self.count() {
+        for node in 0..self.shape.holders() {
             self.ask(node, "FAULT.HEAL");
-            for other in 0..self.count() {
+            for other in 0..self.shape.servers() {
                 self.ask(node, &format!("FAULT.UP {other}"));
             }
             self.ask(node, "FAULT.LAG 0");
+        }
+        for node in 0..self.shape.holders() {
+            self.hits += self.hits_at(node);
+            self.ask(node, "FAULT.CLEAR");
         }
         for turn in 0..TURNS_TO_HEAL {
             self.ask(0, "CLOCK.ADVANCE 1000");
@@ -104,15 +166,50 @@ impl Walk {
             }
         }
         if let Some(problem) = self.problem() {
-            panic!("{problem}\nseed {}\n{}", self.seed, self.history.join("\n"));
+            panic!("{problem}\n{:?}, seed {}\n{}", self.shape, self.seed, self.history.join("\n"));
         }
     }
 
-    /// The reason why the cluster is not whole. In a whole one all nodes agree on the owners of slots, each slot has an
-    /// owner, and each replica follows a master.
+    /// The reason why the servers are not whole.
     fn problem(&mut self) -> Option<String> {
+        match self.shape {
+            Shape::Cluster(masters, _) => self.problem_of_cluster(masters),
+            _ => self.problem_of_watched(),
+        }
+    }
+
+    /// In whole ones all sentinels name one master, which is the only one, and all others copy it.
+    fn problem_of_watched(&mut self) -> Option<String> {
+        let named = |walk: &mut Self, node| walk.ask(node, "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
+        let names: BTreeSet<String> = self.sentinels().map(|node| named(self, node)).collect();
+        if names.len() != 1 {
+            return Some(format!("sentinels do not agree: {names:?}"));
+        }
+        let name = names.first()?;
+        let port = name.lines().nth(4).unwrap_or_default();
+        let mut masters = 0;
+        for node in 0..self.shape.holders() {
+            let info = self.ask(node, "INFO replication");
+            let is_right = match info.contains("role:master") {
+                true => self.servers.port(node).to_string() == port,
+                false => {
+                    info.contains(&format!("master_port:{port}\r\n"))
+                        && info.contains("master_link_status:up")
+                }
+            };
+            masters += usize::from(info.contains("role:master"));
+            if !is_right {
+                return Some(format!("{node}, where sentinels name {port}: {info}"));
+            }
+        }
+        (masters != 1).then(|| format!("{masters} masters"))
+    }
+
+    /// In a whole one all nodes agree on the owners of slots, each slot has an owner, and each replica follows a
+    /// master.
+    fn problem_of_cluster(&mut self, masters_wanted: usize) -> Option<String> {
         let mut views = BTreeSet::new();
-        for node in 0..self.count() {
+        for node in 0..self.shape.servers() {
             let info = self.ask(node, "CLUSTER INFO");
             if !info.contains("cluster_state:ok") {
                 return Some(format!("{node}: {info}"));
@@ -131,8 +228,9 @@ impl Walk {
         let masters = view.iter().filter(|(_, (master, _))| master.is_empty());
         let masters: BTreeSet<&String> = masters.map(|(id, _)| id).collect();
         let follows = |master: &String| master.is_empty() || masters.contains(master);
-        let is_whole =
-            slots == SLOTS && masters.len() == MASTERS && view.values().all(|(master, _)| follows(master));
+        let is_whole = slots == SLOTS
+            && masters.len() == masters_wanted
+            && view.values().all(|(master, _)| follows(master));
         (!is_whole).then(|| format!("not whole: {view:#?}"))
     }
 
