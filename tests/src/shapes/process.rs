@@ -15,6 +15,9 @@ const START_ATTEMPTS_MAX: u32 = 20;
 /// A port for clients that leaves room for the one for nodes, 10000 above.
 const PORT_MAX: u16 = 55_000;
 
+/// The file of a server's log, in its directory.
+pub(super) const LOG: &str = "server.log";
+
 /// Between two looks at a state that nobody tells of.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -123,7 +126,8 @@ impl Process {
     /// The arguments of a server that saves nothing.
     pub(super) fn arguments(port: u16, more: &[&str]) -> Vec<String> {
         let port = port.to_string();
-        let own = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+        let own =
+            ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--logfile", LOG];
         own.iter().chain(more).map(|word| (*word).to_owned()).collect()
     }
 
@@ -178,6 +182,11 @@ impl Process {
         }
         let reply = self.client().line(line);
         reply.as_bytes().map_or_else(|| reply.to_string(), |text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// Its log so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.join(LOG)).expect("it has a log")
     }
 
     /// Ends it as a power failure does.

@@ -1,6 +1,6 @@
 //! A master with replicas, and three sentinels that watch them.
 
-use super::process::{Make, Process, attempts, free_ports, until};
+use super::process::{LOG, Make, Process, attempts, free_ports, until};
 use super::replicated::Replicated;
 use crate::client::Client;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Watched {
         let master = of_servers[0];
         let sentinel = |port: &u16| {
             let text = format!(
-                "port {port}\nbind 127.0.0.1\nsentinel monitor m 127.0.0.1 {master} 2\n\
+                "port {port}\nbind 127.0.0.1\nlogfile {LOG}\nsentinel monitor m 127.0.0.1 {master} 2\n\
                  sentinel down-after-milliseconds m 1500\nsentinel failover-timeout m 6000\n"
             );
             let arguments = vec!["sentinel.conf".to_owned(), "--sentinel".to_owned()];

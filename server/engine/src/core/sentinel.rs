@@ -115,9 +115,9 @@ impl Engine {
 
     /// What the sentinel is asked or told at the present instant; what it wants done is done. `None`: there is none.
     pub(crate) fn with_sentinel<T>(&mut self, work: impl FnOnce(&mut Sentinel) -> T) -> Option<T> {
-        let now_ms = self.time.now.monotonic_ms();
+        let now = self.time.now;
         let watching = self.sentinel.as_mut()?;
-        watching.state.set_time(now_ms);
+        watching.state.set_time(now.monotonic_ms(), now.wall_ms());
         let done = work(&mut watching.state);
         self.settle_sentinel();
         Some(done)

@@ -1,6 +1,7 @@
 //! A failover, from its beginning to the switch to the promoted replica.
 
 use super::address::Address;
+use super::date::date_of;
 use super::effect::{Effect, Level};
 use super::instance::Flags;
 use super::link::{Channel, Expected};
@@ -20,11 +21,9 @@ impl Sentinel {
         if now < next {
             if of.failover.delay_logged != of.failover.started {
                 of.failover.delay_logged = of.failover.started;
-                let seconds = (next - now) / 1000;
-                self.log(
-                    Level::Warning,
-                    format!("Next failover delay: I will not start a failover before {seconds} seconds have passed"),
-                );
+                let date = date_of(self.wall_ms.saturating_add(next - now));
+                let text = format!("Next failover delay: I will not start a failover before {date}");
+                self.log(Level::Warning, text);
             }
             return false;
         }

@@ -5,6 +5,7 @@
 //! closed, published and logged comes out as [`Effect`]s. The order of checks and events is Redis'.
 
 mod address;
+mod date;
 mod describe;
 mod directives;
 mod down;

@@ -1,6 +1,6 @@
 //! What comes over the connections.
 
-use super::effect::LinkId;
+use super::effect::{Level, LinkId};
 use super::instance::Flags;
 use super::link::{Answer, Channel, Expected, LIMITS};
 use super::links::HELLO;
@@ -96,8 +96,13 @@ impl Sentinel {
             peer.at.flags.clear(Flags::MASTER_DOWN);
         }
         if leader != b"*" {
-            peer.leader = Some(String::from_utf8_lossy(leader).into_owned());
-            peer.leader_epoch = epoch.unsigned_abs();
+            let (leader, epoch) = (String::from_utf8_lossy(leader).into_owned(), epoch.unsigned_abs());
+            let is_new = peer.leader_epoch != epoch;
+            let told = format!("{} voted for {leader} {epoch}", peer.at.name);
+            (peer.leader, peer.leader_epoch) = (Some(leader), epoch);
+            if is_new {
+                self.log(Level::Warning, told);
+            }
         }
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Sentinel {
     pub(super) tilt_since: Option<i64>,
     /// The present instant.
     pub(super) now: i64,
+    /// The same by the wall clock, in milliseconds since 1970.
+    pub(super) wall_ms: i64,
     pub(super) last_tick: i64,
     pub(super) links: BTreeMap<LinkId, (Who, Channel)>,
     pub(super) rng: Rng,
@@ -77,6 +79,7 @@ impl Sentinel {
             failures: SimulatedFailures::default(),
             tilt_since: None,
             now,
+            wall_ms: 0,
             last_tick: now,
             links: BTreeMap::new(),
             rng,
@@ -103,9 +106,9 @@ impl Sentinel {
         &self.own.id
     }
 
-    /// It is now this instant of the monotonic clock, in milliseconds.
-    pub(crate) fn set_time(&mut self, monotonic_ms: i64) {
-        self.now = EPOCH_MS + monotonic_ms;
+    /// It is now this instant of the monotonic and of the wall clock, in milliseconds.
+    pub(crate) fn set_time(&mut self, monotonic_ms: i64, wall_ms: i64) {
+        (self.now, self.wall_ms) = (EPOCH_MS + monotonic_ms, wall_ms);
     }
 
     /// What is to be done next.

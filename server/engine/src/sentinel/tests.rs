@@ -60,7 +60,7 @@ impl World {
     fn pass(&mut self, ms: i64) {
         for _ in 0..ms / 100 {
             self.now_ms += 100;
-            self.sentinel.set_time(self.now_ms);
+            self.sentinel.set_time(self.now_ms, 0);
             self.sentinel.tick();
             self.settle();
         }

@@ -5,6 +5,7 @@ mod announced;
 mod at_start;
 mod clients;
 mod listeners;
+mod logs;
 mod moving;
 mod nodes;
 mod redirects;

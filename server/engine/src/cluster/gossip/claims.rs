@@ -70,15 +70,16 @@ impl Gossip {
             view.assign(slot, Some(from));
             has_changed = true;
         }
+        let is_empty = mine.and_then(|mine| view.node(mine)).is_some_and(|node| node.slots == 0);
+        let follows = taken > 0 && is_empty && (self.facts.follows_slots || taken == claimed);
+        if let Some(owner) = view.node(from).filter(|_| follows) {
+            let id = owner.id;
+            self.log(format!("Configuration change detected. Reconfiguring myself as a replica of {id}"));
+        }
         if has_changed {
             self.changed();
         }
-        let is_empty = mine.and_then(|mine| view.node(mine)).is_some_and(|node| node.slots == 0);
-        if taken > 0 && is_empty && (self.facts.follows_slots || taken == claimed) {
-            self.log(
-                "Configuration change detected. Reconfiguring myself as a replica of the new owner"
-                    .to_owned(),
-            );
+        if follows {
             self.become_replica_of(view, from);
         } else if !lost.is_empty() {
             self.effect(Effect::LoseSlots(lost));

@@ -22,6 +22,8 @@ pub(crate) enum Effect {
     Unpause,
     /// These slots have gone to another node, though this one may have keys of them.
     LoseSlots(Vec<u16>),
-    /// Log a sentence.
+    /// Log a sentence, as a warning.
     Log(String),
+    /// Log a sentence, as a notice.
+    Notice(String),
 }

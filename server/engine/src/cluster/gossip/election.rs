@@ -4,6 +4,7 @@ use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::message::{Body, Header};
+use super::obstacles::Obstacle;
 use super::state::{Candidacy, Gossip, quorum};
 
 /// A replica waits so many milliseconds before it asks, so that masters have heard of the failure.
@@ -12,40 +13,77 @@ const DELAY_MS: i64 = 500;
 const DESYNC_MS: u64 = 500;
 /// And so many for each replica that is nearer to the master.
 const RANK_MS: i64 = 1000;
+/// The log tells of obstacles when a master has failed for the node timeout and so many milliseconds.
+const EARLY_MS: i64 = 5000;
 /// Votes are awaited for at least so many milliseconds.
 const VOTES_MS_MIN: i64 = 2000;
 
 impl Gossip {
     /// Whether this node, a master with slots, votes for a replica that asks. It votes once in an epoch.
     pub(super) fn votes_for(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) -> bool {
-        let may_vote = view.me().is_master() && view.me().slots > 0;
-        let is_current = header.current_epoch >= view.current_epoch;
-        let Some(node) = view.node(sender).filter(|node| node.is_replica()) else { return false };
-        let id = node.id;
-        let Some(master) = node.master.filter(|_| may_vote && is_current) else { return false };
-        let has_failed = view.node(master).is_some_and(Node::has_failed);
-        if view.last_vote_epoch == view.current_epoch || !(has_failed || header.is_forced) {
+        let Some(id) = view.node(sender).map(|node| node.id) else { return false };
+        if !view.me().is_master() || view.me().slots == 0 {
             return false;
         }
-        let (now, pause) = (self.now(), self.facts.node_timeout.saturating_mul(2));
-        let voted = self.peers.get(&master).and_then(|peer| peer.voted);
-        if voted.is_some_and(|at| now - at < pause) {
-            return false;
+        match self.judge_candidate(view, sender, header) {
+            Ok(master) => {
+                let now = self.now();
+                if let Some(peer) = self.peers.get_mut(&master) {
+                    peer.voted = Some(now);
+                }
+                view.last_vote_epoch = view.current_epoch;
+                self.log(format!("Failover auth granted to {id} for epoch {}", view.current_epoch));
+                self.changed();
+                true
+            }
+            Err(why) => {
+                self.log(format!("Failover auth denied to {id}: {why}"));
+                false
+            }
         }
-        let is_behind = header.slots.iter().any(|slot| {
-            let owner = view.owner(slot).and_then(|owner| view.node(owner));
-            owner.is_some_and(|owner| owner.config_epoch > header.config_epoch)
+    }
+
+    /// The master that a candidate may replace.
+    ///
+    /// # Errors
+    /// Returns the reason if it may replace none.
+    fn judge_candidate(
+        &self,
+        view: &ClusterView,
+        sender: NodeNumber,
+        header: &Header,
+    ) -> Result<NodeNumber, String> {
+        let (epoch, asked) = (view.current_epoch, header.current_epoch);
+        if asked < epoch {
+            return Err(format!("reqEpoch ({asked}) < curEpoch({epoch})"));
+        }
+        if view.last_vote_epoch == epoch {
+            return Err(format!("already voted for epoch {epoch}"));
+        }
+        let Some(node) = view.node(sender).filter(|node| node.is_replica()) else {
+            return Err("it is a master node".to_owned());
+        };
+        let Some((number, master)) = node.master.and_then(|number| Some((number, view.node(number)?))) else {
+            return Err("I don't know its master".to_owned());
+        };
+        if !master.has_failed() && !header.is_forced {
+            return Err("its master is up".to_owned());
+        }
+        let pause = self.facts.node_timeout.saturating_mul(2);
+        let voted = self.peers.get(&number).and_then(|peer| peer.voted);
+        if let Some(left) = voted.map(|at| at + pause - self.now()).filter(|left| *left > 0) {
+            return Err(format!("can't vote about this master before {left} milliseconds"));
+        }
+        let later = header.slots.iter().find_map(|slot| {
+            let owner = view.owner(slot).and_then(|owner| view.node(owner))?;
+            (owner.config_epoch > header.config_epoch).then_some((slot, owner.config_epoch))
         });
-        if is_behind {
-            return false;
+        match later {
+            Some((slot, of_slot)) => {
+                Err(format!("slot {slot} epoch ({of_slot}) > reqEpoch ({})", header.config_epoch))
+            }
+            None => Ok(number),
         }
-        if let Some(peer) = self.peers.get_mut(&master) {
-            peer.voted = Some(now);
-        }
-        view.last_vote_epoch = view.current_epoch;
-        self.log(format!("Failover auth granted to {id} for epoch {}", view.current_epoch));
-        self.changed();
-        true
     }
 
     /// Looks whether this node, a replica, has to take over, and how far it is with that.
@@ -65,48 +103,68 @@ impl Gossip {
         if !self.candidacy.has_asked && !self.is_manual() {
             self.make_way(view);
         }
-        let Some(at) = self.candidacy.at.filter(|at| now >= *at) else { return };
+        let Some(at) = self.candidacy.at.filter(|at| now >= *at) else {
+            return self.meet(view, Obstacle::Delay);
+        };
         if now - at > patience {
-            return;
+            return self.meet(view, Obstacle::Expired);
         }
         if !self.candidacy.has_asked {
             self.ask_for_votes(view);
-        }
-        if self.candidacy.votes.len() >= quorum(view) {
+        } else if self.candidacy.votes.len() >= quorum(view) {
             self.win(view);
+        } else {
+            self.meet(view, Obstacle::Votes);
         }
     }
 
     /// Whether it is a replica whose master has failed, or that was asked to, and whose data are not too old.
-    fn may_stand(&self, view: &ClusterView) -> bool {
+    fn may_stand(&mut self, view: &ClusterView) -> bool {
         let me = view.me();
         let Some(master) = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master)) else {
+            self.obstacles.pass();
             return false;
         };
         let is_manual = self.is_manual();
-        if !(master.has_failed() || is_manual) || master.slots == 0 {
-            return false;
-        }
-        if self.facts.never_takes_over && !is_manual {
+        let is_forbidden = self.facts.never_takes_over && !is_manual;
+        if !(master.has_failed() || is_manual) || master.slots == 0 || is_forbidden {
+            self.obstacles.pass();
             return false;
         }
         let (timeout, factor) = (self.facts.node_timeout, self.facts.validity_factor);
         let age = (self.now() - self.heard_master - timeout).max(0);
-        factor == 0
+        let may = factor == 0
             || is_manual
-            || age <= timeout.saturating_mul(factor).saturating_add(self.facts.ping_period)
+            || age <= timeout.saturating_mul(factor).saturating_add(self.facts.ping_period);
+        if !may {
+            self.meet(view, Obstacle::DataAge);
+        }
+        may
+    }
+
+    /// An obstacle is in the way of this replica. The log tells of it if that lasts.
+    fn meet(&mut self, view: &ClusterView, obstacle: Obstacle) {
+        let now = self.now();
+        let early = self.facts.node_timeout.saturating_add(EARLY_MS);
+        let has_failed = |master: &NodeNumber| view.node(*master).is_some_and(Node::has_failed);
+        let failed = view.me().master.filter(has_failed).and_then(|master| self.peers.get(&master));
+        let is_early = failed.is_some_and(|master| now - master.failed < early);
+        if self.obstacles.meet(obstacle, now, is_early) {
+            self.log(format!("Currently unable to failover: {}", obstacle.text()));
+        }
     }
 
     /// Plans when to ask for votes.
     fn stand(&mut self, view: &mut ClusterView) {
-        let rank = self.rank(view);
-        let delay = DELAY_MS + self.rng.below(DESYNC_MS) as i64 + rank as i64 * RANK_MS;
-        let is_manual = self.is_manual();
-        let at = if is_manual { self.now() } else { self.now() + delay };
-        self.candidacy = Candidacy { at: Some(at), rank, ..Candidacy::default() };
-        if is_manual {
-            return;
-        }
+        let desync = self.rng.below(DESYNC_MS) as i64;
+        let (rank, delay) = match self.is_manual() {
+            true => (0, 0),
+            false => {
+                let rank = self.rank(view);
+                (rank, DELAY_MS + desync + rank as i64 * RANK_MS)
+            }
+        };
+        self.candidacy = Candidacy { at: Some(self.now() + delay), rank, ..Candidacy::default() };
         self.log(format!(
             "Start of election delayed for {delay} milliseconds (rank #{rank}, offset {}).",
             self.facts.offset
@@ -138,6 +196,7 @@ impl Gossip {
             let more = (rank - self.candidacy.rank) as i64 * RANK_MS;
             self.candidacy.at = self.candidacy.at.map(|at| at + more);
             self.candidacy.rank = rank;
+            self.log(format!("Replica rank updated to #{rank}, added {more} milliseconds of delay."));
         }
     }
 
@@ -162,7 +221,10 @@ impl Gossip {
         self.log("Failover election won: I'm the new master.".to_owned());
         let epoch = self.candidacy.epoch;
         let me = view.me_mut();
-        me.config_epoch = me.config_epoch.max(epoch);
+        if me.config_epoch < epoch {
+            me.config_epoch = epoch;
+            self.log(format!("configEpoch set to {epoch} after successful failover"));
+        }
         self.take_over(view);
     }
 
@@ -178,7 +240,9 @@ impl Gossip {
     /// The same without asking anybody.
     pub(crate) fn seize(&mut self, view: &mut ClusterView) {
         self.log("Taking over the master (user request).".to_owned());
-        view.bump_epoch();
+        if view.bump_epoch() {
+            self.log(format!("New configEpoch set to {}", view.me().config_epoch));
+        }
         self.take_over(view);
     }
 }

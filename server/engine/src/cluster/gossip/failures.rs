@@ -34,7 +34,7 @@ impl Gossip {
             return;
         }
         let id = node.id;
-        self.log(format!("Marking node {id} as failing (quorum reached)."));
+        self.notice(format!("Marking node {id} as failing (quorum reached)."));
         self.fail(view, number);
         if is_master {
             self.broadcast(view, &Body::Fail(id), |_, _| true);
@@ -42,11 +42,11 @@ impl Gossip {
     }
 
     /// A node says that another one has failed.
-    pub(super) fn hear_fail(&mut self, view: &mut ClusterView, id: NodeId) {
+    pub(super) fn hear_fail(&mut self, view: &mut ClusterView, sender: NodeId, id: NodeId) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let is_new = |number: &NodeNumber| view.node(*number).is_some_and(|node| !node.has_failed());
         if let Some(number) = found.filter(is_new) {
-            self.log(format!("FAIL message received about {id}"));
+            self.notice(format!("FAIL message received from {sender} about {id}"));
             self.fail(view, number);
         }
     }
@@ -72,8 +72,13 @@ impl Gossip {
             return;
         }
         node.flags.remove(NodeFlags::FAILED);
-        let id = node.id;
-        self.log(format!("Clear FAIL state for node {id}: it is reachable again."));
+        let (id, is_replica) = (node.id, node.is_replica());
+        let what = match (is_replica, serves) {
+            (true, _) => "replica is reachable again.",
+            (false, false) => "master without slots is reachable again.",
+            (false, true) => "is reachable again and nobody is serving its slots after some time.",
+        };
+        self.notice(format!("Clear FAIL state for node {id}: {what}"));
         self.changed();
     }
 }

@@ -55,7 +55,7 @@ impl Gossip {
                 return None;
             }
             (Body::Fail(id), Some(_)) => {
-                self.hear_fail(view, id);
+                self.hear_fail(view, header.sender, id);
                 return None;
             }
             (Body::Update { id, epoch, slots }, Some(_)) => {

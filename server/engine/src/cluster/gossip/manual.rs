@@ -38,7 +38,9 @@ impl Gossip {
         let until = self.now() + PATIENCE_MS;
         self.manual = Some(Manual { until, replica: Some(sender), master_offset: None, can_start: false });
         self.effect(Effect::PauseWrites { ms: PAUSE_MS });
-        self.log("Manual failover requested by a replica.".to_owned());
+        if let Some(node) = view.node(sender) {
+            self.log(format!("Manual failover requested by replica {}.", node.id));
+        }
         true
     }
 
@@ -46,7 +48,10 @@ impl Gossip {
     pub(super) fn master_has_paused(&mut self, view: &ClusterView, sender: NodeNumber, offset: u64) {
         let is_master = view.me().is_replica() && view.me().master == Some(sender);
         if let Some(manual) = self.manual.as_mut().filter(|manual| is_master && manual.replica.is_none()) {
-            manual.master_offset.get_or_insert(offset);
+            let is_first = manual.master_offset.replace(offset).is_none();
+            if is_first {
+                self.log(format!("Received replication offset for paused master manual failover: {offset}"));
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod hearing;
 mod links;
 mod manual;
 mod message;
+mod obstacles;
 mod peer;
 mod periodic;
 mod rumours;

@@ -6,6 +6,7 @@ use super::super::view::ClusterView;
 use super::counts::Counts;
 use super::effect::{Effect, LinkId};
 use super::message::{Address, Body, Header, Message};
+use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
 use crate::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -91,6 +92,8 @@ pub(crate) struct Gossip {
     pub(super) leapt: i64,
     pub(super) ticks: u64,
     pub(super) candidacy: Candidacy,
+    /// The obstacles that this node, as a replica, has met on its way to an election.
+    pub(super) obstacles: Obstacles,
     pub(super) manual: Option<Manual>,
     /// When this node, as a replica, last heard its master.
     pub(super) heard_master: i64,
@@ -111,6 +114,7 @@ impl Gossip {
             leapt: 0,
             ticks: 0,
             candidacy: Candidacy::default(),
+            obstacles: Obstacles::default(),
             manual: None,
             heard_master: 0,
             rng: Rng::new(seed),
@@ -147,6 +151,10 @@ impl Gossip {
 
     pub(super) fn log(&mut self, text: String) {
         self.effect(Effect::Log(text));
+    }
+
+    pub(super) fn notice(&mut self, text: String) {
+        self.effect(Effect::Notice(text));
     }
 
     /// The view has changed: once for several changes.

@@ -152,7 +152,7 @@ impl World {
             Effect::Changed => self.members[at].view.refresh(),
             Effect::PauseWrites { .. } => self.members[at].is_paused = true,
             Effect::Unpause => self.members[at].is_paused = false,
-            Effect::Publish { .. } | Effect::LoseSlots(_) | Effect::Log(_) => {}
+            Effect::Publish { .. } | Effect::LoseSlots(_) | Effect::Log(_) | Effect::Notice(_) => {}
         }
     }
 

@@ -185,6 +185,7 @@ impl Engine {
                 Effect::Unpause => self.unpause(),
                 Effect::LoseSlots(slots) => self.lose_slots(&slots),
                 Effect::Log(text) => tracing::warn!("{text}"),
+                Effect::Notice(text) => tracing::info!("{text}"),
             }
         }
     }

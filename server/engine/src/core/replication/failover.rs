@@ -4,6 +4,11 @@ use super::super::engine::Engine;
 use crate::replication::{CoordinatedFailover, CoordinatedFailoverState};
 use crate::timers::{Timer, TimerKind};
 
+/// The name of a replica that is to take over.
+fn name_of(replica: Option<&(String, u16)>) -> String {
+    replica.map_or_else(|| "any replica".to_owned(), |(host, port)| format!("{host}:{port}"))
+}
+
 impl Engine {
     /// Hands the master's part over to the replica at this address, or to the first that has everything. Until then
     /// nothing is written. When it has not happened within `timeout_ms` of the monotonic clock, the replica that
@@ -15,8 +20,7 @@ impl Engine {
         is_forced: bool,
     ) {
         self.replicate();
-        let heir = to.as_ref().map_or("any replica".to_owned(), |(host, port)| format!("{host}:{port}"));
-        tracing::info!("FAILOVER requested to {heir}.");
+        tracing::info!("FAILOVER requested to {}.", name_of(to.as_ref()));
         let timer = Timer { kind: TimerKind::Failover, client: 0, order: self.keyspace.next_order() };
         let now_ms = self.time.now.monotonic_ms();
         self.pausing.failover_timeout =
@@ -37,7 +41,7 @@ impl Engine {
             |failover: &&CoordinatedFailover| failover.state == CoordinatedFailoverState::WaitsForSync;
         let Some(failover) = self.replication.failover.as_ref().filter(waits) else { return };
         if let Some((host, port)) = self.replication.synced(failover.to.as_ref()) {
-            tracing::info!("Failover target is synced, failing over.");
+            tracing::info!("Failover target {host}:{port} is synced, failing over.");
             self.follow_heir(host, port);
         }
     }
@@ -57,7 +61,7 @@ impl Engine {
         let Some(failover) = &self.replication.failover else { return };
         match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
-                tracing::info!("Failover to {host}:{port} time out exceeded, failing over.");
+                tracing::info!("FAILOVER to {host}:{port} time out exceeded, failing over.");
                 self.follow_heir(host, port);
             }
             None => self.abort_failover("Replica never caught up before timeout"),
@@ -67,7 +71,7 @@ impl Engine {
     /// The master stays the master, or is it again.
     pub(crate) fn abort_failover(&mut self, why: &str) {
         let Some(failover) = &self.replication.failover else { return };
-        tracing::info!("Aborting manual failover: {why}");
+        tracing::info!("FAILOVER to {} aborted: {why}", name_of(failover.to.as_ref()));
         if failover.state == CoordinatedFailoverState::InProgress {
             self.unfollow_master();
         }

@@ -259,6 +259,13 @@ impl Engine {
             Some((history, at)) if replication.id.is(history) => tracing::info!(
                 "Unable to partial resync with replica {name} for lack of backlog (Replica request was: {at})."
             ),
+            Some((history, at)) if replication.id2.is(history) && at > replication.second_offset => {
+                tracing::info!(
+                    "Partial resynchronization not accepted: Requested offset for second ID was {at}, but I can reply \
+                 up to {}",
+                    replication.second_offset
+                )
+            }
             Some((history, _)) => tracing::info!(
                 "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '{}', my \
                  replication IDs are '{}' and '{}')",

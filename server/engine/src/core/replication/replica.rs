@@ -51,6 +51,12 @@ impl Engine {
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
         let knows_history = self.knows_its_history();
+        if self.following.is_none() {
+            tracing::info!(
+                "Before turning into a replica, using my own master parameters to synthesize a cached master: I may \
+                 be able to synchronize with the new master with just a partial transfer."
+            );
+        }
         self.follow(host, port, knows_history);
     }
 
@@ -85,10 +91,14 @@ impl Engine {
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
     pub(crate) fn unfollow_master(&mut self) {
         let was_connected = self.following.as_ref().is_some_and(Following::is_connected);
+        let was_down = self.following.as_ref().is_some_and(|following| following.down_since_ms.is_some());
+        let has_cached = was_connected || was_down;
         let Some(slot) = self.end_link() else { return };
         if was_connected {
             tracing::info!("Connection with master lost.");
             tracing::info!("Caching the disconnected master state.");
+        }
+        if has_cached {
             tracing::info!("Discarding previously cached master state.");
         }
         if let Some(Following { host, port, .. }) = self.following.take() {
@@ -340,6 +350,7 @@ impl Engine {
             self.replication.rename(id);
             self.cut_replicas();
         }
+        tracing::info!("MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization.");
         self.link_up();
     }
 

@@ -156,7 +156,11 @@ pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mu
 
 pub(super) fn bump_epoch(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let view = &mut engine.cluster_mut()?.view;
-    let word = if view.bump_epoch() { "BUMPED" } else { "STILL" };
+    let is_new = view.bump_epoch();
+    if is_new {
+        tracing::warn!("New configEpoch set to {}", view.me().config_epoch);
+    }
+    let word = if is_new { "BUMPED" } else { "STILL" };
     let answer = format!("{word} {}", view.me().config_epoch);
     engine.cluster_changed();
     reply.status(answer.as_bytes());

@@ -205,13 +205,19 @@ fn give(engine: &mut Engine, slot: u16, to: NodeNumber) -> Result<bool, CommandE
     }
     view.assign(slot, Some(to));
     if was_mine && to != me && view.me().slots == 0 && may_replicate {
-        tracing::info!("Configuration change detected. Reconfiguring myself as a replica of the new owner");
+        if let Some(owner) = view.node(to) {
+            tracing::warn!(
+                "Configuration change detected. Reconfiguring myself as a replica of {}",
+                owner.id
+            );
+        }
         view.replicate(to);
     }
     let has_come = to == me && view.importing_from(slot).is_some();
     if has_come {
         if view.bump_epoch() {
-            tracing::info!("configEpoch updated after importing slot {slot}");
+            tracing::warn!("New configEpoch set to {}", view.me().config_epoch);
+            tracing::warn!("configEpoch updated after importing slot {slot}");
         }
         view.set_importing(slot, None);
     }
