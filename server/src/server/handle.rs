@@ -4,7 +4,7 @@ use crate::net::Shared;
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::{ClockChange, ClockTurn, OtherClients, Settle, TurnProgress};
 use lockwheel_engine::locks::LockSnapshot;
-use lockwheel_engine::time::ClockError;
+use lockwheel_engine::time::{ClockError, Now};
 use std::fmt;
 use std::sync::Arc;
 use std::thread;
@@ -62,7 +62,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn freeze(&self) -> i64 {
-        self.change(ClockTurn::changing(ClockChange::Freeze))
+        self.change_in_range(ClockChange::Freeze)
     }
 
     /// Lets both hands run again from where they stand. The wall hand, in milliseconds since the epoch.
@@ -74,7 +74,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume(&self) -> i64 {
-        self.change(ClockTurn::changing(ClockChange::Resume))
+        self.change_in_range(ClockChange::Resume)
     }
 
     /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
@@ -95,7 +95,7 @@ impl Handle {
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         let turn = self.with(|engine| engine.turn_by(ms))?;
-        Ok(self.turn(turn).fired)
+        Ok(self.turn(turn)?.fired)
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
@@ -107,7 +107,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next(&self) -> Option<u64> {
-        let fired = self.turn(ClockTurn::to_next(1)).fired;
+        let fired = self.turn(ClockTurn::to_next(1)).ok()?.fired;
         (fired > 0).then_some(fired)
     }
 
@@ -131,7 +131,7 @@ impl Handle {
     pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         let turn = self.with(|engine| engine.turn_by(ms))?.settling(Some(settle));
-        Ok(self.turn(turn))
+        self.turn(turn)
     }
 
     /// As [`Handle::next`], but it returns only when clients have been quiet after what they were sent; `None` when no
@@ -147,23 +147,33 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
-        let turned = self.turn(ClockTurn::to_next(1).settling(Some(settle)));
+        let turned = self.turn(ClockTurn::to_next(1).settling(Some(settle))).ok()?;
         (turned.fired > 0).then_some(turned)
     }
 
     /// Takes a turn of the clock to its end. Others are answered on its way.
-    fn turn(&self, turn: ClockTurn) -> Turned {
+    fn turn(&self, turn: ClockTurn) -> Result<Turned, ClockError> {
+        let turn = self.turn_to_end(turn);
+        turn.wall_ms(self.now())?;
+        Ok(Turned { fired: turn.fired(), settled: turn.is_settled() })
+    }
+
+    fn turn_to_end(&self, turn: ClockTurn) -> ClockTurn {
         let mut turn = turn.in_pieces();
         while let TurnProgress::WaitUs(us) = self.shared.continue_turning(&mut turn) {
             thread::sleep(Duration::from_micros(us).max(BETWEEN_PIECES));
         }
-        Turned { fired: turn.fired(), settled: turn.is_settled() }
+        turn
     }
 
-    /// Takes a turn that changes the clock to its end. Where the wall clock stands then.
-    fn change(&self, turn: ClockTurn) -> i64 {
-        self.turn(turn);
-        self.wall_ms()
+    /// Takes a turn that changes the clock to its end. Returns where the wall clock stood after the change.
+    fn change(&self, turn: ClockTurn) -> Result<i64, ClockError> {
+        self.turn_to_end(turn).wall_ms(self.now())
+    }
+
+    /// Does the same for a change that is never out of range.
+    fn change_in_range(&self, change: ClockChange) -> i64 {
+        self.change(ClockTurn::changing(change)).unwrap_or_else(|_| self.wall_ms())
     }
 
     /// Makes everything as at the start, as CONTROL.RESET does: for the next test on the same server.
@@ -196,12 +206,16 @@ impl Handle {
     /// When the hand would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
         let turn = self.with(|engine| engine.turn_changing(ClockChange::Step(ms)))?;
-        Ok(self.change(turn))
+        self.change(turn)
     }
 
     /// The wall hand, in milliseconds since the epoch.
     pub fn wall_ms(&self) -> i64 {
-        self.with(|engine| engine.now().wall_ms())
+        self.now().wall_ms()
+    }
+
+    fn now(&self) -> Now {
+        self.with(|engine| engine.now())
     }
 
     /// A lock of database 0 as it is now: its holders, native or Redisson's, the rest of its lease, and its waiters.

@@ -3,7 +3,7 @@
 use super::clock_change::ClockChange;
 use crate::keyspace::KeyTimer;
 use crate::locks::known_name;
-use crate::time::{Now, Over};
+use crate::time::{ClockError, Now, Over};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use std::time::Duration;
@@ -176,6 +176,9 @@ const MOST_RECURRENCES: u64 = 65_536;
 /// The most deadlines that a turn fires before it lets other clients be answered: about a tenth of a second's work.
 const MAX_FIRED_AT_ONCE: u64 = 131_072;
 
+/// The same in microseconds of real time, where servers that share the clock tell one another of each deadline.
+const MAX_PIECE_US: u64 = 100_000;
+
 /// The answer at the end of a turn.
 #[derive(Debug)]
 enum TurnAnswer {
@@ -199,8 +202,16 @@ pub struct ClockTurn {
     fired: u64,
     /// Number of deadlines fired since the turn last let others be answered, if it does so.
     fired_at_once: Option<u64>,
+    /// When the turn last went on, by the system's monotonic clock.
+    piece_began_us: u64,
     /// Whether it lets others be answered before all has fired that is due at its instant.
     is_amid: bool,
+    /// Where the wall clock stood when the turn came to its last instant, in milliseconds.
+    arrived_ms: Option<i64>,
+    /// Number of times that the clocks had begun anew when the turn began.
+    resets: Option<u64>,
+    /// Another client has moved the clock to where the turn would leave its range.
+    error: Option<ClockError>,
     /// Whether clients were sent something at its instant, or at those since it last let them react.
     has_sent: bool,
     /// How many of these recur for ever, since it last leapt over those to come.
@@ -235,7 +246,11 @@ impl ClockTurn {
             waiters: RedissonWaiters::default(),
             fired: 0,
             fired_at_once: None,
+            piece_began_us: 0,
             is_amid: false,
+            arrived_ms: None,
+            resets: None,
+            error: None,
             has_sent: false,
             recurrences: 0,
             leapt: false,
@@ -263,6 +278,17 @@ impl ClockTurn {
     pub fn changing(change: ClockChange) -> Self {
         let (over, answer) = (change.over(), TurnAnswer::Wall);
         ClockTurn { change: Some(change), over, answer, ..ClockTurn::default() }
+    }
+
+    /// A turn that fires what is left at the present instant, where deadlines are over by this rule.
+    pub(super) fn rest_of_instant(over: Over) -> Self {
+        ClockTurn { over, ..ClockTurn::default() }
+    }
+
+    /// A turn that fires what is left at the present instant before this one changes the clock, if it is to do that.
+    pub(super) fn before_change(&self, over: Over) -> Option<ClockTurn> {
+        self.change.as_ref()?;
+        Some(ClockTurn { fired_at_once: self.fired_at_once, ..ClockTurn::rest_of_instant(over) })
     }
 
     /// Whether Redisson's waiters are woken: by default they are.
@@ -299,6 +325,50 @@ impl ClockTurn {
         self.over
     }
 
+    /// Whether it goes on after clocks have begun anew so many times: a turn from before that has ended.
+    pub(super) fn outlives(&mut self, resets: u64) -> bool {
+        *self.resets.get_or_insert(resets) == resets
+    }
+
+    /// It has come to its last instant, where the wall clock stands so.
+    pub(super) fn arrive(&mut self, wall_ms: i64) {
+        self.arrived_ms.get_or_insert(wall_ms);
+    }
+
+    /// Whether nothing is left of its way.
+    pub(super) fn is_at_end(&self) -> bool {
+        matches!(self.left, Left::Us(0) | Left::Instants(0))
+    }
+
+    /// Whether it has come to its last instant before.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.arrived_ms.is_some()
+    }
+
+    /// Deadlines are over by this rule from now on.
+    pub(super) fn follow_rule(&mut self, over: Over) {
+        self.over = over;
+    }
+
+    /// It would leave the range of a clock.
+    pub(super) fn fail(&mut self, error: ClockError) {
+        self.error = Some(error);
+    }
+
+    /// Returns where the wall clock stood when it came to its last instant, in milliseconds since the epoch; `now`
+    /// before that.
+    ///
+    /// # Errors
+    /// When another client has moved the clock to where the turn would leave its range.
+    pub fn wall_ms(&self, now: Now) -> Result<i64, ClockError> {
+        self.error.map_or(Ok(self.arrived_ms.unwrap_or(now.wall_ms())), Err)
+    }
+
+    /// It no longer stops amid an instant.
+    pub(super) fn leave_instant(&mut self) {
+        self.is_amid = false;
+    }
+
     /// It lets others be answered, though more is due at its instant.
     pub(super) fn stop_amid(&mut self) {
         self.is_amid = true;
@@ -325,6 +395,23 @@ impl ClockTurn {
             self.left.spend(in_us);
         }
         reaches
+    }
+
+    /// Whether it lets others be answered on its way.
+    pub(super) fn is_in_pieces(&self) -> bool {
+        self.fired_at_once.is_some()
+    }
+
+    /// It goes on at `now_us` of the system's monotonic clock.
+    pub(super) fn go_on_at(&mut self, now_us: u64) {
+        self.piece_began_us = now_us;
+    }
+
+    /// Its piece lasts until `now_us` of that clock.
+    pub(super) fn last_until(&mut self, now_us: u64) {
+        if now_us.saturating_sub(self.piece_began_us) >= MAX_PIECE_US {
+            self.works(MAX_FIRED_AT_ONCE);
+        }
     }
 
     /// Others are answered before it goes on.
@@ -457,40 +544,49 @@ impl ClockTurn {
     }
 
     /// Answers whoever has asked for the turn, at its end.
-    pub(crate) fn write(&self, now: Now, reply: &mut dyn Reply) {
-        let what = match &self.answer {
-            TurnAnswer::Wall => return reply.integer(now.wall_ms()),
-            TurnAnswer::Counts => return self.write_counts(3, now, reply),
-            TurnAnswer::What(what) => what,
-        };
-        if self.fired == 0 {
-            return reply.null();
-        }
-        self.write_counts(4, now, reply);
-        reply.bulk(b"what");
-        reply.array(what.len());
-        for fired in what {
-            reply.array(2);
-            match fired {
-                OwnedFired::Key(kind, key) => {
-                    reply.bulk(kind.as_bytes());
-                    reply.bulk(key);
-                }
-                OwnedFired::Client(kind, client) => {
-                    reply.bulk(kind.as_bytes());
-                    reply.integer(*client as i64);
-                }
+    ///
+    /// # Errors
+    /// See [`ClockTurn::wall_ms`].
+    pub(crate) fn write(&self, now: Now, reply: &mut dyn Reply) -> Result<(), ClockError> {
+        let wall_ms = self.wall_ms(now)?;
+        match &self.answer {
+            TurnAnswer::Wall => reply.integer(wall_ms),
+            TurnAnswer::Counts => self.write_counts(3, wall_ms, reply),
+            TurnAnswer::What(_) if self.fired == 0 => reply.null(),
+            TurnAnswer::What(what) => {
+                self.write_counts(4, wall_ms, reply);
+                write_fired(what, reply);
             }
         }
+        Ok(())
     }
 
-    fn write_counts(&self, fields: usize, now: Now, reply: &mut dyn Reply) {
+    fn write_counts(&self, fields: usize, wall_ms: i64, reply: &mut dyn Reply) {
         reply.map(fields);
         reply.bulk(b"wall");
-        reply.integer(now.wall_ms());
+        reply.integer(wall_ms);
         reply.bulk(b"fired");
         reply.integer(self.fired as i64);
         reply.bulk(b"settled");
         reply.integer(i64::from(self.is_settled));
+    }
+}
+
+/// Writes the field of what has fired.
+fn write_fired(what: &[OwnedFired], reply: &mut dyn Reply) {
+    reply.bulk(b"what");
+    reply.array(what.len());
+    for fired in what {
+        reply.array(2);
+        match fired {
+            OwnedFired::Key(kind, key) => {
+                reply.bulk(kind.as_bytes());
+                reply.bulk(key);
+            }
+            OwnedFired::Client(kind, client) => {
+                reply.bulk(kind.as_bytes());
+                reply.integer(*client as i64);
+            }
+        }
     }
 }

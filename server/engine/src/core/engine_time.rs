@@ -56,6 +56,8 @@ pub(crate) struct EngineTime {
     pub(super) left_turns: LeftTurns,
     /// A turn has stopped amid an instant: it fires what is over there by this rule, and nobody else does.
     amid: Option<Over>,
+    /// Number of times that the clocks began anew: a turn from before the last ends.
+    resets: u64,
     /// When to look whether that turn goes on, in milliseconds of the system's monotonic clock.
     look_at_ms: i64,
     /// Number of leases of connections that have been renewed.
@@ -90,6 +92,7 @@ impl EngineTime {
             planned: PlannedTurns::default(),
             left_turns: LeftTurns::default(),
             amid: None,
+            resets: 0,
             look_at_ms: 0,
             renewed_leases: 0,
             instant_ns: 0,
@@ -113,6 +116,21 @@ impl EngineTime {
     #[inline]
     pub(super) fn is_amid_turn(&self) -> bool {
         self.amid.is_some()
+    }
+
+    /// The rule by which a turn that has stopped amid an instant fires what is over there, if one has.
+    pub(super) fn amid(&self) -> Option<Over> {
+        self.amid
+    }
+
+    /// Number of times that the clocks began anew.
+    pub(super) fn resets(&self) -> u64 {
+        self.resets
+    }
+
+    /// The clocks that are shared began anew so many times.
+    pub(super) fn set_resets(&mut self, resets: u64) {
+        self.resets = resets;
     }
 
     /// When to look whether a turn that has stopped amid an instant goes on, in microseconds of the system's monotonic
@@ -175,6 +193,7 @@ impl EngineTime {
     pub(crate) fn reset(&mut self, at_start: &Clock) {
         self.left_turns.turns.clear();
         self.amid = None;
+        self.resets += 1;
         self.clock.restart(at_start, self.system);
         self.now = self.clock.read(self.system);
     }

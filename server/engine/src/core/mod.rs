@@ -57,6 +57,8 @@ mod state_kinds;
 mod state_waits;
 mod switches;
 mod target;
+#[cfg(test)]
+pub(crate) mod test_host;
 mod tickets;
 mod together;
 mod tracking;

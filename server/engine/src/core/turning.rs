@@ -15,6 +15,9 @@ use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// The answer to a request that was in range until another one has changed the clock.
+const MOVED: &[u8] = b"ERR time is out of range: another client has moved the clock meanwhile";
+
 #[cfg(test)]
 mod tests;
 
@@ -107,7 +110,11 @@ impl Engine {
             earlier.into_iter().for_each(|timer| self.time.timers.cancel(timer));
         } else if self.unblock(slot).is_some() {
             let now = self.time.now;
-            self.answer(slot, |reply| turn.write(now, reply));
+            self.answer(slot, |reply| {
+                if turn.write(now, reply).is_err() {
+                    reply.error(MOVED);
+                }
+            });
             if was_killed {
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
             }
@@ -172,7 +179,7 @@ impl Engine {
     /// The turn of another server has stopped amid this instant, and that server hangs or is gone: fires here what is
     /// still due.
     pub(crate) fn fire_rest_of_instant(&mut self) {
-        self.leave_turn(Box::new(ClockTurn::default().in_pieces()), 0);
+        self.leave_turn(Box::new(ClockTurn::rest_of_instant(self.time.over()).in_pieces()), 0);
     }
 
     fn waits_for_turn(&self, slot: Slot) -> bool {
@@ -264,17 +271,20 @@ impl Engine {
     }
 
     /// Changes the clock. Deadlines that this passes are due, and fire afterwards.
-    pub(super) fn change_clock(&mut self, change: &ClockChange) {
+    ///
+    /// # Errors
+    /// When the clock would leave its range; then it is as before.
+    pub(super) fn change_clock(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         let before = self.time.now;
+        change.apply(&mut self.time.clock, self.time.system)?;
         self.time.stop_turn(None);
-        // The range was checked before; another client may have changed the clock since.
-        let _in_range = change.apply(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
         self.keyspace.go_on_at(self.time.now, change.over());
         self.note_turn(before);
         if self.time.now.wall_us > before.wall_us {
             self.keyspace.note_turn();
         }
+        Ok(())
     }
 
     /// The present instant, as the clocks show it.

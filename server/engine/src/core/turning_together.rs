@@ -10,7 +10,7 @@ use super::shared_clock::{ClockRequest, MemberAddress, Promotion};
 use super::together::Together;
 use crate::clients::Slot;
 use crate::locks::StampSource;
-use crate::time::{Clock, Now, Over};
+use crate::time::{Clock, ClockError, Now, Over};
 use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -170,6 +170,10 @@ impl Engine {
     /// has changed the clock before it hung, all are to follow that change, from where the others are.
     pub fn catch_up(&mut self, clock: &Clock, system: Now) {
         let before = self.time.now;
+        if let Some(over) = self.time.amid() {
+            // Its clients have seen that gone; the other clock may have been set back since.
+            self.fire_due(usize::MAX, over);
+        }
         self.time.stop_turn(None);
         let has_changed =
             self.time.shared.requests.iter().any(|asked| matches!(asked, ClockRequest::Changed));
@@ -202,21 +206,84 @@ pub(crate) fn turn_together(
     if let Some(wait_us) = turn.wait_us(system_us, quiet_since_us) {
         return TurnProgress::WaitUs(wait_us);
     }
-    if let Some(change) = turn.take_change() {
-        nodes.iter_mut().for_each(|node| node.change_clock(&change));
+    let over = nodes.iter().find_map(|node| node.time.amid());
+    let is_over = turn.is_amid() && turn.has_arrived() && over.is_none();
+    if is_over || !turn.outlives(count_resets(nodes)) {
+        // Another client has had the rest of its last instant fired, or has begun anew.
+        turn.leave_instant();
+        turn.arrive(nodes[0].time.now.wall_ms());
+        return TurnProgress::Done;
     }
+    if let Some(mut rest) = turn.before_change(over.unwrap_or_else(|| nodes[0].time.over())) {
+        let progress = go_on(nodes, &mut rest, exchange);
+        if progress != TurnProgress::Done {
+            turn.stop_amid();
+            return progress;
+        }
+        turn.leave_instant();
+    } else if let Some(over) = over.filter(|_| turn.has_arrived()) {
+        turn.follow_rule(over);
+    }
+    if let Err(error) = begin_way(nodes, turn) {
+        turn.leave_instant();
+        turn.fail(error);
+        return TurnProgress::Done;
+    }
+    go_on(nodes, turn, exchange)
+}
+
+/// Returns the number of times that the clock of these engines began anew, which all of them know from now on.
+fn count_resets(nodes: &mut [&mut Engine]) -> u64 {
+    let resets = nodes.iter().map(|node| node.time.resets()).max().unwrap_or(0);
+    nodes.iter_mut().for_each(|node| node.time.set_resets(resets));
+    resets
+}
+
+/// Makes the change with which a turn begins, if it has not been made.
+///
+/// # Errors
+/// When the clock would leave its range by that, or by what is left of the turn. The request was in range, but another
+/// client may have moved the clock since.
+fn begin_way(nodes: &mut [&mut Engine], turn: &mut ClockTurn) -> Result<(), ClockError> {
+    if let Some(change) = turn.take_change() {
+        return nodes.iter_mut().try_for_each(|node| node.change_clock(&change));
+    }
+    let time = &nodes[0].time;
+    match turn.left {
+        Left::Us(us) if !time.clock.reaches_us(time.system, us) => Err(ClockError),
+        _ => Ok(()),
+    }
+}
+
+/// Turns the clock, once a turn has made its change.
+fn go_on(nodes: &mut [&mut Engine], turn: &mut ClockTurn, exchange: &mut Exchange<'_>) -> TurnProgress {
     let is_quiet = turn.waiters == RedissonWaiters::LeftAsleep;
     nodes.iter_mut().for_each(|node| node.keyspace.turn_quietly(is_quiet));
+    if lasts(nodes, turn) {
+        turn.go_on_at(nodes[0].system_now().monotonic_us);
+    }
     let turned = catch_unwind(AssertUnwindSafe(|| turn_by_instants(nodes, turn, exchange)));
     if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
         nodes.iter_mut().for_each(|node| node.turn(us));
     }
-    let amid = matches!(turned, Ok(TurnProgress::WaitUs(_))).then(|| turn.amid()).flatten();
+    let has_ended = !matches!(turned, Ok(TurnProgress::WaitUs(_)));
+    if has_ended {
+        turn.leave_instant();
+    }
+    if has_ended || turn.is_at_end() {
+        turn.arrive(nodes[0].time.now.wall_ms());
+    }
+    let amid = turn.amid();
     for node in nodes {
         node.leave_instant(amid);
         node.keyspace.turn_quietly(false);
     }
     turned.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Whether a piece of the turn ends by real time too: servers tell one another of each deadline.
+fn lasts(nodes: &[&mut Engine], turn: &ClockTurn) -> bool {
+    nodes.len() > 1 && turn.is_in_pieces()
 }
 
 /// A deadline of one of the engines, by its place among them, and in how many microseconds it is.
@@ -299,6 +366,9 @@ fn fire_instant(
             node.retry_after(turn.left, db, &key);
         }
         exchange(nodes);
+        if lasts(nodes, turn) {
+            turn.last_until(nodes[0].system_now().monotonic_us);
+        }
         match earliest(nodes, turn.over()) {
             Some((next, next_due, 0)) if turn.ends_piece() => {
                 turn.stop_amid();

@@ -224,7 +224,7 @@ fn advance(
         return Ok(Flow::Done);
     }
     let turn = engine.turn_by(ms).map_err(|_| out_of_range(engine, 0))?.waking(waiters).settling(settle);
-    Ok(begin(engine, call, turn, reply))
+    begin(engine, call, turn, reply)
 }
 
 fn next(
@@ -235,28 +235,33 @@ fn next(
 ) -> Result<Flow<Retry>, CommandError> {
     let TurnOptions { count, waiters, settle } = TurnOptions::parse(args, 1, true)?;
     let turn = ClockTurn::to_next(count.unwrap_or(1)).waking(waiters).settling(settle);
-    Ok(begin(engine, call, turn, reply))
+    begin(engine, call, turn, reply)
 }
 
 /// Turns the clock. The client waits while others react to that.
-fn begin(engine: &mut Engine, call: Call<'_>, turn: ClockTurn, reply: &mut dyn Reply) -> Flow<Retry> {
+fn begin(
+    engine: &mut Engine,
+    call: Call<'_>,
+    turn: ClockTurn,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     // A transaction cannot wait.
     let mut turn = if call.origin() == Origin::Client { turn.in_pieces() } else { turn };
     if engine.shares_clock() {
         engine.ask_clock(ClockRequest::Turn(call.session));
         let retry = Retry::Turn(Box::new(turn));
-        return Wait { real_time: true, ..Wait::new(retry, None, Null::Bulk) }.into();
+        return Ok(Wait { real_time: true, ..Wait::new(retry, None, Null::Bulk) }.into());
     }
     let turned =
         engine.keep_active(call.slot, |engine| engine.turning(|engine| engine.continue_turning(&mut turn)));
     match turned {
         TurnProgress::Done => {
-            turn.write(engine.now(), reply);
-            Flow::Done
+            turn.write(engine.now(), reply)?;
+            Ok(Flow::Done)
         }
         TurnProgress::WaitUs(us) => {
             let retry = Retry::Turn(Box::new(turn));
-            Wait { real_time: true, ..Wait::new(retry, Some(us.div_ceil(1000)), Null::Bulk) }.into()
+            Ok(Wait { real_time: true, ..Wait::new(retry, Some(us.div_ceil(1000)), Null::Bulk) }.into())
         }
     }
 }
@@ -295,5 +300,5 @@ fn change(
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let turn = engine.turn_changing(change)?;
-    Ok(begin(engine, call, turn, reply))
+    begin(engine, call, turn, reply)
 }

@@ -3,9 +3,12 @@
 use super::{Network, Outside, StampSource};
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::Config;
+use crate::core::test_host::TestHost;
 use crate::core::{Engine, Output};
 use crate::outbound::OutboundId;
 use crate::time::Now;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of deadlines that fire in one piece.
 const PIECE: usize = 131_072;
@@ -130,4 +133,66 @@ fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     (1000..1003).for_each(|ms| pair.begin(ms, None));
     assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
     assert_eq!(pair.engines[1].now().wall_ms(), 20);
+}
+
+/// Its time has come when the others have moved the clock to the end of its range.
+#[test]
+fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
+    let far = (1_i64 << 62) / 1000 - 1000;
+    for later in [format!("CLOCK.STEP {far}"), format!("CLOCK.ADVANCE {far}")] {
+        let mut pair = Pair::new([0, 0]);
+        pair.send(0, 0, &format!("CLOCK.STEP {far}"));
+        pair.send(1, 0, &later);
+        pair.serve(None);
+        assert_eq!(pair.received(0, 0), format!(":{far}\r\n"));
+        let refused = "-ERR time is out of range: another client has moved the clock meanwhile\r\n";
+        assert_eq!(pair.received(1, 0), refused, "{later}");
+        assert_eq!(pair.engines[1].now().wall_ms(), far);
+    }
+}
+
+/// The reset leaves the other server amid the instant of the turn that it ends.
+#[test]
+fn a_reset_ends_the_turn_of_another_server() {
+    for turner in 0..2 {
+        let mut pair = Pair::new([PIECE, 3 * PIECE]);
+        assert_eq!(pair.ask(turner, 0, "CLOCK.ADVANCE 5000"), "");
+        assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+        assert_eq!(pair.ask(0, 1, "CONTROL.RESET"), "+OK\r\n");
+        (1..6).for_each(|ms| pair.begin(ms, None));
+        assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n");
+        assert_eq!(pair.engines[1].pending_timers(), 0);
+        assert!(pair.engines.iter().all(|engine| engine.now().monotonic_ms() < 100));
+    }
+}
+
+/// A server that hangs amid an instant learns that the clock was set back meanwhile.
+#[test]
+fn what_a_server_that_hangs_has_hidden_stays_gone() {
+    let mut pair = Pair::new([PIECE, 3]);
+    assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
+    assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    pair.begin(2, Some(1));
+    pair.send(0, 1, "CLOCK.STEP -5");
+    pair.serve(Some(1));
+    assert_eq!(pair.received(0, 1), ":5\r\n");
+    let clock = pair.engines[0].clock();
+    pair.engines[1].catch_up(&clock, at(3));
+    pair.begin(3, None);
+    assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].pending_timers()), (":0\r\n".to_owned(), 0));
+}
+
+/// Servers tell one another of each deadline, which takes longer than the deadline itself.
+#[test]
+fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
+    let mut pair = Pair::new([1000, 0]);
+    // Its clocks move on by a millisecond whenever they are read.
+    let ms = AtomicU64::new(1);
+    pair.engines[0].set_host(Arc::new(TestHost(move || at(ms.fetch_add(1, Ordering::Relaxed)))));
+    assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
+    let left = pair.engines[0].pending_timers();
+    assert!((800..=950).contains(&left), "{left}");
+    assert_eq!(pair.ask(0, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    (1..30).for_each(|ms| pair.begin(ms, None));
+    assert_eq!((pair.engines[0].pending_timers(), pair.received(0, 0)), (0, ":10\r\n".to_owned()));
 }

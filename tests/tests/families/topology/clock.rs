@@ -4,6 +4,7 @@ use crate::topology::manual;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;
+use lockwheel_tests::shapes::until;
 use std::thread;
 use std::time::Duration;
 
@@ -152,7 +153,11 @@ fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it
     let mut others: Vec<Client> = (0..20).map(|_| Client::connect(topology.servers()[0].addr())).collect();
     others.iter_mut().for_each(|other| assert_eq!(other.line("PING").to_string(), "+PONG"));
     clients[1].send_line("EVAL \"while true do end\" 0");
-    while beside.line("AWAIT.FAULT late 1").to_string() != ":1" {}
+    until("it is delayed", || {
+        let reply = beside.line("AWAIT.FAULT late 1");
+        assert!(!reply.is_error(), "{reply}");
+        reply == Reply::Int(1)
+    });
     clients[0].send_line("CLOCK.ADVANCE 1000");
     while !beside.line("GET k").to_string().starts_with("-BUSY") {}
     others.iter_mut().for_each(|other| other.send_line("ECHO here"));

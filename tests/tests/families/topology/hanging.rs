@@ -5,6 +5,7 @@ use lockwheel::{Config, Time, Topology, TopologyBuilder};
 use lockwheel_engine::config::Permission;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::shapes::until;
 #[cfg(unix)]
 use std::io::{BufRead, BufReader, Write};
 #[cfg(unix)]
@@ -211,7 +212,8 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
     early.join().expect("its script has ended");
     let mut master = client(&topology, 0);
     // A script that is killed ends a little later.
-    while text(&mut master, "SET k v") != "+OK" {}
+    until("its script has ended", || !text(&mut master, "PING").starts_with("-BUSY"));
+    assert_eq!(text(&mut master, "SET k v"), "+OK");
     assert_eq!(text(&mut master, "WAIT 2 0"), ":2");
     assert_eq!(text(&mut client(&topology, 1), "FAULT.DOWN 0 KEEP"), "+OK");
     assert_eq!(text(&mut client(&topology, 2), "FAULT.UP 0"), ":1");

@@ -1,10 +1,9 @@
 //! Turns in pieces, and one that panics on its way.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
-use crate::config::{Config, HostChanges, HostRefusal};
-use crate::core::engine::Host;
-use crate::core::target::{NotConnected, Target, TargetAddress};
-use crate::core::{Engine, Output};
+use crate::config::Config;
+use crate::core::test_host::TestHost;
+use crate::core::{Engine, Output, TurnProgress};
 use crate::keyspace::EventClasses;
 use crate::time::Now;
 use std::sync::Arc;
@@ -12,34 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
-}
-
-/// Its clocks can be read a few times.
-struct WornOut(AtomicU32);
-
-impl Host for WornOut {
-    fn now(&self) -> Now {
-        assert!(self.0.fetch_sub(1, Ordering::Relaxed) > 0, "the clocks are worn out");
-        at(0)
-    }
-
-    fn stopwatch_ns(&self) -> u64 {
-        0
-    }
-
-    fn serve_while_slow(&self, _: &mut Engine) {}
-
-    fn follow(&self, _: &Config, _: HostChanges) -> Result<(), HostRefusal> {
-        Err(HostRefusal::Listening)
-    }
-
-    fn is_gone(&self, _: u64) -> bool {
-        false
-    }
-
-    fn connect(&self, _: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
-        Err(NotConnected::Unreachable)
-    }
 }
 
 fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
@@ -63,7 +34,12 @@ fn a_panic_while_clients_settle_disconnects_who_turns_the_clock() {
     ask(&mut engine, turner, "CLOCK.FREEZE");
     ask(&mut engine, turner, "SET a 1 PX 10");
     ask(&mut engine, turner, "SET b 1 PX 20");
-    engine.set_host(Arc::new(WornOut(AtomicU32::new(1))));
+    // Its clocks can be read once.
+    let left = AtomicU32::new(1);
+    engine.set_host(Arc::new(TestHost(move || {
+        assert!(left.fetch_sub(1, Ordering::Relaxed) > 0, "the clocks are worn out");
+        at(0)
+    })));
     assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 5"), "");
     assert_eq!(engine.session(turner).closing(), None);
 
@@ -228,8 +204,9 @@ fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
 fn what_a_change_of_the_clock_passes_fires_in_pieces() {
     let changes = [
         ("CLOCK.STEP 10", "10"),
-        ("CLOCK.SET 25", "25"), // Time runs on between the pieces.
-        ("CLOCK.RESET", "13"),
+        ("CLOCK.SET 25", "25"),
+        // Time runs on between the pieces.
+        ("CLOCK.RESET", "11"),
         ("CLOCK.FREEZE", "10"),
     ];
     for (request, wall_ms) in changes {
@@ -272,4 +249,75 @@ fn what_a_turn_has_passed_is_hidden_while_nothing_expires_by_itself() {
         assert!(!ask(&mut engine, turner, request).is_empty());
         assert_eq!(ask(&mut engine, other, "KEYS *"), "*0\r\n", "{request}");
     }
+}
+
+/// Deadlines that others have seen pass stay passed, however the clock is set back before all have fired.
+#[test]
+fn what_a_turn_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
+    let turns = [
+        ("CLOCK.STEP 10", "CLOCK.STEP -5", ":10\r\n"),
+        ("CLOCK.ADVANCE 10", "CLOCK.SET 3", "wall\r\n:10\r\n"),
+        ("CLOCK.NEXT", "CLOCK.RESET", "wall\r\n:10\r\n"),
+    ];
+    for (request, back, own) in turns {
+        let (mut engine, [turner, other]) = frozen(2 * PIECE + 10);
+        let third = engine.connect(Peer::default());
+        assert_eq!(ask(&mut engine, turner, request), "");
+        assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "what is due is hidden");
+        assert_eq!(ask(&mut engine, other, back), "", "{request}, {back}");
+        assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "{request}, {back}");
+        (1..6).for_each(|ms| engine.begin(at(ms)));
+        assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "{request}, {back}");
+        assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (0, false));
+        assert!(ask(&mut engine, other, "PING").starts_with(':'), "{request}, {back}");
+        let answer = ask(&mut engine, turner, "PING");
+        assert!(answer.contains(own), "{request}, {back}: {}", &answer[..answer.len().min(100)]);
+    }
+}
+
+#[test]
+fn what_time_has_passed_stays_gone_when_the_clock_is_set_back() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 2000);
+    ask(&mut engine, turner, "CLOCK.RESUME");
+    engine.begin(at(11));
+    assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
+    assert_eq!(ask(&mut engine, turner, "CLOCK.STEP -5"), "", "a piece has fired");
+    (11..14).for_each(|ms| engine.begin(at(ms)));
+    assert_eq!((ask(&mut engine, other, "DBSIZE"), engine.keyspace.timers()), (":0\r\n".to_owned(), 0));
+}
+
+#[test]
+fn a_script_sets_the_clock_back_after_all_that_is_due() {
+    let (mut engine, [turner, other]) = frozen(2 * PIECE);
+    assert_eq!(ask(&mut engine, turner, "CLOCK.STEP 10"), "");
+    engine.execute(other, &[b"EVAL", b"return redis.call('CLOCK.STEP', -5)", b"0"]);
+    assert_eq!((engine.keyspace.timers(), engine.now().wall_ms()), (0, 5));
+    engine.begin(at(2));
+    assert_eq!(ask(&mut engine, turner, "PING"), ":10\r\n+PONG\r\n");
+}
+
+/// The process itself takes it to its end, in a loop of its own.
+#[test]
+fn a_reset_ends_a_turn_of_the_process_itself() {
+    let (mut engine, [_, other]) = frozen(PIECE + 10);
+    let mut turn = engine.turn_by(1000).expect("it is in range").in_pieces();
+    assert_eq!(engine.continue_turning(&mut turn), TurnProgress::WaitUs(0));
+    ask(&mut engine, other, "CONTROL.RESET");
+    ask(&mut engine, other, "CLOCK.FREEZE");
+    ask(&mut engine, other, "SET k v PX 5");
+    let before = engine.now();
+    assert_eq!(engine.continue_turning(&mut turn), TurnProgress::Done);
+    assert_eq!(engine.now(), before);
+    assert_eq!(ask(&mut engine, other, "DBSIZE"), ":1\r\n");
+}
+
+#[test]
+fn a_turn_that_another_client_has_put_out_of_range_is_refused() {
+    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    let far = (1_i64 << 62) / 1000 - 1000;
+    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 5000"), "");
+    assert_eq!(ask(&mut engine, other, &format!("CLOCK.SET {far}")), format!(":{far}\r\n"));
+    engine.begin(at(2));
+    let refused = "-ERR time is out of range: another client has moved the clock meanwhile\r\n";
+    assert_eq!(ask(&mut engine, turner, "PING"), format!("{refused}+PONG\r\n"));
 }
