@@ -2,9 +2,10 @@
 
 use super::history::format::edn::Operations;
 use super::history::{Filter, Ring, format};
-use super::history_work::{HistoryHandler, HistoryWork, Reading, read};
+use super::history_work::{BYTES_PER_ENTRY, HistoryHandler, HistoryWork, Reading, read};
 use super::ledger::LockLedger;
 use crate::keyspace::Tx;
+use crate::memory::of_vec;
 use crate::spec::{Args, CommandError, Flags, Row, errors};
 use lockwheel_resp::{Protocol, Reply};
 
@@ -128,8 +129,9 @@ impl Listing {
     /// Writes so many entries, or operations, more; whether these were the last.
     fn write_some(&mut self, ring: &Ring, count: usize) -> bool {
         let (format, protocol) = (self.options.format, self.protocol);
+        let full = self.text.len().saturating_add(count.saturating_mul(BYTES_PER_ENTRY));
         match format {
-            Format::Edn => return self.operations.write_some(ring, count, &mut self.text),
+            Format::Edn => return self.operations.write_some(ring, (count, full), &mut self.text),
             Format::Map if self.written == 0 => {
                 format::map::head(ring, self.wanted.len(), (&mut self.text, protocol));
             }
@@ -137,7 +139,9 @@ impl Listing {
             Format::Map | Format::Json => {}
         }
         let end = self.written.saturating_add(count).min(self.wanted.len());
-        for at in self.written..end {
+        while self.written < end && self.text.len() < full {
+            let at = self.written;
+            self.written += 1;
             let seq = self.wanted[at];
             let Some(entry) = ring.get(seq) else { continue };
             match format {
@@ -145,7 +149,6 @@ impl Listing {
                 _ => format::map::entry(ring, (seq, entry), (&mut self.text, protocol)),
             }
         }
-        self.written = end;
         self.written == self.wanted.len()
     }
 }
@@ -168,6 +171,10 @@ impl Reading for Listing {
             }
             Format::Edn => reply.bulk(&text),
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_vec(&self.wanted) + of_vec(&self.text) + self.operations.memory()
     }
 }
 
@@ -196,4 +203,58 @@ fn history(
     let operations = Operations::default();
     let listing = Listing { options, protocol, seen, wanted, written: 0, operations, text };
     Ok(read(history, entries, listing, reply))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::{Event, Happening, History};
+    use super::*;
+    use crate::time::Now;
+
+    /// A history of so many entries, of names of so many bytes.
+    fn history(entries: usize, bytes: usize) -> History {
+        let mut history = History::new(1 << 16, 7);
+        for at in 0..entries {
+            let key = format!("{at:0bytes$}");
+            history.record(
+                Now { wall_us: 0, monotonic_us: 0 },
+                Happening { client: Some(1), ..Happening::new(Event::Refused, key.as_bytes(), b"owner") },
+            );
+        }
+        history
+    }
+
+    fn listing(format: Format) -> Listing {
+        let options = Options { filter: Filter::default(), count: usize::MAX, format };
+        let (wanted, text, operations) = (Vec::new(), Vec::new(), Operations::default());
+        Listing { options, protocol: Protocol::Resp3, seen: 0, wanted, written: 0, operations, text }
+    }
+
+    #[test]
+    fn the_operations_of_a_reading_in_edn_are_counted() {
+        let history = history(4000, 8);
+        let [json, edn] = [Format::Json, Format::Edn].map(|format| {
+            let mut listing = listing(format);
+            assert!(!listing.go_on(history.ring(), 4000), "it has not come to the end");
+            listing.memory()
+        });
+        // An invocation and its end for each entry, of a few words each.
+        assert!(edn > json + 2 * 4000 * 5 * size_of::<u64>(), "{edn} {json}");
+    }
+
+    #[test]
+    fn a_piece_writes_few_long_names() {
+        let history = history(2000, 1000);
+        for format in [Format::Map, Format::Json, Format::Edn] {
+            let (mut listing, mut pieces, mut longest) = (listing(format), 1, 0);
+            let mut before = 0;
+            while !listing.go_on(history.ring(), 1000) {
+                pieces += 1;
+                longest = longest.max(listing.text.len() - before);
+                before = listing.text.len();
+            }
+            assert!(pieces > 5 && longest < 400_000, "{format:?}: {pieces}, {longest}");
+            assert!(listing.text.len() > 2_000_000);
+        }
+    }
 }

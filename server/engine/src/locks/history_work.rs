@@ -11,6 +11,9 @@ pub(super) const MAX_AT_ONCE: usize = 4096;
 /// Entries that a piece of a longer reading has.
 pub(super) const PIECE: usize = 1024;
 
+/// Bytes of a reply that a piece writes for each of its entries: more are left to the next piece.
+pub(super) const BYTES_PER_ENTRY: usize = 384;
+
 /// The handler of a command that reads the history: it answers, or leaves the rest to be done in pieces.
 pub(crate) type HistoryHandler =
     fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Result<Option<Box<dyn HistoryWork>>, CommandError>;
@@ -23,7 +26,7 @@ pub(crate) trait HistoryWork: Debug + Send {
     /// Writes the reply, after the last piece.
     fn write(&mut self, reply: &mut dyn Reply);
 
-    /// Bytes of the copy that is read. O(1).
+    /// Bytes of the copy that is read, and of what has come of it. O(1).
     fn memory(&self) -> usize;
 }
 
@@ -34,6 +37,11 @@ pub(super) trait Reading: Debug + Send + 'static {
 
     /// Writes the reply, when it is done.
     fn write(&mut self, ring: &Ring, reply: &mut dyn Reply);
+
+    /// Bytes of what it has written and knows by now, as far as that is counted. O(1).
+    fn memory(&self) -> usize {
+        0
+    }
 }
 
 /// A reading with its copy of the history.
@@ -53,7 +61,7 @@ impl<R: Reading> HistoryWork for Copied<R> {
     }
 
     fn memory(&self) -> usize {
-        self.ring.memory()
+        self.ring.memory() + self.reading.memory()
     }
 }
 

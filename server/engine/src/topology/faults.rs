@@ -193,6 +193,18 @@ impl Network {
         }
     }
 
+    /// Servers that are down without an end do so for good when no other one is left that could bring them back.
+    pub(super) fn end_those_down(&self, nodes: &mut Nodes<'_, '_>) {
+        let may_be_up = |node: &Engine| !node.was_killed() || node.comes_up_at().is_some();
+        let is_there = |place: usize| !self.has_left(place) && nodes.get(place).is_none_or(may_be_up);
+        if nodes.places().any(is_there) {
+            return;
+        }
+        for (_, node) in nodes.iter_mut().filter(|(place, _)| !self.has_left(*place)) {
+            node.end_while_down();
+        }
+    }
+
     /// The replica that takes over: the one that is named, or the first that follows the asker, or its master.
     fn replica_to_promote(
         &self,

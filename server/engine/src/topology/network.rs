@@ -455,6 +455,7 @@ impl Network {
             if nodes.iter().any(|(_, node)| !node.clock_runs()) {
                 self.let_clients_in(nodes);
             }
+            self.end_those_down(nodes);
         }
     }
 

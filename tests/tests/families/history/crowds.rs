@@ -36,6 +36,26 @@ fn sections_that_overlap_are_counted_and_some_are_shown() {
     }
 }
 
+/// Nobody waits for anything that the writers hold.
+#[test]
+fn deadlocks_of_many_readers_and_writers_of_one_lock_are_searched_for_without_giving_up() {
+    let mut server = Server::new();
+    for reader in 0..4000 {
+        server.ask(&format!("LOCK.ACQUIRE l reader-{reader} PX 1000000 SHARED"));
+    }
+    for _ in 0..8 {
+        let client = server.client();
+        server.send(client, "HELLO 3");
+        for writer in 0..1000 {
+            let owner = format!("writer-{client}-{writer}");
+            server.send(client, &format!("LOCK.ACQUIRE l {owner} PX 1000000 EXCLUSIVE ASYNC BLOCK 0"));
+        }
+    }
+    let reply = server.ask_long("LOCK.VERIFY");
+    assert!(reply.contains("\r\nok\r\n") && !reply.contains("given up"), "{reply}");
+    assert!(number(&reply, "events") > 12_000);
+}
+
 #[test]
 fn owners_of_one_hash_are_counted_and_some_are_shown() {
     for count in [3, 2000, 4000] {
@@ -191,13 +211,16 @@ fn a_long_name_is_cut_and_stays_one_name() {
     assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
 }
 
-/// Each owner but the first waits for the lock of the one before: a search for a deadlock goes through all of them.
+/// Each owner but the first waits for the lock of the one before, and somebody for each lock: a search for a deadlock
+/// goes through all of them.
 fn chain(length: usize) -> Server {
     let mut server = Server::new();
-    let asker = server.asker;
+    let (asker, other) = (server.asker, server.client());
     server.send(asker, "HELLO 3");
+    server.send(other, "HELLO 3");
     for owner in 0..length {
         server.ask(&format!("LOCK.ACQUIRE lock-{owner} owner-{owner} PX 10000000"));
+        server.send(other, &format!("LOCK.ACQUIRE lock-{owner} other-{owner} PX 10000000 BLOCK 0 ASYNC"));
     }
     for owner in 1..length {
         server.ask(&format!("LOCK.ACQUIRE lock-{} owner-{owner} PX 10000000 BLOCK 0 ASYNC", owner - 1));

@@ -174,6 +174,38 @@ fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
     }
 }
 
+/// Nobody could bring it back: the process has nothing more to do.
+#[test]
+fn a_server_that_is_down_without_an_end_ends_with_the_last_other_one() {
+    for (time, keep) in [(Time::Manual, ""), (Time::Manual, " KEEP"), (Time::Real, "")] {
+        for by in [0, 1] {
+            let builder = ours::builder().time(time);
+            let topology = builder.sentinels(1).replicas(1).start().expect("they start");
+            let mut ends = client(&topology, by);
+            assert_eq!(text(&mut ends, &format!("FAULT.DOWN {}{keep}", 1 - by)), "+OK");
+            for mut ends in [ends, client(&topology, 2)] {
+                ends.send_line("SHUTDOWN NOSAVE");
+                assert_eq!(ends.read_to_close(), b"");
+            }
+            topology.wait();
+        }
+    }
+}
+
+/// It can be asked for the other one when it is back.
+#[test]
+fn a_server_that_comes_back_by_itself_keeps_the_others_from_ending() {
+    let (topology, mut clients) = started(1, Time::Manual);
+    for line in ["FAULT.DOWN 0", "FAULT.DOWN 2 500"] {
+        assert_eq!(text(&mut clients[1], line), "+OK");
+    }
+    clients[1].send_line("SHUTDOWN NOSAVE");
+    assert_eq!(clients[1].read_to_close(), b"");
+    until("it is up", || !is_refused(topology.servers()[2].addr()));
+    assert_eq!(text(&mut client(&topology, 2), "FAULT.UP 0"), ":1");
+    assert_eq!(text(&mut client(&topology, 0), "PING"), "+PONG");
+}
+
 /// The session of its stream is no client.
 #[test]
 fn a_replica_without_clients_is_reached_again() {

@@ -1,6 +1,7 @@
 //! Faults of servers that share a process: one is killed and comes back, is promoted, or follows another.
 
 use super::super::engine::Engine;
+use super::super::progress::Stop;
 use super::super::shared_clock::Promotion;
 use super::failover::dumped;
 use super::node_fault::DataFate;
@@ -120,6 +121,11 @@ impl Engine {
         }
         self.follow_view();
         self.begin_sentinel_anew();
+    }
+
+    /// Ends for good, as nobody is left who could bring it back.
+    pub(crate) fn end_while_down(&mut self) {
+        self.stop = Some(Stop::Shutdown);
     }
 
     /// Whether it was killed and has not come back.

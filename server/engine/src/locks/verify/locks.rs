@@ -5,7 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock.
 #[derive(Debug, Default)]
@@ -42,6 +42,8 @@ impl Lock {
 pub(super) struct Locks {
     pub(super) owners: Owners,
     pub(super) by_key: BTreeMap<Name, Lock>,
+    /// The first fields of owners with the locks that they hold.
+    held: BTreeSet<(Name, Name)>,
     /// The open sections by their keys.
     pub(super) sections: BTreeMap<Name, OpenSections>,
     /// The holds that an exchange of databases takes along, by their grants, until they have arrived.
@@ -90,12 +92,23 @@ impl Locks {
                 let lock = self.by_key.entry(entry.key).or_default();
                 let leaving = lock.holds.get(entry.owner).copied();
                 lock.take_in(ring, &self.owners, seq, entry);
+                let held = (self.owners.first_field(entry.owner), entry.key);
+                match self.owners.fields_of(entry.owner).any(|field| lock.holds.contains(field)) {
+                    true => self.held.insert(held),
+                    false => self.held.remove(&held),
+                };
                 if matches!(entry.cause, Cause::Swapped | Cause::Migrated) {
                     self.moved(entry, leaving);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The locks that an owner holds. O(log n) for the first.
+    pub(super) fn held_by(&self, owner: Name) -> impl Iterator<Item = Name> {
+        let owner = self.owners.first_field(owner);
+        self.held.range((owner, Name::NONE)..).take_while(move |(of, _)| *of == owner).map(|(_, key)| *key)
     }
 
     /// A hold that goes along when databases are exchanged is of the client that took it.

@@ -17,6 +17,8 @@ use std::task::Poll;
 /// Steps that the searches for cycles may take in all: so many, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
 const STEPS_PER_ENTRY: u64 = 256;
+/// An owner that holds more locks is searched for, whether anybody waits for these or not.
+const MAX_HELD: usize = 64;
 /// An owner that has more waits is searched for by the one that has just begun.
 const MAX_WAITS: usize = 64;
 
@@ -59,6 +61,8 @@ pub(super) struct Waits {
     /// Places in fair queues whose client is gone while nobody listens for the owner, by lock and owner.
     left: BTreeMap<(Name, Name), Wait>,
     asked: BTreeMap<Name, Asked>,
+    /// The locks that somebody has certainly waited for.
+    waited_for: BTreeSet<Name>,
     refused: BTreeMap<Name, Refusals>,
     /// By lock and instance, the number of owners that were refused more than once.
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
@@ -81,6 +85,7 @@ impl Default for Waits {
             certain: BTreeMap::new(),
             left: BTreeMap::new(),
             asked: BTreeMap::new(),
+            waited_for: BTreeSet::new(),
             refused: BTreeMap::new(),
             refused_again: BTreeMap::new(),
             by_client: BTreeSet::new(),
@@ -183,6 +188,7 @@ impl Waits {
         match entry.event {
             Event::Queued if is_fair || entry.native() == Some(true) => {
                 let owner = self.stands_for(view, entry.owner);
+                self.waited_for.insert(entry.key);
                 self.certain.entry(owner).or_default().insert((entry.key, is_fair, entry.client, seq));
             }
             Event::LeftQueue => {
@@ -374,6 +380,14 @@ impl Waits {
         self.of(ring, owner, Some(key)).next().is_some()
     }
 
+    /// Whether an owner holds a lock that somebody has waited for: else it is in no cycle. O(log n).
+    fn may_be_waited_for(&self, view: View<'_>, owner: Name) -> bool {
+        let mut held = view.locks.held_by(owner).enumerate();
+        held.any(|(at, key)| {
+            at == MAX_HELD || self.waited_for.contains(&key) || self.asked.contains_key(&key)
+        })
+    }
+
     /// Goes on to search for the shortest cycle that an owner is in by its waits: by that for this lock, if it has
     /// many. Takes so many steps at most; `Pending` is asked again, before anything has changed.
     pub(super) fn cycle(
@@ -382,6 +396,9 @@ impl Waits {
         (owner, key): (Name, Name),
         steps: &mut u64,
     ) -> Poll<Option<Cycle>> {
+        if self.running.is_none() && !self.may_be_waited_for(view, owner) {
+            return Poll::Ready(None);
+        }
         let owner = self.known(view, owner);
         if self.running.is_none() {
             self.take_out(owner, MAX_WAITS);

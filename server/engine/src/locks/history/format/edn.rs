@@ -8,6 +8,7 @@ use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
 use crate::locks::history::ring::Ring;
+use crate::memory::of_trees;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -27,10 +28,25 @@ impl Operations {
         self.processes.next = self.processes.next.max(entry.client + 1);
     }
 
-    /// Writes so many operations more, after the last entry; whether these were the last.
-    pub(in crate::locks) fn write_some(&mut self, ring: &Ring, count: usize, into: &mut Vec<u8>) -> bool {
+    /// Bytes of all of it. O(1).
+    pub(in crate::locks) fn memory(&self) -> usize {
+        let processes = self.processes.by_client.len() + self.processes.apart.len();
+        self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())
+    }
+
+    /// Writes so many operations more, after the last entry, until the text has so many bytes; whether these were the
+    /// last.
+    pub(in crate::locks) fn write_some(
+        &mut self,
+        ring: &Ring,
+        (count, full): (usize, usize),
+        into: &mut Vec<u8>,
+    ) -> bool {
         let mut text = String::from(if self.written == 0 { "[" } else { "" });
         for step in self.steps.all.iter().skip(self.written).take(count) {
+            if into.len() + text.len() >= full {
+                break;
+            }
             text.push_str(if self.written == 0 { "{" } else { "\n {" });
             write_step(&mut text, ring, self.written, step, &mut self.processes);
             text.push('}');

@@ -6,6 +6,7 @@
 use super::super::entry::{Cause, Entry, Event};
 use super::super::names::Name;
 use super::super::ring::Ring;
+use crate::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How an operation stands.
@@ -102,6 +103,13 @@ fn operation(entry: &Entry) -> Operation {
 }
 
 impl Steps {
+    /// Bytes of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let open = of_trees(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
+        let others = self.asking.len() + self.answers.len();
+        of_vec(&self.all) + open + of_trees(2, others, size_of::<(u64, usize)>())
+    }
+
     /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let at_ms = ring.when(seq, entry).monotonic_ms;
