@@ -339,3 +339,36 @@ fn thousands_of_waits_of_one_owner_are_checked_at_once() {
     server.ask(main, "LOCK.RELEASE j a");
     assert!(server.read(z).contains("token"));
 }
+
+/// A cycle that an owner of Redisson's has closed refuses no request that is not in it, though its owner is.
+#[test]
+fn a_request_that_passes_a_waiter_is_refused_for_no_cycle_that_was_there() {
+    const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    for (low, hi, waits_for_x) in
+        [("", "", false), ("", " PRIORITY 1", false), (" PRIORITY -1", "", false), ("", " PRIORITY 1", true)]
+    {
+        let (mut server, main, [x, owner, listener]) = server();
+        [x, owner].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+        for line in [
+            "LOCK.ACQUIRE k1 hi FAIR",
+            &format!("HSET k2 {OWNER} 1"),
+            "PEXPIRE k2 100000",
+            "LOCK.ACQUIRE k h",
+            "LOCK.ACQUIRE k3 x FAIR",
+        ] {
+            server.ask(main, line);
+        }
+        assert!(server.ask(x, &format!("LOCK.ACQUIRE k x{low} ASYNC")).contains("QUEUED"));
+        assert!(server.ask(owner, "LOCK.ACQUIRE k2 hi ASYNC").contains("QUEUED"));
+        // The one that is passed is waited for, too.
+        for key in if waits_for_x { &["k1", "k3"][..] } else { &["k1"] } {
+            server.ask(main, &format!("RPUSH redisson_lock_queue:{{{key}}} {OWNER}"));
+            server.ask(main, &format!("ZADD redisson_lock_timeout:{{{key}}} 9999999999999 {OWNER}"));
+            server.ask(listener, &format!("SUBSCRIBE redisson_lock__channel:{{{key}}}:{OWNER}"));
+        }
+        let told = server.ask(owner, &format!("LOCK.ACQUIRE k hi{hi} ASYNC"));
+        let cycle = format!("-DEADLOCK hi -> k2 -> {OWNER} -> k3 -> x -> k -> hi\r\n");
+        let is_right = if waits_for_x { told == cycle } else { told.contains("QUEUED") };
+        assert!(is_right, "{low}{hi}: {told}");
+    }
+}

@@ -2,7 +2,7 @@
 //! decide how deep it goes.
 
 use super::super::{events, ledger};
-use super::edges::{self, Wait};
+use super::edges::{self, Kept, Wait};
 use super::foreign::ForeignWaits;
 use crate::keyspace::{CalledBy, Place, Tx, WaiterId};
 use crate::spec::CommandError;
@@ -136,13 +136,15 @@ struct Search<'s, 'k> {
     held: BTreeSet<Box<[u8]>>,
     /// Up to which place the queues have been walked, `None` for the end.
     walked: BTreeMap<Box<[u8]>, Option<Place>>,
+    /// The first of the steps that only the owner's other waits lead to; they follow all others.
+    first_old: Option<usize>,
 }
 
 impl<'s, 'k> Search<'s, 'k> {
     fn new(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let (steps, seen) = (Vec::new(), BTreeSet::new());
         let (met, held, walked) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
-        Search { tx, waiting, foreign, steps, seen, met, held, walked }
+        Search { tx, waiting, foreign, steps, seen, met, held, walked, first_old: None }
     }
 
     /// From a request that is about to wait.
@@ -154,10 +156,17 @@ impl<'s, 'k> Search<'s, 'k> {
                 search.come_upon(waiting.owner, key, None);
             }
         }
-        if search.is_new_before_others() {
-            search.come_upon_own_waits(waiting.owner);
-        }
         search
+    }
+
+    /// Goes on with the waits of the owner that there are already, if the request passes somebody: that one waits for
+    /// the owner from now on. Returns whether there are any.
+    fn turn_to_old_waits(&mut self) -> bool {
+        let first_old = self.steps.len();
+        if self.first_old.replace(first_old).is_none() && self.is_new_before_others() {
+            self.come_upon_own_waits(self.waiting.owner);
+        }
+        self.steps.len() > first_old
     }
 
     /// Whether the request passes somebody. That one may wait for its owner from now on, which may wait already by
@@ -183,15 +192,15 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// The shortest cycle of waits that the owner is in, or closes when it waits. O(n log n), n the owners and locks
-    /// that can be reached; with few locks that are waited for, and no client of Redisson's that waits, O(log n) if
-    /// nobody waits for the owner.
+    /// The shortest cycle of waits that the owner is in, or closes when it waits: one by what it waits for then, else
+    /// one by those who wait for it then. O(n log n), n the owners and locks that can be reached; with few locks that
+    /// are waited for, and no client of Redisson's that waits, O(log n) if nobody waits for the owner.
     fn cycle(mut self) -> Option<Cycle> {
         // Among many locks most ways are short, and it is only on a long one that all are looked at.
         let locks = self.tx.keys_waited_for();
         let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
         let mut at = 0;
-        while at < self.steps.len() {
+        while at < self.steps.len() || self.turn_to_old_waits() {
             if self.steps.len() > long {
                 if !self.may_meet_owner() {
                     return None;
@@ -222,7 +231,8 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Whether the one who waits in a step waits for the owner. If not, the waits of those whom it waits for are added.
+    /// Whether the one who waits in a step waits for the owner, in a way that closes a cycle. If not, the waits of
+    /// those whom it waits for are added.
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
         let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
@@ -232,22 +242,28 @@ impl<'s, 'k> Search<'s, 'k> {
         let passes = !is_own && waiting.is_before(&key, wait.place);
         let kept = wait.kept(tx, &key, (passes && !waiting.shares).then_some(waiting.place));
         let before = kept.by_those_before;
-        if passes && waiting.is_before(&key, before) && waiting.keeps(tx, &key, &wait) {
-            return true;
-        }
-        // What it holds of the first locks itself is none that it waits for.
-        let is_held = || kept.by_holders && edges::is_held_by(tx, &key, waiting.owner);
-        let is_before = || {
-            edges::is_ahead(tx, &key, waiting.owner, before)
-                || edges::has_passed(tx, &key, waiting.owner, &wait)
+        let is_passed = passes && waiting.is_before(&key, before) && waiting.keeps(tx, &key, &wait);
+        let is_closed = match self.first_old.is_some_and(|first_old| at >= first_old) {
+            false => is_passed || (!is_own && self.waits_already(&key, &wait, kept)),
+            // A cycle of waits that there are is not the request's.
+            true => is_passed && !self.waits_already(&key, &wait, wait.kept(tx, &key, None)),
         };
-        if !is_own && (is_held() || is_before()) {
+        if is_closed {
             return true;
         }
         let mut others = if kept.by_holders { self.more_holders(&key) } else { BTreeSet::new() };
         others.append(&mut self.more_ahead(&key, before));
         others.iter().filter(|other| ***other != *waiting.owner).for_each(|other| self.add_waits(other, at));
         false
+    }
+
+    /// Whether a wait for a lock is one for the owner, by its hold or by a request of its that there is.
+    fn waits_already(&self, key: &[u8], wait: &Wait, kept: Kept) -> bool {
+        let (tx, owner) = (self.tx, self.waiting.owner);
+        // What it holds of the first locks itself is none that it waits for.
+        kept.by_holders && edges::is_held_by(tx, key, owner)
+            || edges::is_ahead(tx, key, owner, kept.by_those_before)
+            || edges::has_passed(tx, key, owner, wait)
     }
 
     /// Adds what somebody waits for who is waited for in a step, unless that has been done.
