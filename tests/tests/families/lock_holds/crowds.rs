@@ -116,6 +116,97 @@ fn names_that_are_long_leave_out_others_of_a_graph() {
     assert!(number(&graph, "left-out") > 0 && graph.len() < 17 << 20, "{}", graph.len());
 }
 
+/// Names of locks, which are not counted as names of owners, take room too, in both forms of the reply.
+#[test]
+fn names_of_locks_that_are_long_leave_out_others_of_a_graph() {
+    let (mut server, main) = server();
+    let holder = server.connect();
+    let name = "n".repeat(2 << 20);
+    for lock in 0..20 {
+        server.ask(holder, &format!("LOCK.ACQUIRE {lock}{name} h PX 100000"));
+        server.ask(main, &format!("LOCK.ACQUIRE {lock}{name} w PX 1000 ASYNC"));
+    }
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert!(graph.len() < 17 << 20, "{}", graph.len());
+    let shown = entries(&graph, "locks");
+    assert!(shown >= 7, "{shown}");
+    assert_eq!(number(&graph, "left-out"), 2 * (20 - shown as i64));
+    let dot = server.ask(main, "LOCK.GRAPH DOT");
+    assert!(dot.len() < 17 << 20 && dot.contains("// left out"), "{}", dot.len());
+}
+
+/// The name of a lock stands once, however many arrows lead to it and from it.
+#[test]
+fn graphviz_is_told_the_name_of_a_lock_once() {
+    let (mut server, main) = server();
+    let [key, other] = [b'n', b'\\'].map(|byte| char::from(byte).to_string().repeat(1 << 20));
+    for reader in 0..30 {
+        server.ask(main, &format!("LOCK.ACQUIRE {key} r{reader} SHARED PX 100000"));
+    }
+    server.ask(main, &format!("LOCK.ACQUIRE {key} w EXCLUSIVE PX 1000 ASYNC"));
+    server.ask(main, &format!("LOCK.MACQUIRE 2 {key} {other} l0 EXCLUSIVE PX 1000 ASYNC"));
+    server.ask(main, &format!("LOCK.MACQUIRE 2 {key} {other} several EXCLUSIVE PX 1000 ASYNC"));
+    server.read(main);
+    let dot = server.ask(main, "LOCK.GRAPH DOT");
+    assert_eq!(dot.matches(&key).count(), 1);
+    assert_eq!(dot.matches(" -> \"r").count(), 30);
+    assert!(dot.len() < 4 << 20, "{}", dot.len());
+    // An owner is no lock, whatever it is called.
+    assert!(dot.contains("\"l0\" -> \"lock\\n"), "{}", &dot[dot.len() - 500..]);
+}
+
+/// Waits are what the graph is for: holders are left out first.
+#[test]
+fn holders_crowd_out_no_wait() {
+    let (mut server, main) = server();
+    readers_and_writers(&mut server, main, 100_000, 1);
+    server.ask(main, "LOCK.ACQUIRE other h PX 100000");
+    server.ask(main, "LOCK.ACQUIRE other w PX 1000 ASYNC");
+    server.read(main);
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert_eq!(entries(&graph, "locks"), 2);
+    assert_eq!(values(&graph, "waiter"), ["w0", "w"]);
+    assert_eq!((entries(&graph, "holders"), number(&graph, "left-out")), (99_998, 3));
+}
+
+/// A name that has no room by itself leaves the others in.
+#[test]
+fn one_name_that_is_too_long_is_left_out_alone() {
+    let (mut server, main) = server();
+    let holder = server.connect();
+    let long = "n".repeat(17 << 20);
+    server.ask(holder, &format!("LOCK.ACQUIRE a {long} PX 100000"));
+    server.ask(holder, "LOCK.ACQUIRE b h PX 100000");
+    server.ask(main, "LOCK.ACQUIRE b first PX 1000 ASYNC");
+    server.ask(main, &format!("LOCK.ACQUIRE b {long} PX 1000 ASYNC"));
+    server.ask(main, "LOCK.ACQUIRE a w PX 1000 ASYNC");
+    server.ask(holder, &format!("LOCK.ACQUIRE {long} h PX 100000"));
+    server.ask(main, &format!("LOCK.ACQUIRE {long} w PX 1000 ASYNC"));
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert_eq!(values(&graph, "waiter"), ["w", "first"]);
+    // The holder of one lock, a waiter for another, and both of the lock with the long name.
+    assert_eq!((entries(&graph, "locks"), number(&graph, "left-out")), (2, 4));
+    assert!(graph.len() < 1_000 && graph.contains("holders\r\n*1\r\n$1\r\nh\r\n"));
+}
+
+/// Cycles have a room of their own, in which the names of locks count.
+#[test]
+fn cycles_of_long_names_are_left_out() {
+    let [one, two] = THREADS;
+    for (length, told) in [(1 << 20, 1), (9 << 20, 0)] {
+        let (mut server, main) = server();
+        let name = "n".repeat(length);
+        for (lock, holder, waiter) in [("m", one, two), ("n", two, one)] {
+            server.ask(main, &format!("HSET {lock}{name} {holder} 1"));
+            let client = server.connect();
+            server.ask(client, &format!("SUBSCRIBE redisson_lock__channel:{{{lock}{name}}}:{waiter}"));
+        }
+        let graph = server.ask(main, "LOCK.GRAPH");
+        assert_eq!(entries(&graph, "cycles"), told);
+        assert!(graph.len() < 17 << 20, "{}", graph.len());
+    }
+}
+
 #[test]
 fn a_cycle_is_refused_beside_a_crowd() {
     let (mut server, main) = server();

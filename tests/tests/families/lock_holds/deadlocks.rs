@@ -149,9 +149,11 @@ fn the_graph_shows_waits_and_cycles() {
     let cycle = format!("{OWNER} -> k2 -> b -> k1 -> {OWNER}");
     assert!(graph.ends_with(&format!("cycles\r\n*1\r\n${}\r\n{cycle}\r\n", cycle.len())), "{graph}");
     let dot = server.ask(main, "LOCK.GRAPH DOT");
-    for line in
-        ["\"lock\\nk1\" [shape=box]", "\"b\" -> \"lock\\nk1\"", &format!("\"lock\\nk1\" -> \"{OWNER}\"")]
-    {
+    for line in [
+        "\"lock\\n0\" [shape=box, label=\"lock\\nk1\"]",
+        "\"b\" -> \"lock\\n0\"",
+        &format!("\"lock\\n0\" -> \"{OWNER}\""),
+    ] {
         assert!(dot.contains(&format!("  {line};\n")), "{dot}");
     }
     assert!(server.ask(main, "LOCK.GRAPH FOO").starts_with("-ERR syntax error: "));
@@ -166,16 +168,16 @@ fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
     server.ask(plain, "SUBSCRIBE redisson_lock__channel:{k}");
     let dot = |server: &mut Simulation, words: &str| server.ask(main, &format!("LOCK.GRAPH DOT{words}"));
     let text = dot(&mut server, "");
-    assert!(text.contains("\"8743c9c0-0795-4907-87fd-6c719a6b4586:1\" -> \"lock\\nk\";"), "{text}");
-    assert!(text.contains("\"lock\\nk\" -> \"a\";"), "{text}");
+    assert!(text.contains("\"8743c9c0-0795-4907-87fd-6c719a6b4586:1\" -> \"lock\\n0\";"), "{text}");
+    assert!(text.contains("\"lock\\n0\" -> \"a\";"), "{text}");
     assert!(!text.contains("client"), "{text}");
     let text = dot(&mut server, " INFERRED");
-    assert!(text.contains("\"client 3\" -> \"lock\\nk\";"), "{text}");
+    assert!(text.contains("\"client 3\" -> \"lock\\n0\";"), "{text}");
     // Of read-write locks the channel has another name.
     server.ask(main, "LOCK.ACQUIRE rw a EXCLUSIVE");
     server.ask(plain, "SUBSCRIBE redisson_rwlock:{rw}");
     let text = dot(&mut server, " INFERRED");
-    assert!(text.contains("\"client 3\" -> \"lock\\nrw\";"), "{text}");
+    assert!(text.contains("\"client 3\" -> \"lock\\n1\";"), "{text}");
 }
 
 /// An owner that waits twice comes to hold what those behind it wait for.

@@ -1,6 +1,7 @@
 //! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
 
 use super::super::listening::ListeningHandler;
+use super::room::Room;
 use super::wait_graph::{LockWaits, WaitGraph};
 use super::{cycles, dot, search};
 use crate::keyspace::Tx;
@@ -28,12 +29,17 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
 fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (with_dot, with_inferred) = words(args)?;
     let mut graph = WaitGraph::of_tx(tx, pubsub, with_inferred);
-    let cycles = if with_dot { Vec::new() } else { cycles::find(&graph.locks) };
-    let left_out = graph.leave_out();
     if with_dot {
-        reply.bulk(&dot::text(&graph.locks, left_out));
+        let mut room = Room::new(dot::cost);
+        graph.leave_out(&mut room);
+        reply.bulk(&dot::text(&graph.locks, room.left_out()));
         return Ok(());
     }
+    // The cycles, which are told apart from the locks, have as much room again.
+    let mut rooms = [Room::new(<[u8]>::len), Room::new(<[u8]>::len)];
+    let cycles = cycles::find(&graph.locks, &mut rooms[1]);
+    graph.leave_out(&mut rooms[0]);
+    let left_out = rooms.iter().map(Room::left_out).sum();
     reply.map(3);
     reply.bulk(b"locks");
     reply.array(graph.locks.len());

@@ -3,6 +3,7 @@
 //! Owners that wait for each other, directly or through others, form a group. Only such groups are searched for cycles.
 //! The work is as large as the graph, in which holders and waiters are grouped by lock.
 
+use super::room::Room;
 use super::search::Cycle;
 use super::wait_graph::{LockWait, LockWaits};
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use std::collections::BTreeMap;
 const MAX_SEARCHES: usize = 256;
 
 /// A cycle for each group of owners that wait for each other, the shortest of its first owner's. O(n log n), n the
-/// holders and the waiters; a search is O(n).
-pub(super) fn find(locks: &[LockWaits]) -> Vec<Cycle> {
+/// holders and the waiters; a search is O(n). Cycles that there is no room for are left out.
+pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
     let graph = Graph::new(locks);
     let groups = graph.groups();
     let mut sizes = vec![0_usize; graph.nodes()];
@@ -25,7 +26,9 @@ pub(super) fn find(locks: &[LockWaits]) -> Vec<Cycle> {
             searches += 1;
             if let Some(cycle) = graph.shortest(owner, &groups) {
                 cycle.iter().for_each(|(waiter, _)| is_told[*waiter] = true);
-                found.push(graph.named(&cycle));
+                if room.take(&graph.names(&cycle), &[]) {
+                    found.push(graph.names(&cycle).into_iter().map(Box::from).collect());
+                }
             }
         }
     }
@@ -178,11 +181,11 @@ impl<'g> Graph<'g> {
         None
     }
 
-    /// A cycle as replies name it.
-    fn named(&self, cycle: &NumberedCycle) -> Cycle {
+    /// The names of a cycle, as replies show them.
+    fn names(&self, cycle: &NumberedCycle) -> Vec<&'g [u8]> {
         let steps = cycle.iter().flat_map(|(owner, lock)| [self.owners[*owner], self.locks[*lock].key]);
         let first = cycle.iter().take(1).map(|(owner, _)| self.owners[*owner]);
-        steps.chain(first).map(Box::from).collect()
+        steps.chain(first).collect()
     }
 }
 
@@ -296,7 +299,7 @@ mod tests {
             let locks: Vec<LockWaits> = locks.iter().enumerate()
                 .map(|(key, (holders, ahead, waiters))| lock(key, holders, ahead, waiters)).collect();
             let edges = edges(&locks);
-            let found = find(&locks);
+            let found = find(&locks, &mut Room::new(<[u8]>::len));
             let told: BTreeSet<&Box<[u8]>> = found.iter().flat_map(|cycle| cycle.iter().step_by(2)).collect();
             for cycle in &found {
                 for step in cycle.windows(3).step_by(2) {

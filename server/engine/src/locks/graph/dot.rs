@@ -9,9 +9,19 @@ pub(super) fn text(locks: &[LockWaits], left_out: usize) -> Vec<u8> {
     if left_out > 0 {
         text.put(&format!("  // left out: {left_out}\n"));
     }
-    locks.iter().for_each(|lock| text.lock(lock));
+    locks.iter().enumerate().for_each(|(number, lock)| text.lock(number, lock));
     text.put("}\n");
     text.text
+}
+
+/// The most bytes that a name takes: of a waiter two arrows may begin.
+pub(super) fn cost(name: &[u8]) -> usize {
+    let written = name.iter().map(|byte| match byte {
+        b'"' | b'\\' => 2,
+        b' '..=b'~' => 1,
+        _ => r"\\x00".len(),
+    });
+    2 * written.sum::<usize>()
 }
 
 /// A text that grows.
@@ -23,9 +33,10 @@ struct Text {
 #[derive(Clone, Copy)]
 enum Node<'n> {
     Owner(&'n [u8]),
-    Lock(&'n [u8]),
+    /// A lock, by its number.
+    Lock(usize),
     /// The first so many places in the queue of a lock.
-    Places(&'n [u8], usize),
+    Places(usize, usize),
 }
 
 impl Text {
@@ -33,34 +44,40 @@ impl Text {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    fn lock(&mut self, lock: &LockWaits) {
-        self.declare(Node::Lock(&lock.key));
+    fn lock(&mut self, number: usize, lock: &LockWaits) {
+        self.declare(Node::Lock(number), |text| {
+            text.put("lock\\n");
+            text.name(&lock.key);
+        });
         for waiter in &lock.waiters {
             if waiter.holders > 0 {
-                self.arrow(Node::Owner(&waiter.owner), Node::Lock(&lock.key));
+                self.arrow(Node::Owner(&waiter.owner), Node::Lock(number));
             }
             let ahead = waiter.ahead.min(lock.ahead.len());
             if ahead > 0 {
-                self.arrow(Node::Owner(&waiter.owner), Node::Places(&lock.key, ahead));
+                self.arrow(Node::Owner(&waiter.owner), Node::Places(number, ahead));
             }
         }
         for holder in &lock.holders {
-            self.arrow(Node::Lock(&lock.key), Node::Owner(holder));
+            self.arrow(Node::Lock(number), Node::Owner(holder));
         }
         for (before, owner) in lock.ahead.iter().enumerate() {
-            let places = Node::Places(&lock.key, before + 1);
-            self.declare(places);
+            let places = Node::Places(number, before + 1);
+            self.declare(places, |text| text.put(&format!("queue, first {}", before + 1)));
             self.arrow(places, Node::Owner(owner));
             if before > 0 {
-                self.arrow(places, Node::Places(&lock.key, before));
+                self.arrow(places, Node::Places(number, before));
             }
         }
     }
 
-    fn declare(&mut self, node: Node<'_>) {
+    /// A node, with the label that `label` writes.
+    fn declare(&mut self, node: Node<'_>, label: impl FnOnce(&mut Text)) {
         self.put("  ");
         self.node(node);
-        self.put(" [shape=box];\n");
+        self.put(" [shape=box, label=\"");
+        label(self);
+        self.put("\"];\n");
     }
 
     fn arrow(&mut self, from: Node<'_>, to: Node<'_>) {
@@ -71,19 +88,14 @@ impl Text {
         self.put(";\n");
     }
 
-    /// A node by its name, which is its label too. Of owners no name has a line break, so no owner is called as a lock.
+    /// A node: an owner by its name, which is its label too, a lock by its number. Of owners no name has a line break,
+    /// so no owner is called as a lock.
     fn node(&mut self, node: Node<'_>) {
         self.put("\"");
         match node {
             Node::Owner(name) => self.name(name),
-            Node::Lock(key) => {
-                self.put("lock\\n");
-                self.name(key);
-            }
-            Node::Places(key, count) => {
-                self.put(&format!("queue, first {count}\\n"));
-                self.name(key);
-            }
+            Node::Lock(number) => self.put(&format!("lock\\n{number}")),
+            Node::Places(number, count) => self.put(&format!("lock\\n{number}, first {count}")),
         }
         self.put("\"");
     }

@@ -12,6 +12,7 @@ mod foreign;
 mod inferred;
 mod listener_count;
 mod listeners;
+mod room;
 mod search;
 mod wait_graph;
 

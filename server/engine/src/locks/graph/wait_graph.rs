@@ -6,6 +6,7 @@ use super::super::channel_waiters::{ChannelWaiter, channel_waiters, listened_cha
 use super::super::redisson;
 use super::edges::{self, Wait};
 use super::listeners::Listeners;
+use super::room::Room;
 use crate::keyspace::{Place, Tx};
 use crate::pubsub::PubSub;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +16,6 @@ use std::sync::Arc;
 const NATIVE: &str = "native";
 const FOREIGN: &str = "foreign";
 const INFERRED: &str = "inferred";
-
-/// The most names of holders and waiters that a reply shows, and the most bytes of these.
-const MAX_SHOWN: usize = 100_000;
-const MAX_SHOWN_BYTES: usize = 16 << 20;
 
 /// An owner that waits for a lock.
 #[derive(Debug)]
@@ -65,40 +62,13 @@ impl WaitGraph {
         WaitGraph { locks: locks.filter(|lock| !lock.waiters.is_empty()).collect() }
     }
 
-    /// Leaves out what a reply has no room for; the number of names that are left out.
-    pub(super) fn leave_out(&mut self) -> usize {
-        let mut room = Room { names: MAX_SHOWN, bytes: MAX_SHOWN_BYTES };
-        let left_out = self.locks.iter_mut().map(|lock| {
-            room.cut(&mut lock.holders, |owner| owner)
-                + room.cut(&mut lock.ahead, |owner| owner)
-                + room.cut(&mut lock.waiters, |waiter| &waiter.owner)
-        });
-        let left_out: usize = left_out.sum();
-        self.locks.retain(|lock| !(lock.holders.is_empty() && lock.ahead.is_empty()));
-        left_out
-    }
-}
-
-/// The room of a reply.
-struct Room {
-    names: usize,
-    bytes: usize,
-}
-
-impl Room {
-    /// Cuts off what there is no room for; the number of entries.
-    fn cut<T>(&mut self, entries: &mut Vec<T>, name: impl Fn(&T) -> &[u8]) -> usize {
-        let fits = |entry: &&T| {
-            let len = name(entry).len();
-            let fits = self.names > 0 && self.bytes >= len;
-            // What comes behind the first that does not fit is left out too.
-            (self.names, self.bytes) = if fits { (self.names - 1, self.bytes - len) } else { (0, 0) };
-            fits
-        };
-        let shown = entries.iter().take_while(fits).count();
-        let left_out = entries.len() - shown;
-        entries.truncate(shown);
-        left_out
+    /// Leaves out what a reply has no room for: holders first, then who stands ahead, then waiters. A lock of which no
+    /// waiter is shown is left out.
+    pub(super) fn leave_out(&mut self, room: &mut Room) {
+        self.locks.iter_mut().for_each(|lock| lock.cut_waiters(room));
+        self.locks.retain(|lock| !lock.waiters.is_empty());
+        self.locks.iter_mut().for_each(|lock| lock.cut_ahead(room));
+        self.locks.iter_mut().for_each(|lock| lock.holders.retain(|holder| room.take(&[holder], &[])));
     }
 }
 
@@ -128,6 +98,27 @@ impl LockWaits {
         }));
         waiters.retain(|waiter| waiter.holders + waiter.ahead > 0);
         LockWaits { key, holders: holders.into_iter().collect(), ahead, waiters }
+    }
+
+    /// Leaves out the waiters that there is no room for; the key takes room with the first of them.
+    fn cut_waiters(&mut self, room: &mut Room) {
+        let mut key = Some(&*self.key);
+        self.waiters.retain(|waiter| {
+            let fits = room.take(&[&waiter.owner], key.as_slice());
+            key = key.filter(|_| !fits);
+            fits
+        });
+        if self.waiters.is_empty() {
+            room.leave_out(self.holders.len() + self.ahead.len());
+        }
+    }
+
+    /// Leaves out those ahead from the first on that there is no room for: waiters count them from the front.
+    fn cut_ahead(&mut self, room: &mut Room) {
+        let shown = self.ahead.iter().take_while(|owner| room.take(&[owner], &[])).count();
+        // The first that does not fit has been counted.
+        room.leave_out((self.ahead.len() - shown).saturating_sub(1));
+        self.ahead.truncate(shown);
     }
 }
 
