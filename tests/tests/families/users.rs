@@ -735,3 +735,16 @@ fn users_of_the_configuration_are_there_from_the_start_and_again_after_a_reset()
         "-NOPERM this user has no permissions to run the 'get' command"
     );
 }
+
+/// A command that was renamed is as good as unknown: neither of its names is told.
+#[test]
+fn a_renamed_command_is_no_nearest_name() {
+    let process = Process::start(&["--rename-command", "fault.down", "fault.downs"]);
+    let mut client = Client::connect(process.addr());
+    for name in ["FAULT.DOWN", "FAULT.DWON"] {
+        let expected = format!("-ERR unknown command '{name}', with args beginning with: ");
+        assert_eq!(client.line(name).to_string(), expected);
+    }
+    let answer = client.line("AWAIT.CALLS fault.down 1").to_string();
+    assert_eq!(answer, "-ERR unknown command 'fault.down'. Did you mean 'fault.del'?");
+}

@@ -15,7 +15,7 @@ mod rules;
 pub(crate) use action::{ReplyAction, RequestAction, Slices, Substitute};
 pub(crate) use condition::{ReplyKind, Script, Subject};
 pub(crate) use group::{Client, Group};
-pub(crate) use parse::parse_group;
+pub(crate) use parse::{is_number, parse_group};
 pub use partition::Link;
 pub(crate) use partition::Partition;
 pub(crate) use rule::{Rule, RuleId};

@@ -53,10 +53,17 @@ pub(crate) fn parse_group(args: Args<'_>, at: usize) -> Result<(Group, usize), C
     } else {
         let id = args.get(at).ok_or(errors::SYNTAX)?;
         // A word that is no number may be meant for a keyword.
-        number::parse_i64(id).ok_or(errors::SYNTAX)?;
+        if !is_number(id) {
+            return Err(errors::SYNTAX);
+        }
         let id = args.int_in(at, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
         Ok((Group::Id(id.unsigned_abs()), at + 1))
     }
+}
+
+/// Whether a word is meant as an integer, by its first byte; it may be a wrong one.
+pub(crate) fn is_number(word: &[u8]) -> bool {
+    word.first().is_some_and(|first| first.is_ascii_digit() || matches!(first, b'-' | b'+'))
 }
 
 /// What is said before DO.

@@ -5,7 +5,9 @@ use super::condition::{ReplyKind, Subject};
 use super::group::{Client, Group};
 use super::parse::{self, CommandResolver};
 use super::rule::{Rule, RuleId};
+use crate::spec::syntax::Shown;
 use crate::spec::{Args, CommandError};
+use lockwheel_resp::number;
 
 /// The most rules that there can be.
 const RULES_MAX: usize = 1000;
@@ -78,7 +80,7 @@ impl Rules {
         let name = &args[1];
         let parsed = parse::rule(args, resolve)?;
         if self.find(name).is_some() {
-            return Err(CommandError::new([b"ERR there is a rule '", name, b"' already"].concat()));
+            return Err(CommandError::new(format!("ERR there is a rule '{}' already", Shown(name))));
         }
         if self.rules.len() == RULES_MAX {
             return Err(TOO_MANY);
@@ -246,9 +248,11 @@ fn applies(action: &RequestAction, subject: &Subject<'_>) -> bool {
     match action {
         RequestAction::ForgetScript => subject.script.is_some() && subject.command.starts_with("evalsha"),
         RequestAction::ExpireKeys => !subject.keys.is_empty(),
-        RequestAction::Add { argument, by } => {
-            subject.args.int(*argument).is_ok_and(|value| value.checked_add(*by).is_some())
-        }
+        RequestAction::Add { argument, by } => subject
+            .args
+            .get(*argument)
+            .and_then(number::parse_i64)
+            .is_some_and(|value| value.checked_add(*by).is_some()),
         _ => true,
     }
 }

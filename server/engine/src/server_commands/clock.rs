@@ -118,13 +118,11 @@ fn plan(engine: &mut Engine, turn: PlannedTurn) -> Outcome {
     engine.plan_turn(turn).map_err(wrong)
 }
 
-/// The error for the milliseconds of a request, by which the clocks would leave their range. `least` is the lowest
+/// The error for the milliseconds of a request, by which a clock at `now_ms` would leave its range. `least` is the lowest
 /// number that a request may have.
 #[cold]
-fn out_of_range(engine: &Engine, least: i64) -> CommandError {
-    let now = engine.now();
-    let latest_ms = now.wall_ms().max(now.monotonic_ms());
-    OUT_OF_RANGE.of_argument(1, ValidValues::Integer(least, Clock::MAX_MS - latest_ms))
+fn out_of_range(now_ms: i64, least: i64) -> CommandError {
+    OUT_OF_RANGE.of_argument(1, ValidValues::Integer(least, Clock::MAX_MS - now_ms))
 }
 
 fn info(
@@ -223,7 +221,9 @@ fn advance(
         reply.ok();
         return Ok(Flow::Done);
     }
-    let turn = engine.turn_by(ms).map_err(|_| out_of_range(engine, 0))?.waking(waiters).settling(settle);
+    let latest_ms = engine.now().wall_ms().max(engine.now().monotonic_ms());
+    let turn = engine.turn_by(ms).map_err(|_| out_of_range(latest_ms, 0))?;
+    let turn = turn.waking(waiters).settling(settle);
     begin(engine, call, turn, reply)
 }
 
@@ -279,7 +279,8 @@ fn step(
         return Ok(Flow::Done);
     }
     let stepped = change(engine, call, ClockChange::Step(ms), reply);
-    stepped.map_err(|_| out_of_range(engine, -engine.now().wall_ms()))
+    let now_ms = engine.now().wall_ms();
+    stepped.map_err(|_| out_of_range(now_ms, -now_ms))
 }
 
 fn set(
@@ -288,7 +289,7 @@ fn set(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let set = change(engine, call, ClockChange::Set(args.int(1)?), reply);
+    let set = args.int(1).and_then(|ms| change(engine, call, ClockChange::Set(ms), reply));
     set.map_err(|error| error.of_argument(1, ValidValues::Integer(0, Clock::MAX_MS)))
 }
 

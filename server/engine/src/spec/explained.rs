@@ -42,7 +42,8 @@ pub(crate) fn unknown_word<'a>(
     behind: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> CommandError {
-    let found = suggestion(nearest(&String::from_utf8_lossy(word), known));
+    let found = nearest(&String::from_utf8_lossy(word), known);
+    let found = suggestion(found.map(|found| Shown(found.as_bytes()).to_string()));
     let stop = if found.is_empty() { "" } else { "." };
     CommandError::new(format!("ERR {what} '{}'{behind}{stop}{found}", Shown(word)))
 }
@@ -50,7 +51,13 @@ pub(crate) fn unknown_word<'a>(
 /// The error for the name of a command that does not exist, as an argument.
 #[cold]
 pub(crate) fn no_such_command(table: &CommandTable, name: &[u8]) -> CommandError {
-    unknown_word("unknown command", name, "", table.iter_all().map(|command| command.name.as_str()))
+    let known = table.iter_all().filter(|command| has_its_name(table, command));
+    unknown_word("unknown command", name, "", known.map(|command| command.name.as_str()))
+}
+
+/// Whether a command is found by its own name: it has not been renamed.
+fn has_its_name(table: &CommandTable, command: &Command) -> bool {
+    table.find_full(command.name.as_bytes()).is_some_and(|found| found.id == command.id)
 }
 
 /// ` Did you mean 'LOCK.ACQUIRE'?` for a mistyped command of our own families; empty without such a command. `is_known`
@@ -64,7 +71,8 @@ pub(crate) fn similar_command(
     let name = std::str::from_utf8(name).ok().filter(|name| is_own(name.as_bytes()));
     let Some((family, verb)) = name.and_then(|name| name.split_once('.')) else { return String::new() };
     let family = format!("{}.", family.to_ascii_lowercase());
-    let own = table.iter().filter(|command| is_own(command.spec.name.as_bytes()) && is_known(command));
+    let is_own_command = |command: &Command| is_own(command.spec.name.as_bytes()) && is_known(command);
+    let own = table.iter().filter(|command| is_own_command(command) && has_its_name(table, command));
     let verbs = own.filter_map(|command| command.name.strip_prefix(&family));
     suggestion(nearest(verb, verbs).map(|verb| (family.clone() + verb).to_ascii_uppercase()))
 }

@@ -12,7 +12,10 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let length = word.chars().count();
     let most = (length / 3).max(1);
     let word = word.to_lowercase();
-    let distances = known.into_iter().map(|known| (distance(&word, &known.to_lowercase()), known));
+    let is_near =
+        |known: &&str| known.len() <= 2 * MAX_WORD_BYTES && known.chars().count().abs_diff(length) <= most;
+    let known = known.into_iter().filter(is_near);
+    let distances = known.map(|known| (distance(&word, &known.to_lowercase()), known));
     let near =
         distances.filter(|(errors, known)| *errors <= most && 2 * *errors < length && *errors < known.len());
     near.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
@@ -66,5 +69,7 @@ mod tests {
             assert_eq!(nearest(word, known), expected, "{word}");
         }
         assert_eq!(nearest(&"run".repeat(1000), known), None);
+        let large = "run".repeat(1_000_000);
+        assert_eq!(nearest("rnu", [large.as_str(), "run"]), Some("run"));
     }
 }

@@ -72,6 +72,12 @@ fn nobody_waits_for_a_rule_that_there_is_none_of() {
             assert_eq!(scene.read(client), "-ERR there is no rule 'gate'", "{removal}");
         }
     }
+    // One with a similar name is not meant.
+    scene.add("gate1 ON incr DO HOLD");
+    scene.add("gate2 ON incr DO HOLD");
+    scene.check(watcher, "AWAIT.FAULT gate1 1", "");
+    scene.steer("FAULT.DEL gate1", ":1");
+    assert_eq!(scene.read(watcher), "-ERR there is no rule 'gate1'");
 }
 
 #[test]

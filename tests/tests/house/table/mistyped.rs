@@ -292,9 +292,31 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
         ("SEM.ACQUIRE s ''", "ERR invalid owner: owner must be a name that is not empty, not ''"),
         ("SEM.ACQUIRE s a SESSION PX 5", "the lease of a session is at least 100 milliseconds, not 5"),
         ("SEM.ACQUIRE s a PERMITS 10001 IDS", "PERMITS with IDS is more than 10000: 10001"),
+        ("SEM.RELEASE s a ID x", "ID id must be 32 hexadecimal digits, not 'x'"),
+        ("FAULT.PARTITION -5", "'-5' where NAME, LIB, ADDR, ALL or NODES was expected"),
+        ("FAULT.THAWCLIENT -5", "client-id must be an integer from 0 to 9223372036854775807, not '-5'"),
+        ("FAULT.FREEZECLIENT 99999999999999999999 FOREVER", "client-id must be an integer from 0 to "),
+        ("CLOCK.SET x", "milliseconds must be an integer from 0 to 4611686018427387, not 'x'"),
+        ("CLOCK.SET -1", "milliseconds must be an integer from 0 to 4611686018427387, not '-1'"),
+        ("FAULT.ADD slow DO HOLD", "there is a rule 'slow' already"),
     ] {
         let answer = server.ask(client, line);
         assert!(answer.starts_with("-ERR ") && answer.contains(expected), "{line}: {answer}");
     }
     assert_eq!(server.ask(client, "FAULT.DEL nope slow slow"), ":1\r\n");
+}
+
+/// The far end of a stepped clock is told, and is within reach.
+#[test]
+fn the_range_that_an_error_names_is_valid() {
+    let mut server = server(|_| {});
+    let client = server.connect();
+    for line in ["CLOCK.SET 0", "CLOCK.ADVANCE 100000", "CLOCK.SET 0"] {
+        server.ask(client, line);
+    }
+    let refused = server.ask(client, "CLOCK.STEP 9223372036854775807");
+    let most = refused.split_once(" to ").and_then(|(_, rest)| rest.split_once(',')).expect("a range").0;
+    let beyond: i64 = most.parse::<i64>().expect("a number") + 1;
+    assert!(server.ask(client, &format!("CLOCK.STEP {beyond}")).starts_with('-'));
+    assert_eq!(server.ask(client, &format!("CLOCK.STEP {most}")), format!(":{most}\r\n"));
 }

@@ -4,7 +4,7 @@ use super::options::{Known, number};
 use super::{row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::faults::RuleId;
-use crate::server_commands::faults::no_such_rule;
+use crate::server_commands::faults::{no_such_rule, removed_rule};
 use crate::spec::{Args, CommandError, Flow, Row};
 use lockwheel_resp::Reply;
 
@@ -71,7 +71,7 @@ impl EngineAttempt for OfRule {
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let Some(rule) = engine.faults.rules.get(self.rule) else {
-            reply.error(no_such_rule(engine, &self.name).as_bytes());
+            reply.error(removed_rule(&self.name).as_bytes());
             return true;
         };
         let count = match self.asked {

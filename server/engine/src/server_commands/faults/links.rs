@@ -2,11 +2,11 @@
 
 use super::{milliseconds, nodes, row, together_row};
 use crate::core::{ALONE, Call, Engine, Handler, NO_SUCH_SERVER, NodeFault, Retry};
-use crate::faults::{Group, Link, Partition, parse_group};
+use crate::faults::{Group, Link, Partition, is_number, parse_group};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
-const GROUP_ERRORS: &[&str] = &["ERR syntax error: *"];
+const GROUP_ERRORS: &[&str] = &["ERR syntax error: *", "ERR value is out of range, must be positive: *"];
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -110,8 +110,11 @@ fn partition(
     if args.is(1, "nodes") {
         return nodes::partition(engine, call, args, link_at);
     }
+    if args.get(1).is_some_and(is_number) {
+        return Err(errors::SYNTAX);
+    }
     let (group, at) = parse_group(args, 1)?;
-    if matches!(group, Group::Id(_)) || args.len() > at + 1 {
+    if args.len() > at + 1 {
         return Err(errors::SYNTAX);
     }
     let link = link_at(args, at)?;

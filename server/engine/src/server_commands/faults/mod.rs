@@ -8,7 +8,7 @@ mod rules;
 pub(super) use links::ROWS as LINK_ROWS;
 pub(super) use nodes::ROWS as NODE_ROWS;
 pub(super) use restarts::ROWS as RESTART_ROWS;
-pub(super) use rules::{ROWS as RULE_ROWS, no_such_rule};
+pub(super) use rules::{ROWS as RULE_ROWS, no_such_rule, removed_rule};
 
 use crate::core::{BlockingEngineHandler, EngineHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Row, errors};

@@ -137,6 +137,12 @@ pub(in crate::server_commands) fn no_such_rule(engine: &Engine, name: &[u8]) -> 
     unknown_word("there is no rule", name, "", known)
 }
 
+/// The error of a wait for a rule that has been removed meanwhile.
+#[cold]
+pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
+    unknown_word("there is no rule", name, "", [])
+}
+
 fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let most = match args.len() {
         2 => usize::MAX,

@@ -79,8 +79,8 @@ impl Syntax<'_> {
         self.visit(&mut |part| {
             let Syntax::Sequence(parts) = part else { return };
             for pair in parts.windows(2) {
-                if let [Syntax::Token(first), Syntax::Argument(second)] = pair
-                    && second.text == argument
+                if let [Syntax::Token(first), second] = pair
+                    && second.first_argument() == Some(argument)
                     && word.eq_ignore_ascii_case(token(first).as_bytes())
                 {
                     found = Some(format!("{} ", first.text));
@@ -114,6 +114,17 @@ impl Syntax<'_> {
             }
         }
         format!("a value or the order of the words is wrong; expected {self}").into_bytes()
+    }
+}
+
+impl<'a> Syntax<'a> {
+    /// The argument that this is, once or several times.
+    fn first_argument(&self) -> Option<&'a str> {
+        match self {
+            Syntax::Argument(word) => Some(word.text),
+            Syntax::Repeat(part) => part.first_argument(),
+            _ => None,
+        }
     }
 }
 
@@ -254,6 +265,7 @@ mod tests {
             "permits must be a number, not 'FORVER'. Did you mean 'FOREVER'?",
         );
         check_argument("numkeys key [key ...]", "x k", 0, "numkeys must be a number, not 'x'");
+        check_argument("[ID id [id ...]]", "ID x", 1, "ID id must be a number, not 'x'");
         check_argument("[MATCH pattern] text", "x", 0, "text must be a number, not 'x'");
         check_argument("", "x", 0, "the value must be a number, not 'x'");
     }
