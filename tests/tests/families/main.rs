@@ -59,6 +59,7 @@ mod sort;
 mod sorted_sets;
 mod standalone;
 mod streams;
+mod timeouts;
 mod tls;
 mod topology;
 mod tracking;

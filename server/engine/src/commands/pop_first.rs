@@ -4,7 +4,7 @@
 use crate::keyspace::{Edit, Event, Tx, Typed};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
-    KeyFlags, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, parse_timeout_ms,
+    KeyFlags, KeySpec, Null, Outcome, Row, TimeoutRule, Wait, WaitClass, errors, parse_timeout_ms,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
@@ -119,7 +119,7 @@ pub(super) fn blocking_multi_pop<T: Pop>(
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
     let request = PopFirst::parse(args, 2, T::ENDS)?;
-    let timeout_ms = parse_timeout_ms(&args[1], tx.now())?;
+    let timeout_ms = parse_timeout_ms(&args[1], TimeoutRule::of(tx))?;
     pop_or_wait::<T>(tx, args, request, timeout_ms, reply)
 }
 
@@ -131,7 +131,7 @@ pub(super) fn blocking_pop<T: Pop>(
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
     let keys = 1..args.len() - 1;
-    let timeout_ms = parse_timeout_ms(&args[keys.end], tx.now())?;
+    let timeout_ms = parse_timeout_ms(&args[keys.end], TimeoutRule::of(tx))?;
     pop_or_wait::<T>(tx, args, PopFirst { keys, end, count: None }, timeout_ms, reply)
 }
 

@@ -382,6 +382,7 @@ impl Config {
         keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
+        keyspace.far_timeouts = self.compat < Version::V7_2;
         keyspace.in_cluster = self.cluster.enabled;
         keyspace.shares_integers = self.maxmemory == 0 || !self.maxmemory_policy.goes_by_accesses();
         keyspace.flush_saves = !self.saves.points.is_empty();

@@ -3,10 +3,15 @@
 use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
 use super::version_state::Versions;
-use crate::spec::{Args, CommandError, CommandId, Flow, Newer, Outcome};
+use crate::spec::{Args, CommandError, CommandId, Flow, Newer, Outcome, TimeoutRule};
 use lockwheel_resp::Reply;
 
 impl Engine {
+    /// How the version reads timeouts that begin now.
+    pub(crate) fn timeout_rule(&self) -> TimeoutRule {
+        TimeoutRule { now: self.time.now, takes_far: self.keyspace.far_timeouts }
+    }
+
     /// Refuses from now on what of the requests of these commands is newer than the version.
     pub(crate) fn refuse_newer(&mut self, newer: Vec<(CommandId, Newer)>) {
         let check = |handler: &Handler| match handler {

@@ -89,6 +89,8 @@ pub struct Keyspace {
     pub(super) server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
+    /// Whether a wait may end after the last instant that the wall clock counts.
+    pub far_timeouts: bool,
     /// Whether it is that of a node of a cluster: then all keys are in one database.
     pub in_cluster: bool,
     /// Whether small integers count as shared: not while keys go by when they were accessed.
@@ -145,6 +147,7 @@ impl Keyspace {
             audience: false,
             server_audience: false,
             max_string: 512 << 20,
+            far_timeouts: false,
             in_cluster: false,
             shares_integers: true,
             flush_saves: false,

@@ -90,6 +90,11 @@ impl Tx<'_> {
         &self.keyspace.encodings
     }
 
+    /// Whether a wait may end after the last instant that the wall clock counts.
+    pub fn takes_far_timeouts(&self) -> bool {
+        self.keyspace.far_timeouts
+    }
+
     /// The longest string value, in bytes.
     pub fn max_string(&self) -> usize {
         self.keyspace.max_string

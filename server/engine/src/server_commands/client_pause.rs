@@ -40,9 +40,9 @@ fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply
         Some(_) if args.is(3, "all") => PauseKind::All,
         Some(_) => return Err(CommandError::text("ERR CLIENT PAUSE mode must be WRITE or ALL")),
     };
-    let now = engine.time.now;
-    let ms = parse_integer_timeout_ms(&args[2], now)?.unwrap_or(0);
-    engine.pause(kind, now.monotonic_ms().saturating_add_unsigned(ms));
+    // As in Redis, a pause without an end is over at once.
+    let ms = parse_integer_timeout_ms(&args[2], engine.timeout_rule())?.unwrap_or(0);
+    engine.pause(kind, engine.time.now.monotonic_ms().saturating_add_unsigned(ms));
     reply.ok();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The arguments of a request.
 
 use super::error::{CommandError, ValidValues, errors};
+use crate::keyspace::Tx;
 use crate::time::Now;
 use lockwheel_resp::number::{self, Extended};
 use std::ops::Index;
@@ -85,39 +86,60 @@ pub fn kept_pattern(pattern: &[u8]) -> Result<&[u8], CommandError> {
     if pattern.len() <= MAX_PATTERN_BYTES { Ok(pattern) } else { Err(errors::PATTERN_TOO_LONG) }
 }
 
+/// How timeouts are read.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeoutRule {
+    /// The instant at which they begin.
+    pub now: Now,
+    /// Before 7.2 a timeout may end after the last millisecond that the wall clock counts: that is for ever.
+    pub takes_far: bool,
+}
+
+impl TimeoutRule {
+    /// The rule of the commands of this transaction.
+    pub fn of(tx: &Tx<'_>) -> Self {
+        TimeoutRule { now: tx.now(), takes_far: tx.takes_far_timeouts() }
+    }
+
+    /// The error of a timeout that no number of milliseconds counts, as Redis has it: there it wraps around before 7.2.
+    fn uncountable(self) -> CommandError {
+        if self.takes_far { errors::TIMEOUT_NEGATIVE } else { errors::TIMEOUT_OUT_OF_RANGE }
+    }
+
+    /// A timeout of so many milliseconds.
+    fn read_ms(self, ms: i64) -> Result<Option<u64>, CommandError> {
+        match ms {
+            ..0 => Err(errors::TIMEOUT_NEGATIVE),
+            0 => Ok(None),
+            ms if self.now.wall_ms().checked_add(ms).is_some() => Ok(Some(ms.unsigned_abs())),
+            _ if self.takes_far => Ok(None),
+            _ => Err(errors::TIMEOUT_OUT_OF_RANGE),
+        }
+    }
+}
+
 /// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds
 /// it: a thousandth of a second below zero is zero.
 ///
 /// `None` is for ever: a timeout of zero. Errors as Redis': `timeout is not a float or out of range`,
 /// `timeout is negative`, `timeout is out of range`.
-pub fn parse_timeout_ms(arg: &[u8], now: Now) -> Result<Option<u64>, CommandError> {
+pub fn parse_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<Option<u64>, CommandError> {
     let ms = match number::parse_i64(arg).and_then(|seconds| seconds.checked_mul(1000)) {
         Some(ms) => ms,
-        None => fractional_timeout_ms(arg)?,
+        None => fractional_timeout_ms(arg, rule)?,
     };
-    timeout_from(ms, now)
+    rule.read_ms(ms)
 }
 
 /// A timeout in milliseconds, an integer. `None` is for ever: a timeout of zero. Errors as Redis':
 /// `timeout is not an integer or out of range`, `timeout is negative`, `timeout is out of range`.
-pub fn parse_integer_timeout_ms(arg: &[u8], now: Now) -> Result<Option<u64>, CommandError> {
-    timeout_from(number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?, now)
-}
-
-/// A timeout of so many milliseconds, which must end before the last one that the wall clock counts, as in Redis 7.2.
-fn timeout_from(ms: i64, now: Now) -> Result<Option<u64>, CommandError> {
-    match ms {
-        ..0 => Err(errors::TIMEOUT_NEGATIVE),
-        0 => Ok(None),
-        ms if now.wall_ms().checked_add(ms).is_none() => Err(errors::TIMEOUT_OUT_OF_RANGE),
-        ms => Ok(Some(ms.unsigned_abs())),
-    }
+pub fn parse_integer_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<Option<u64>, CommandError> {
+    rule.read_ms(number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?)
 }
 
 /// A timeout with a fraction, in milliseconds; Redis reads it as a `long double`.
-fn fractional_timeout_ms(arg: &[u8]) -> Result<i64, CommandError> {
+fn fractional_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<i64, CommandError> {
     let seconds = Extended::parse(arg).ok_or(errors::TIMEOUT_NOT_A_FLOAT)?;
-    let too_long =
-        if arg.starts_with(b"-") { errors::TIMEOUT_NEGATIVE } else { errors::TIMEOUT_OUT_OF_RANGE };
+    let too_long = if arg.starts_with(b"-") { errors::TIMEOUT_NEGATIVE } else { rule.uncountable() };
     seconds.times_rounded_up(1000).ok_or(too_long)
 }

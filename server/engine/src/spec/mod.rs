@@ -26,7 +26,7 @@ mod unknown;
 mod version;
 mod wait;
 
-pub use args::{Args, kept_pattern, parse_integer_timeout_ms, parse_timeout_ms};
+pub use args::{Args, TimeoutRule, kept_pattern, parse_integer_timeout_ms, parse_timeout_ms};
 pub use categories::{Categories, Category};
 pub use channels::ChannelSpec;
 pub use command_set::CommandSet;

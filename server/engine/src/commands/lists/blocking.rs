@@ -8,7 +8,7 @@ use crate::commands::pop_first::{
 };
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, Null, Row, Wait,
+    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, Null, Row, TimeoutRule, Wait,
     parse_timeout_ms,
 };
 use crate::values::{End, List};
@@ -110,7 +110,7 @@ fn blocking_transfer(
     timeout: usize,
     reply: &mut dyn Reply,
 ) -> BlockingOutcome {
-    let timeout_ms = parse_timeout_ms(&args[timeout], tx.now())?;
+    let timeout_ms = parse_timeout_ms(&args[timeout], TimeoutRule::of(tx))?;
     if transfer(tx, args, ends, false, reply)? {
         return Ok(Flow::Done);
     }

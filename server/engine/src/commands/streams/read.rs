@@ -6,7 +6,7 @@ use super::replies::write_entries;
 use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
-    KeyFlags, KeySpec, Null, Row, Wait, WaitClass, errors,
+    KeyFlags, KeySpec, Null, Row, TimeoutRule, Wait, WaitClass, errors,
 };
 use crate::values::stream::StreamId;
 use crate::values::{Stream, Value};
@@ -119,7 +119,7 @@ fn xreadgroup(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
 }
 
 fn read(tx: &mut Tx<'_>, args: Args<'_>, of_group: bool, reply: &mut dyn Reply) -> BlockingOutcome {
-    let options = ReadOptions::parse(args, of_group, tx.now())?;
+    let options = ReadOptions::parse(args, of_group, TimeoutRule::of(tx))?;
     let after = options.resolve(tx, args)?;
     let reading = Reading { options, after };
     if reading.serve(tx, args, reply)? {

@@ -2,8 +2,7 @@
 
 use super::ids::parse_id;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, errors, parse_integer_timeout_ms};
-use crate::time::Now;
+use crate::spec::{Args, CommandError, TimeoutRule, errors, parse_integer_timeout_ms};
 use crate::values::Stream;
 use crate::values::stream::StreamId;
 use smallvec::SmallVec;
@@ -40,14 +39,14 @@ pub(super) struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// Reads the request of XREADGROUP, or of XREAD, at a wall time in milliseconds.
-    pub(super) fn parse(args: Args<'_>, of_group: bool, now: Now) -> Result<Self, CommandError> {
+    /// Reads the request of XREADGROUP, or of XREAD.
+    pub(super) fn parse(args: Args<'_>, of_group: bool, rule: TimeoutRule) -> Result<Self, CommandError> {
         let mut options = ReadOptions { count: 0, block: None, reader: None, keys: 0..0 };
         let (mut group, mut no_ack, mut at) = (None, false, 1);
         while at < args.len() {
             let more = args.len() - at - 1;
             if more > 0 && args.is(at, "block") {
-                options.block = Some(parse_integer_timeout_ms(&args[at + 1], now)?);
+                options.block = Some(parse_integer_timeout_ms(&args[at + 1], rule)?);
                 at += 2;
             } else if more > 0 && args.is(at, "count") {
                 options.count = usize::try_from(args.int(at + 1)?).unwrap_or(0);

@@ -93,7 +93,7 @@ pub(super) fn wait(
         return Err(CommandError::text(WAIT_ON_REPLICA));
     }
     let replicas = args.int(1)?;
-    let timeout_ms = parse_integer_timeout_ms(&args[2], engine.time.now)?;
+    let timeout_ms = parse_integer_timeout_ms(&args[2], engine.timeout_rule())?;
     // Redis keeps the lowest 32 bits of the number.
     let replicas = usize::try_from(replicas as i32).unwrap_or(0);
     let offset = engine.replication.written_by(call.session);
@@ -108,7 +108,7 @@ pub(super) fn waitaof(
 ) -> Result<Flow<Retry>, CommandError> {
     let local = args.int_in(1, 0, 1, CommandError::text(LOCAL_OUT_OF_RANGE))?;
     let replicas = args.count(2)?;
-    let timeout_ms = parse_integer_timeout_ms(&args[3], engine.time.now)?;
+    let timeout_ms = parse_integer_timeout_ms(&args[3], engine.timeout_rule())?;
     if engine.following.is_some() {
         return Err(CommandError::text(WAITAOF_ON_REPLICA));
     }
