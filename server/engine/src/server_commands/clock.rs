@@ -118,8 +118,8 @@ fn plan(engine: &mut Engine, turn: PlannedTurn) -> Outcome {
     engine.plan_turn(turn).map_err(wrong)
 }
 
-/// The error for the milliseconds of a request, by which a clock at `now_ms` would leave its range. `least` is the lowest
-/// number that a request may have.
+/// The error for the milliseconds of a request, by which a clock at `now_ms` would leave its range. `least` is the
+/// lowest number that a request may have.
 #[cold]
 fn out_of_range(now_ms: i64, least: i64) -> CommandError {
     OUT_OF_RANGE.of_argument(1, ValidValues::Integer(least, Clock::MAX_MS - now_ms))
