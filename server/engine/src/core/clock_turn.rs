@@ -228,6 +228,8 @@ pub struct ClockTurn {
     is_settled: bool,
     /// Whether its client no longer waits for it when it stops on its way.
     is_unblocked: bool,
+    /// Whether it has disconnected its client, which has its answer first.
+    has_killed: bool,
 }
 
 impl Default for ClockTurn {
@@ -261,6 +263,7 @@ impl ClockTurn {
             told_at_us: None,
             is_settled: true,
             is_unblocked: false,
+            has_killed: false,
         }
     }
 
@@ -541,6 +544,16 @@ impl ClockTurn {
     /// Whether its client no longer waits for it when it stops on its way.
     pub(super) fn is_unblocked(&self) -> bool {
         self.is_unblocked
+    }
+
+    /// Notes that it has disconnected its client, which has its answer first.
+    pub(super) fn note_killed(&mut self) {
+        self.has_killed = true;
+    }
+
+    /// Whether it has disconnected its client.
+    pub(super) fn has_killed(&self) -> bool {
+        self.has_killed
     }
 
     /// Answers whoever has asked for the turn, at its end.

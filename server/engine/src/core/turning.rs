@@ -86,18 +86,21 @@ impl Engine {
     }
 
     /// A turn that a client waits for has been continued: it waits on, or is answered.
-    pub(super) fn go_on_waiting(&mut self, slot: Slot, turn: Box<ClockTurn>, progress: TurnProgress) {
+    /// A client that the turn has disconnected waits while it only lets others be answered, not while it settles.
+    pub(super) fn go_on_waiting(&mut self, slot: Slot, mut turn: Box<ClockTurn>, progress: TurnProgress) {
         // The turn may have disconnected the client itself.
         let id = self.sessions.get(slot).id;
         let order = self.keyspace.next_order();
         let Some(blocked) = self.parked.get_mut(id) else {
             return self.end_left_turn(turn, progress);
         };
-        let was_killed = matches!(blocked.retry, Retry::Turning { killed: true });
+        if matches!(blocked.retry, Retry::Turning { killed: true }) {
+            turn.note_killed();
+        }
         if let TurnProgress::WaitUs(us) = progress {
-            let is_unblocked = turn.is_unblocked();
+            let (is_unblocked, is_cut) = (turn.is_unblocked(), turn.has_killed() && us > 0);
             blocked.retry = Retry::Turn(turn);
-            if was_killed {
+            if is_cut {
                 return self.cut_off(slot);
             }
             if is_unblocked {
@@ -115,7 +118,7 @@ impl Engine {
                     reply.error(MOVED);
                 }
             });
-            if was_killed {
+            if turn.has_killed() {
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
             }
         }
