@@ -1,6 +1,7 @@
 //! The program `lockwheel`, for tests that start it as a user does.
 
 use crate::redis_server::fresh_directory;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -27,6 +28,13 @@ fn build() -> PathBuf {
     if directory.file_name().is_some_and(|profile| profile == "release") {
         build.arg("--release");
     }
+    // The package of the running test is not that of the build: what is built by these names would be built again.
+    let names = std::env::vars_os().map(|(name, _)| name);
+    let of_package = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    };
+    names.filter(of_package).for_each(|name| _ = build.env_remove(name));
     let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = directory.join(format!("lockwheel{}", std::env::consts::EXE_SUFFIX));

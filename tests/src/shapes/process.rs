@@ -1,9 +1,10 @@
 //! One server of a shape: a process on a port that the others were told before.
 
-use crate::client::Client;
+use crate::client::{Client, encode, split};
 use crate::program;
 use crate::redis_server::{Kind, free_port, fresh_directory, skip};
-use std::io::{self, Read, Write};
+use crate::reply::Reply;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -175,13 +176,29 @@ impl Process {
         Client::connect(self.addr())
     }
 
-    /// What it answers to a line, as text; nothing where it is not there.
+    /// Returns the answer to a line, as text. It is empty if the server is not there, or hangs up first: a failover
+    /// disconnects clients.
+    ///
+    /// # Panics
+    /// When a server that is there does not answer.
     pub fn says(&self, line: &str) -> String {
-        if TcpStream::connect(self.addr()).is_err() {
-            return String::new();
+        let no_answer =
+            |error: &io::Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+        match self.try_ask(line) {
+            Ok(Some(reply)) => match reply.as_bytes() {
+                Some(text) => String::from_utf8_lossy(text).into_owned(),
+                None => reply.to_string(),
+            },
+            Err(error) if no_answer(&error) => panic!("{line}: {error}"),
+            Ok(None) | Err(_) => String::new(),
         }
-        let reply = self.client().line(line);
-        reply.as_bytes().map_or_else(|| reply.to_string(), |text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    fn try_ask(&self, line: &str) -> io::Result<Option<Reply>> {
+        drop(TcpStream::connect(self.addr())?);
+        let mut client = self.client();
+        client.try_send_raw(&encode(&split(line)))?;
+        client.try_read_frame()
     }
 
     /// Its log so far.
