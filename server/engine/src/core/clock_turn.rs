@@ -176,17 +176,18 @@ const MOST_RECURRENCES: u64 = 65_536;
 /// The most deadlines that a turn fires before it lets other clients be answered: about a tenth of a second's work.
 const MAX_FIRED_AT_ONCE: u64 = 131_072;
 
-/// The same in microseconds of real time, where servers that share the clock tell one another of each deadline.
+/// The longest piece in microseconds of real time, for servers that share the clock: they tell one another of each
+/// deadline.
 const MAX_PIECE_US: u64 = 100_000;
 
 /// The answer at the end of a turn.
 #[derive(Debug)]
 enum TurnAnswer {
-    /// Where the wall clock stands.
+    /// The wall clock.
     Wall,
     /// The number of deadlines that have fired.
     Counts,
-    /// The same, and what fired, in order.
+    /// The number and the fired deadlines, in order.
     What(Vec<OwnedFired>),
 }
 
@@ -202,11 +203,11 @@ pub struct ClockTurn {
     fired: u64,
     /// Number of deadlines fired since the turn last let others be answered, if it does so.
     fired_at_once: Option<u64>,
-    /// When the turn last went on, by the system's monotonic clock.
+    /// The instant at which the turn last went on, by the system's monotonic clock.
     piece_began_us: u64,
     /// Whether it lets others be answered before all has fired that is due at its instant.
     is_amid: bool,
-    /// Where the wall clock stood when the turn came to its last instant, in milliseconds.
+    /// The wall clock at the last instant of the turn, in milliseconds.
     arrived_ms: Option<i64>,
     /// Number of times that the clocks had begun anew when the turn began.
     resets: Option<u64>,

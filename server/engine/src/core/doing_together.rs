@@ -273,7 +273,7 @@ mod tests {
         String::from_utf8_lossy(output.bytes()).into_owned()
     }
 
-    /// What a client has asked of all servers last.
+    /// Returns the last request of a client to all servers.
     fn asked(engine: &mut Engine) -> TogetherId {
         let requests = std::iter::from_fn(|| engine.next_clock_request());
         let mut asked = requests.filter_map(|request| match request {

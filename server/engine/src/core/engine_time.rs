@@ -58,7 +58,7 @@ pub(crate) struct EngineTime {
     amid: Option<Over>,
     /// Number of times that the clocks began anew: a turn from before the last ends.
     resets: u64,
-    /// When to look whether that turn goes on, in milliseconds of the system's monotonic clock.
+    /// The next look whether that turn goes on, in milliseconds of the system's monotonic clock.
     look_at_ms: i64,
     /// Number of leases of connections that have been renewed.
     pub(crate) renewed_leases: u64,

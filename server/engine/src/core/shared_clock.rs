@@ -57,7 +57,7 @@ const MAX_ANNOUNCEMENTS: usize = 16;
 pub(crate) struct MemberAddress {
     /// The port that it listens on.
     pub(crate) port: u16,
-    /// What it announces, and before that what it has announced earlier: whoever knows that still reaches it, as a port
+    /// The addresses that it announces and has announced, the latest first. An earlier one still leads to it, as a port
     /// stays mapped.
     announcements: VecDeque<Announcement>,
     /// Whether it is a sentinel, which has no locks.

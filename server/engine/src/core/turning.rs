@@ -242,8 +242,8 @@ impl Engine {
         }
     }
 
-    /// What is due first, and in how many microseconds it is over by this rule; `None` when a clock cannot be turned so
-    /// far.
+    /// Returns the first deadline, and the microseconds until it is over by this rule. `None` if a clock cannot be
+    /// turned so far.
     pub(super) fn earliest_in_us(&mut self, over: Over) -> Option<(Due, u64)> {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {

@@ -105,7 +105,7 @@ impl Engine {
         requests.len() < before
     }
 
-    /// Where the servers that share the clock are from now on.
+    /// Notes the addresses of the servers that share the clock.
     pub(crate) fn note_members(&mut self, members: &[MemberAddress]) {
         self.time.shared.members = members.to_vec();
     }
@@ -289,7 +289,7 @@ fn lasts(nodes: &[&mut Engine], turn: &ClockTurn) -> bool {
 /// A deadline of one of the engines, by its place among them, and in how many microseconds it is.
 type NodeDue = (usize, Due, u64);
 
-/// What is due first of all, where deadlines are over by this rule.
+/// Returns the first deadline of all engines, where deadlines are over by this rule.
 fn earliest(nodes: &mut [&mut Engine], over: Over) -> Option<NodeDue> {
     let of_each = nodes.iter_mut().enumerate().filter_map(|(index, node)| {
         let (due, in_us) = node.earliest_in_us(over)?;

@@ -27,7 +27,7 @@ pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
     keyspace.subscriber().map_or(0, Fences::bytes)
 }
 
-/// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(patterns).
+/// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(1).
 pub(crate) fn bytes_apart_from_keys(keyspace: &Keyspace) -> usize {
     fence_bytes(keyspace) + keyspace.subscriber().map_or(0, LockLedger::recorded_bytes)
 }

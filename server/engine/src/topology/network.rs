@@ -168,7 +168,7 @@ impl Network {
         self.drain_all(nodes, outside);
     }
 
-    /// Where servers announce other addresses, all know that before anybody connects there.
+    /// Tells all servers of newly announced addresses, before anybody connects there.
     fn note_announcements(&mut self, nodes: &mut Nodes<'_, '_>) {
         for place in nodes.places() {
             if nodes.get_mut(place).is_some_and(Engine::take_announcement) {
@@ -239,7 +239,7 @@ impl Network {
         progress
     }
 
-    /// Where the server hangs or is gone whose turn has stopped amid an instant, another one fires the rest there.
+    /// Lets another server fire the rest of an instant, if the one whose turn has stopped amid it hangs or is gone.
     pub(super) fn take_over_turn(&mut self, nodes: &mut Nodes<'_, '_>) {
         if self.amid.is_some_and(|place| !nodes.has(place)) {
             let first = nodes.iter_mut().next();
@@ -433,7 +433,7 @@ impl Network {
         place_of(&self.members, host, port)
     }
 
-    /// Where a server tells others that it is.
+    /// Returns the address that a server tells others.
     pub(super) fn address(&self, node: usize, engine: &Engine) -> (String, u16) {
         let (ip, port) = engine.announced_as_replica();
         let ip = if ip.is_empty() { engine.config.loopback().to_string() } else { ip };

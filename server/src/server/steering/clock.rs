@@ -33,7 +33,7 @@ pub struct ClockInfo {
 /// What a turn of the clock did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedTo {
-    /// Where the wall clock stands, in milliseconds since the epoch.
+    /// The wall clock, in milliseconds since the epoch.
     pub wall_ms: i64,
     /// How many deadlines have fired.
     pub fired: i64,

@@ -25,7 +25,7 @@ fn most_at_once(tenacity: u32) -> u64 {
 impl Engine {
     /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes
     /// adds to it; nor what clients are about to give back; nor the tools of tests, which no key can displace: tokens
-    /// of fences, the history, open sections, observed patterns, rules of faults. O(databases, replicas, patterns).
+    /// of fences, the history, open sections, observed patterns, rules of faults. O(databases, replicas, partitions).
     fn counted_bytes(&self) -> u64 {
         let unread = self.replica_buffers();
         let gone = self.limits.leaving.iter().filter_map(|id| self.sessions.find(*id));

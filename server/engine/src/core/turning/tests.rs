@@ -199,7 +199,7 @@ fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
     assert_eq!((engine.now().monotonic_ms(), engine.next_deadline()), (1100, None));
 }
 
-/// What a jump of the clock passes is hidden until it fires, and others are answered meanwhile.
+/// A key that a jump of the clock passes is hidden until it fires, and others are answered meanwhile.
 #[test]
 fn what_a_change_of_the_clock_passes_fires_in_pieces() {
     let changes = [

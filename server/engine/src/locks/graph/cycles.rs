@@ -42,7 +42,7 @@ type NumberedCycle = Vec<(usize, usize)>;
 struct Lock<'g> {
     key: &'g [u8],
     holders: Vec<usize>,
-    /// Those who stand ahead, in order.
+    /// The owners that stand ahead, in order.
     ahead: Vec<Option<usize>>,
     /// The number of the first of its nodes.
     node: usize,
@@ -197,7 +197,7 @@ struct Walked {
 }
 
 impl Walked {
-    /// Those that a wait leads to and none before it has led to.
+    /// Returns the nodes to which a wait leads, without those to which an earlier one has led.
     fn more<'l>(&mut self, lock: &'l Lock<'_>, wait: &LockWait) -> impl Iterator<Item = usize> + use<'l> {
         let adds_holders = wait.holders > 0 && !std::mem::replace(&mut self.holders, true);
         let holders = if adds_holders { &lock.holders[..] } else { &[] };

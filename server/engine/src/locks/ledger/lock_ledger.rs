@@ -392,13 +392,13 @@ impl LockLedger {
         self.unleased.clear();
     }
 
-    /// Bytes of what clients have had recorded: the history, open sections and observed patterns. O(patterns).
+    /// Bytes of what clients have had recorded: the history, open sections and observed patterns. O(1).
     pub(in crate::locks) fn recorded_bytes(&self) -> usize {
         let history = self.history.as_deref().map_or(0, History::memory);
         history + self.observed.memory() + self.sections.memory()
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(patterns).
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
         let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
         let followed = self.fair_queues.memory() + self.semaphores.memory() + self.plain_sets.memory();

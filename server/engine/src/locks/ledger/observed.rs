@@ -10,6 +10,8 @@ const MOST: usize = 1024;
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Observed {
     patterns: Vec<Box<[u8]>>,
+    /// Bytes of the patterns themselves.
+    pattern_bytes: usize,
 }
 
 impl Observed {
@@ -24,6 +26,7 @@ impl Observed {
         let has_room = is_known || self.patterns.len() < MOST;
         if has_room && !is_known {
             self.patterns.push(pattern.into());
+            self.pattern_bytes += block(pattern.len());
         }
         has_room
     }
@@ -32,7 +35,11 @@ impl Observed {
     pub(in crate::locks) fn remove(&mut self, pattern: &[u8]) -> bool {
         let before = self.patterns.len();
         self.patterns.retain(|known| **known != *pattern);
-        self.patterns.len() < before
+        let is_removed = self.patterns.len() < before;
+        if is_removed {
+            self.pattern_bytes -= block(pattern.len());
+        }
+        is_removed
     }
 
     /// Whether a key is one of them. O(patterns).
@@ -40,8 +47,8 @@ impl Observed {
         self.patterns.iter().any(|pattern| glob::matches(pattern, key, false))
     }
 
-    /// Bytes of all of it. O(patterns).
+    /// Bytes of all of it. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.patterns) + self.patterns.iter().map(|pattern| block(pattern.len())).sum::<usize>()
+        of_vec(&self.patterns) + self.pattern_bytes
     }
 }
