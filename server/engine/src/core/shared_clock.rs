@@ -52,7 +52,7 @@ pub(crate) struct Promotion {
 /// The number of announcements of a server that are known.
 const MAX_ANNOUNCEMENTS: usize = 16;
 
-/// Where a server of this process listens, and where others are told that it does.
+/// The port of a server of this process, and the addresses at which others are told to find it.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberAddress {
     /// The port that it listens on.
@@ -90,7 +90,7 @@ impl MemberAddress {
     }
 }
 
-/// Where a server tells others that it is.
+/// An address that a server tells others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Announcement {
     /// Names and addresses of its host beside those of the loopback interface.
