@@ -3,7 +3,7 @@
 use crate::harness::{Client, Process, program};
 use lockwheel_engine::rdb::payload;
 use std::io::{ErrorKind, Read, Write};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Address space that the process may use, in KiB: about a gigabyte beside what it starts with.
 const LIMIT_KIB: &str = "1400000";
@@ -20,12 +20,17 @@ pub(crate) fn short_of_memory() -> Process {
 
 /// Starts the same with a limit of its address space, in KiB.
 pub(crate) fn limited_to(limit_kib: &str) -> Process {
+    limited_with_errors_to(limit_kib, Stdio::inherit())
+}
+
+/// Starts the same with its standard error sent elsewhere.
+pub(crate) fn limited_with_errors_to(limit_kib: &str, standard_error: Stdio) -> Process {
     let limited = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     let path = program().get_program().to_owned();
     let mut command = Command::new("sh");
     command.args(["-c", &limited]).arg(path).args(["--port", "0", "--threads", "1"]);
     command.args(["--enable-debug-command", "yes", "--proto-max-bulk-len", "20gb"]);
-    command.stdout(std::process::Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(standard_error);
     Process::from(&mut command)
 }
 

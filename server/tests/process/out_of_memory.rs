@@ -1,7 +1,8 @@
 //! Writes for which there is no memory left: each is refused as a whole, and nothing changes.
 
-use crate::harness::Process;
-use crate::memory::{CLOSED, NO_MEMORY, limited_to, outcome, send, short_of_memory};
+use crate::harness::{Directory, Process};
+use crate::memory::{CLOSED, NO_MEMORY, limited_to, limited_with_errors_to, outcome, send, short_of_memory};
+use std::fs::{self, File};
 
 /// Bytes of the large word of each request, which is written `V`.
 const LARGE: usize = 4 << 20;
@@ -177,7 +178,11 @@ fn check_told(part: &[u8]) {
 
 #[test]
 fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
-    let (master, replica) = (Process::start(&["--enable-debug-command", "yes"]), limited_to(SMALL_KIB));
+    let directory = Directory::new();
+    let errors = directory.file("errors");
+    let file = File::create(&errors).expect("the directory can be written");
+    let (master, replica) =
+        (Process::start(&["--enable-debug-command", "yes"]), limited_with_errors_to(SMALL_KIB, file.into()));
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
     assert_eq!(replica.client().ask("CONFIG SET replica-read-only no"), "+OK");
@@ -189,6 +194,9 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert_eq!(master.client().ask("SETRANGE large 41943040 x"), ":41943041");
     while !master.client().ask("INFO stats").contains("\nsync_full:2") {}
     assert_eq!(replica.client().ask("EXISTS large"), ":0");
+    // The allocator does not try again and again to make a thread.
+    let said = String::from_utf8_lossy(&fs::read(&errors).expect("the file is there")).into_owned();
+    assert!(!said.contains("background thread"), "{} bytes", said.len());
 }
 
 /// The ids of what is pending in a group, with the numbers of its deliveries.

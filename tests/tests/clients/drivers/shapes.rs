@@ -1,6 +1,6 @@
 //! The clients of clusters and of masters that sentinels name: they connect, follow a slot that moves and a failover.
 
-use crate::clients::workshop::Workshop;
+use crate::drivers::workshop::Workshop;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full, until};
 use std::io::{BufRead, BufReader, Write};
@@ -132,7 +132,8 @@ fn follow_slots(make: Make) {
         follows_a_slot(program, &cluster);
     }
     let sizes = (0..3).map(|node| cluster.client(node).line("DBSIZE").as_int().expect("a number"));
-    assert!(sizes.clone().all(|size| size > 0), "each node has keys: {:?}", sizes.collect::<Vec<_>>());
+    let have_keys = sizes.clone().all(|size| size > 0);
+    assert!(have_keys || programs.is_empty(), "each node has keys: {:?}", sizes.collect::<Vec<_>>());
     follow_heirs(&cluster, &mut programs);
 }
 

@@ -1,6 +1,6 @@
 //! redis-rs, in this process: connects with its defaults, sends the script, and uses its own interfaces.
 
-use crate::clients::{differences, workshop};
+use crate::drivers::{differences, workshop};
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use redis::{Client, Commands, Connection, Value};
