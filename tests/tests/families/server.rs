@@ -3,7 +3,7 @@
 use lockwheel::{Config, Server};
 use lockwheel_engine::config::Permission;
 use lockwheel_tests::check::Endpoint;
-use lockwheel_tests::client::{Client, Protocol};
+use lockwheel_tests::client::{Client, Protocol, encode, split};
 use lockwheel_tests::differences::newer::as_in_7_2;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
@@ -194,12 +194,24 @@ const DOINGS: &[(&str, &[&str])] = &[
 /// The commands of these that wait.
 const BLOCKING: [&str; 3] = ["BLPOP", "XREAD", "WAIT"];
 
-/// The fields of each of these clients that follow from what it has sent.
-fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
+/// The fields of a client's line that follow from what it has sent.
+fn following_fields(line: &str) -> String {
     const FIELDS: &[&str] = &[
         "flags", "db", "sub", "psub", "ssub", "multi", "qbuf", "argv-mem", "obl", "oll", "omem", "events",
         "cmd", "user", "redir", "resp",
     ];
+    FIELDS.iter().map(|name| format!("{name}={} ", field(line, name))).collect()
+}
+
+/// The same without the output: in EXEC, Redis counts what the transaction has answered so far.
+fn following_fields_but_output(line: &str) -> String {
+    let fields = following_fields(line);
+    let kept = fields.split_inclusive(' ').filter(|field| !field.starts_with("obl="));
+    kept.collect()
+}
+
+/// These fields of each of the clients above.
+fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
     let mut clients = Vec::new();
     for (name, lines) in DOINGS {
         let mut client = Client::connect(address);
@@ -222,8 +234,7 @@ fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
         }
         let names = DOINGS.iter().map(|(name, _)| *name).chain(["asking"]);
         let line_of = |name| list.lines().find(|line| field(line, "name") == name).expect("it is connected");
-        let shown = |line: &str| FIELDS.iter().map(|name| format!("{name}={} ", field(line, name))).collect();
-        return names.map(line_of).map(shown).collect();
+        return names.map(line_of).map(following_fields).collect();
     }
 }
 
@@ -235,6 +246,93 @@ fn the_list_tells_of_clients_what_redis_tells() {
     for ((name, _), (real, ours)) in DOINGS.iter().chain(&[("asking", &[][..])]).zip(real.iter().zip(&ours)) {
         assert_eq!(ours, real, "{name}");
     }
+}
+
+/// Requests of clients by turns, each client's in one write. A line that begins with `~` is not answered at once.
+const TURNS: &[(&str, &[&str])] = &[
+    ("one", &["WATCH k", "MULTI", "GET k", "CLIENT INFO", "CLIENT LIST"]),
+    ("looks", &["CLIENT LIST"]),
+    ("one", &["EXEC"]),
+    ("one", &["CLIENT INFO"]),
+    ("looks", &["CLIENT LIST"]),
+    ("one", &["WATCH k", "MULTI", "GET k", "DISCARD", "CLIENT INFO"]),
+    ("one", &["WATCH k", "MULTI", "GET k"]),
+    ("looks", &["SET k v", "CLIENT LIST"]),
+    ("one", &["CLIENT INFO", "EXEC", "CLIENT INFO"]),
+    ("one", &["WATCH k", "MULTI", "SET k w", "CLIENT INFO", "UNWATCH", "CLIENT INFO", "EXEC"]),
+    ("one", &["MULTI", "GET k", "NO such command", "CLIENT INFO"]),
+    ("looks", &["CLIENT LIST"]),
+    ("one", &["EXEC", "CLIENT INFO"]),
+    ("one", &["MULTI", "SELECT 3", "CLIENT NO-EVICT on", "CLIENT TRACKING on", "CLIENT INFO"]),
+    ("one", &["SUBSCRIBE c", "CLIENT LIST TYPE pubsub", "UNSUBSCRIBE c", "CLIENT INFO", "EXEC"]),
+    ("one", &["SELECT 0", "CLIENT NO-EVICT off", "CLIENT TRACKING off"]),
+    ("one", &["MULTI", "AUTH wrong", "ACL LOG", "EXEC", "ACL LOG RESET"]),
+    // A client whose wait has ended is marked until the end of the turn in which it ended.
+    ("waits", &["~BLPOP l 0"]),
+    ("looks", &["RPUSH l x", "CLIENT LIST"]),
+    ("waits", &["PING", "~BLPOP l 0"]),
+    ("looks", &["MULTI", "RPUSH l x", "CLIENT LIST", "EXEC", "CLIENT LIST"]),
+    ("waits", &["PING", "~BLPOP l 0", "SELECT 4"]),
+    ("looks", &["RPUSH l x", "CLIENT LIST"]),
+    ("waits", &[]),
+    ("looks", &["CLIENT LIST"]),
+];
+
+/// The lines of clients in a reply, each behind the client's name.
+fn client_lines(reply: &Reply, into: &mut Vec<String>) {
+    match reply {
+        Reply::Array(parts) => parts.iter().for_each(|part| client_lines(part, into)),
+        _ => {
+            let text = reply.as_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            let lines = text.iter().flat_map(|text| text.lines()).filter(|line| line.contains(" flags="));
+            into.extend(
+                lines.map(|line| format!("{}: {}", field(line, "name"), following_fields_but_output(line))),
+            );
+        }
+    }
+}
+
+/// What each of these turns shows of clients.
+fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
+    let mut clients: Vec<(&str, Client)> = Vec::new();
+    for name in ["one", "looks", "waits"] {
+        let mut client = Client::connect(address);
+        client.line(&format!("CLIENT SETNAME {name}"));
+        clients.push((name, client));
+    }
+    let mut observer = Client::connect(address);
+    let (mut shown, mut unread) = (Vec::new(), 0);
+    for (turn, (name, lines)) in TURNS.iter().enumerate() {
+        let client = &mut clients.iter_mut().find(|(client, _)| client == name).expect("a client's name").1;
+        // The server has done what the client has waited for before.
+        (0..unread).filter(|_| *name == "waits").for_each(|_| drop(client.read_frame()));
+        unread = if *name == "waits" { 0 } else { unread };
+        let waits = lines.iter().position(|line| line.starts_with('~'));
+        let commands = lines.iter().map(|line| split(line.trim_start_matches('~')));
+        client.send_raw(&commands.flat_map(|command| encode(&command)).collect::<Vec<u8>>());
+        for _ in 0..waits.unwrap_or(lines.len()) {
+            let mut found = Vec::new();
+            client_lines(&client.read_frame(), &mut found);
+            shown.extend(found.into_iter().filter(|line| !line.starts_with(':')).map(|line| (turn, line)));
+        }
+        if let Some(waits) = waits {
+            unread = lines.len() - waits;
+            while !text(&observer.line("CLIENT LIST")).contains("flags=b") {}
+        }
+    }
+    shown
+}
+
+#[test]
+fn the_list_tells_of_transactions_and_ended_waits_what_redis_tells() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let [real, ours] = [real.addr(), server.addr()].map(fields_of_turns);
+    let of_turn = |turn: &usize| format!("after {:?}", TURNS[*turn]);
+    for ((turn, real), (_, ours)) in real.iter().zip(&ours) {
+        assert_eq!(ours, real, "{}", of_turn(turn));
+    }
+    assert_eq!(ours.len(), real.len());
 }
 
 #[test]

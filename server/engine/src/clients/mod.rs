@@ -14,7 +14,7 @@ mod subscribed;
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
 pub(crate) use delivery::{OpenReply, Verdict};
-pub(crate) use multi::Multi;
+pub(crate) use multi::{Multi, RunningTransaction};
 pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;

@@ -17,6 +17,17 @@ pub(crate) struct Multi {
     pub(crate) has_preconditions: bool,
 }
 
+/// The transaction that EXEC is running, as CLIENT LIST describes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunningTransaction {
+    /// The number of its commands.
+    pub(crate) commands: usize,
+    /// Bytes of memory of all of them.
+    pub(crate) memory: usize,
+    /// Bytes of the arguments of EXEC itself.
+    pub(crate) exec_bytes: usize,
+}
+
 impl Multi {
     /// An empty one, of the client with these buffers.
     pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {

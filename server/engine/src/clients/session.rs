@@ -2,7 +2,7 @@
 
 use super::buffers::ClientBuffers;
 use super::delivery::{Delivery, Verdict};
-use super::multi::Multi;
+use super::multi::{Multi, RunningTransaction};
 use super::slot::Slot;
 use super::subscribed::Subscribed;
 use crate::acl::Login;
@@ -106,6 +106,8 @@ pub struct Session {
     pub(crate) partial_reads_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
+    /// The transaction that the client's EXEC is running.
+    pub(crate) running: Option<RunningTransaction>,
     /// The keys it watches.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
     /// Bytes of memory of their names and places that are counted.
@@ -120,6 +122,8 @@ pub struct Session {
     subscribed_memory: usize,
     /// It waits; its request is parked.
     pub(crate) blocked: bool,
+    /// The batch in which its last wait ended; 0: none has.
+    pub(crate) unblocked_in: u64,
     /// The connection is to be closed: once its output is written, or at once.
     pub(crate) closing: Option<Closing>,
     /// Whether the connection is reset, rather than closed, when it is to be closed.
@@ -180,6 +184,7 @@ impl Session {
             partial_reads_when_idle: 0,
             last_command: None,
             multi: None,
+            running: None,
             watched: Vec::new(),
             watched_memory: 0,
             watch_broken: false,
@@ -188,6 +193,7 @@ impl Session {
             shards: Subscribed::default(),
             subscribed_memory: 0,
             blocked: false,
+            unblocked_in: 0,
             closing: None,
             resets: false,
             delivery: Delivery::new(account),

@@ -93,7 +93,9 @@ impl Engine {
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
         }
-        self.sessions.get_mut(slot).last_active = self.time.now;
+        let batch = self.batch;
+        let session = self.sessions.get_mut(slot);
+        (session.last_active, session.unblocked_in) = (self.time.now, batch);
         self.watch_idle(slot);
         Some(blocked)
     }

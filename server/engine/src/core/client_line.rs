@@ -1,7 +1,7 @@
 //! The line of a client, as CLIENT LIST shows it.
 
 use super::engine::Engine;
-use crate::clients::{Closing, Multi, Session, Slot};
+use crate::clients::{Closing, Session, Slot};
 use crate::spec::Args;
 use crate::time::Now;
 use crate::tracking::{TrackedClient, TrackingMode};
@@ -23,12 +23,13 @@ impl Engine {
     ///
     /// Redis buffer fields map to ours where possible, else 0.
     pub(crate) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
-        self.describe_with_arguments(session, self.parked.argument_bytes(session.id), into);
+        let executed = session.running.map_or(0, |running| running.exec_bytes);
+        self.describe_with_arguments(session, self.parked.argument_bytes(session.id) + executed, into);
     }
 
     /// The same while the client of the slot `asking` is answered a request of these arguments.
     pub(crate) fn describe_to(&self, asking: Slot, args: Args<'_>, session: &Session, into: &mut Vec<u8>) {
-        if session.slot != asking {
+        if session.slot != asking || session.running.is_some() {
             return self.describe_client(session, into);
         }
         self.describe_with_arguments(session, args.all().iter().map(|arg| arg.len()).sum(), into);
@@ -45,8 +46,9 @@ impl Engine {
         let seconds = |since: Now| self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
-        let multi = session.multi.as_ref();
-        let multi_bytes = multi.map_or(0, Multi::memory) + session.watched_memory();
+        let queued = session.multi.as_ref().map(|multi| (multi.queue().len(), multi.memory()));
+        let queued = queued.or(session.running.map(|running| (running.commands, running.memory)));
+        let multi_bytes = queued.map_or(0, |(_, memory)| memory) + session.watched_memory();
         let room = session.delivery.out().buffer_capacity();
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
@@ -75,7 +77,7 @@ impl Engine {
             session.channels.len(),
             session.patterns.len(),
             session.shards.len(),
-            multi.map_or(-1, |multi| multi.queue().len() as i64),
+            queued.map_or(-1, |(commands, _)| commands as i64),
             if unwritten > 0 { "rw" } else { "r" },
         );
         let redirect = tracked.map_or(-1, |client| client.redirect as i64);
@@ -94,13 +96,14 @@ impl Engine {
             (session.is_replica, 'S'),
             (session.is_master, 'M'),
             (session.is_subscribed(), 'P'),
-            (session.multi.is_some(), 'x'),
+            (session.multi.is_some() || session.running.is_some(), 'x'),
             (session.blocked, 'b'),
             (tracked.is_some(), 't'),
             (tracked.is_some_and(|client| client.is_broken), 'R'),
             (tracked.is_some_and(|client| client.mode.contains(TrackingMode::BCAST)), 'B'),
             (session.watch_broken, 'd'),
             (session.closing == Some(Closing::AfterOutput), 'c'),
+            (session.unblocked_in == self.batch && !session.blocked, 'u'),
             (session.peer.unix, 'U'),
             (self.reads_from_replica(session), 'r'),
             (session.no_evict, 'e'),

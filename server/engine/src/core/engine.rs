@@ -187,6 +187,8 @@ pub struct Engine {
     pub(crate) state_counts: StateCounts,
     /// Waits for a count to rise.
     pub(super) count_waits: CountWaits,
+    /// The number of the present batch, from 1.
+    pub(crate) batch: u64,
     /// The clients that have sent requests while somebody waits for silence.
     pub(crate) heard: Heard,
     /// The memory in use, and its peak.
@@ -261,6 +263,7 @@ impl Engine {
             parked: Parked::default(),
             state_counts: StateCounts::default(),
             count_waits: CountWaits::default(),
+            batch: 0,
             heard: Heard::default(),
             memory: MemoryAccount::default(),
             limits: Limits::default(),

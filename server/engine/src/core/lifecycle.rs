@@ -103,6 +103,7 @@ impl Engine {
 
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
+        self.batch += 1;
         self.keyspace.drop_garbage();
         self.time.go_on_at(system, self.stopwatch_ns());
         self.keyspace.go_on_at(self.time.now, self.time.over());

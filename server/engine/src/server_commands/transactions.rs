@@ -1,7 +1,7 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
 use super::connection;
-use crate::clients::{Multi, Request, Session, Slot};
+use crate::clients::{Multi, Request, RunningTransaction, Session, Slot};
 use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Watched;
@@ -57,9 +57,22 @@ fn multi(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let Some(multi) = session.multi.take() else { return Err(CommandError::text("ERR EXEC without MULTI")) };
+    session.running = Some(RunningTransaction {
+        commands: multi.queue().len(),
+        memory: multi.memory(),
+        exec_bytes: args.all().iter().map(|arg| arg.len()).sum(),
+    });
+    let outcome = run_transaction(engine, call, &multi, reply);
+    engine.sessions.get_mut(call.slot).running = None;
+    outcome
+}
+
+/// Runs what a client has queued, unless a watched key has changed or it must not run.
+fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.session(call.slot);
     let broken = session.watch_broken;
     let watched = engine.unwatch(call.slot);
     if multi.aborted {
@@ -69,11 +82,11 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
         reply.null_array();
         return Ok(());
     }
-    if !engine.session(call.slot).is_master && engine.check_room_for(&multi).is_err() {
+    if !engine.session(call.slot).is_master && engine.check_room_for(multi).is_err() {
         return Err(CommandError::text(NO_MEMORY));
     }
     if multi.has_preconditions {
-        check_preconditions(engine, call.slot, &multi)?;
+        check_preconditions(engine, call.slot, multi)?;
     }
     reply.array(multi.queue().len());
     for (at, (command, request)) in multi.queue().iter().enumerate() {
