@@ -19,6 +19,17 @@ pub(super) fn lease_ms(
     at: usize,
     command: &str,
 ) -> Result<Option<i64>, CommandError> {
+    lease_from_ms(tx, args, at, command, || 1)
+}
+
+/// A lease as above. Its errors say that it is at least `least_ms` milliseconds, which the caller checks.
+pub(super) fn lease_from_ms(
+    tx: &Tx<'_>,
+    args: Args<'_>,
+    at: usize,
+    command: &str,
+    least_ms: impl Fn() -> i64,
+) -> Result<Option<i64>, CommandError> {
     let unit_ms = if args.is(at, "ex") {
         1000
     } else if args.is(at, "px") {
@@ -29,13 +40,23 @@ pub(super) fn lease_ms(
     args.get(at + 1).ok_or(errors::SYNTAX)?;
     let wrong = |error: CommandError| {
         let most = (i64::MAX - tx.now().wall_ms().max(0)) / unit_ms;
-        error.of_argument(at + 1, ValidValues::Integer(1, most))
+        let least = (least_ms() - 1) / unit_ms + 1;
+        error.of_argument(at + 1, ValidValues::Integer(least, most))
     };
     let value = args.int(at + 1).map_err(wrong)?;
     let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
     let in_range = |ms: &i64| ms.checked_add(tx.now().wall_ms()).is_some();
     let invalid = || wrong(CommandError::new(format!("ERR invalid expire time in '{command}' command")));
     ms.filter(in_range).map(Some).ok_or_else(invalid)
+}
+
+/// Whether the option `word` is given from argument `at` on, where `flags` are the options without a value.
+/// O(arguments).
+pub(super) fn is_given(args: Args<'_>, mut at: usize, word: &str, flags: &[&str]) -> bool {
+    while at < args.len() && !args.is(at, word) {
+        at += if flags.iter().any(|flag| args.is(at, flag)) { 1 } else { 2 };
+    }
+    at < args.len()
 }
 
 /// How many keys follow argument `at`, which says so.

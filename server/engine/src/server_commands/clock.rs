@@ -111,18 +111,28 @@ impl From<ClockError> for CommandError {
     }
 }
 
+/// The milliseconds of a script's turn: other turns may come before it.
+const IN_RANGE: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
+const FORWARD_IN_RANGE: ValidValues =
+    ValidValues::Value("an integer from 0 on that keeps the clocks within their range");
+
 /// Plans a turn of the clock for the end of the running script.
 fn plan(engine: &mut Engine, turn: PlannedTurn) -> Outcome {
-    const VALID: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
-    let wrong = |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, VALID) } else { error };
+    let wrong =
+        |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, IN_RANGE) } else { error };
     engine.plan_turn(turn).map_err(wrong)
 }
 
-/// The error for the milliseconds of a request, by which a clock at `now_ms` would leave its range. `least` is the
-/// lowest number that a request may have.
+/// The error for the milliseconds of a request that are wrong, or by which a clock at `now_ms` would leave its range.
+/// `least` is the lowest number that a request may have.
 #[cold]
-fn out_of_range(now_ms: i64, least: i64) -> CommandError {
-    OUT_OF_RANGE.of_argument(1, ValidValues::Integer(least, Clock::MAX_MS - now_ms))
+fn wrong_ms(error: CommandError, call: Call<'_>, now_ms: i64, least: i64) -> CommandError {
+    let valid = match call.origin() {
+        Origin::Script if least == 0 => FORWARD_IN_RANGE,
+        Origin::Script => IN_RANGE,
+        _ => ValidValues::Integer(least, Clock::MAX_MS - now_ms),
+    };
+    error.of_argument(1, valid)
 }
 
 fn info(
@@ -211,7 +221,9 @@ fn advance(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let ms = args.int_in(1, 0, i64::MAX, errors::NOT_AN_INTEGER)?.unsigned_abs();
+    let latest_ms = engine.now().wall_ms().max(engine.now().monotonic_ms());
+    let wrong = |error| wrong_ms(error, call, latest_ms, 0);
+    let ms = args.int_in(1, 0, i64::MAX, errors::NOT_AN_INTEGER).map_err(wrong)?.unsigned_abs();
     let TurnOptions { waiters, settle, .. } = TurnOptions::parse(args, 2, false)?;
     if call.origin() == Origin::Script {
         if settle.is_some() {
@@ -221,8 +233,7 @@ fn advance(
         reply.ok();
         return Ok(Flow::Done);
     }
-    let latest_ms = engine.now().wall_ms().max(engine.now().monotonic_ms());
-    let turn = engine.turn_by(ms).map_err(|_| out_of_range(latest_ms, 0))?;
+    let turn = engine.turn_by(ms).map_err(|_| wrong(OUT_OF_RANGE))?;
     let turn = turn.waking(waiters).settling(settle);
     begin(engine, call, turn, reply)
 }
@@ -272,15 +283,15 @@ fn step(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let ms = args.int(1)?;
+    let now_ms = engine.now().wall_ms();
+    let wrong = |error| wrong_ms(error, call, now_ms, -now_ms);
+    let ms = args.int(1).map_err(wrong)?;
     if call.origin() == Origin::Script {
         plan(engine, PlannedTurn::Step(ms))?;
         reply.ok();
         return Ok(Flow::Done);
     }
-    let stepped = change(engine, call, ClockChange::Step(ms), reply);
-    let now_ms = engine.now().wall_ms();
-    stepped.map_err(|_| out_of_range(now_ms, -now_ms))
+    change(engine, call, ClockChange::Step(ms), reply).map_err(|_| wrong(OUT_OF_RANGE))
 }
 
 fn set(

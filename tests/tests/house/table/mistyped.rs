@@ -22,9 +22,9 @@ struct Reached<'a> {
     at: usize,
 }
 
-/// Writes a request that has one word of the synopsis, counted from 0.
+/// Writes a request that has some words of the synopsis, counted from 0; the first of them is looked for.
 struct Writer<'a> {
-    wanted: usize,
+    wanted: Vec<usize>,
     seen: usize,
     words: Vec<String>,
     found: Option<(Syntax<'a>, usize)>,
@@ -46,6 +46,7 @@ fn value(word: &Word<'_>) -> String {
         "id" => "0".repeat(32),
         "server" | "servers" => "0".to_owned(),
         "type" => "hash".to_owned(),
+        "milliseconds" => "100".to_owned(),
         _ if is_number(word) => "1".to_owned(),
         _ => "a".to_owned(),
     }
@@ -58,13 +59,14 @@ fn is_number(word: &Word<'_>) -> bool {
 
 impl<'a> Writer<'a> {
     fn has(&self, part: &Syntax<'a>) -> bool {
-        (self.seen..self.seen + leaves(part)).contains(&self.wanted)
+        let words = self.seen..self.seen + leaves(part);
+        self.wanted.iter().any(|wanted| words.contains(wanted))
     }
 
     fn write(&mut self, part: &Syntax<'a>) {
         match part {
             Syntax::Token(word) | Syntax::Argument(word) => {
-                if self.seen == self.wanted {
+                if self.seen == self.wanted[0] {
                     self.found = Some((part.clone(), self.words.len()));
                 }
                 let is_token = matches!(part, Syntax::Token(_));
@@ -89,15 +91,32 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The first of these words of a synopsis, with a request that has all of them.
+fn reached_with<'a>(syntax: &Syntax<'a>, wanted: Vec<usize>) -> Reached<'a> {
+    let mut writer = Writer { wanted, seen: 0, words: Vec::new(), found: None };
+    writer.write(syntax);
+    let (part, at) = writer.found.expect("each word is in a request");
+    Reached { part, words: writer.words, at }
+}
+
 /// All words of a synopsis, each with a request that has it.
 fn reached<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
-    let one = |wanted| {
-        let mut writer = Writer { wanted, seen: 0, words: Vec::new(), found: None };
-        writer.write(syntax);
-        let (part, at) = writer.found.expect("each word is in a request");
-        Reached { part, words: writer.words, at }
+    (0..leaves(syntax)).map(|word| reached_with(syntax, vec![word])).collect()
+}
+
+/// All numbers of a synopsis, each in requests without another option, and with each of the other tokens.
+fn numbers_with_options<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
+    let is_number =
+        |reached: &Reached<'_>| matches!(&reached.part, Syntax::Argument(word) if is_number(word));
+    let alone = reached(syntax);
+    let numbers = (0..alone.len()).filter(|&at| is_number(&alone[at]));
+    let tokens: Vec<usize> =
+        (0..alone.len()).filter(|&at| matches!(alone[at].part, Syntax::Token(_))).collect();
+    let with_each = |number| {
+        let pairs = tokens.iter().map(move |&token| vec![number, token]);
+        pairs.chain([vec![number]])
     };
-    (0..leaves(syntax)).map(one).collect()
+    numbers.flat_map(with_each).map(|wanted| reached_with(syntax, wanted)).collect()
 }
 
 impl Reached<'_> {
@@ -130,11 +149,17 @@ fn server(change: fn(&mut Config)) -> Simulation {
     Simulation::new(config, 7)
 }
 
-/// The answer of a new server to a line, and what the server then has.
-fn ask(line: Option<&str>) -> (String, Vec<String>) {
+/// A new server whose clock stands, and a client.
+fn frozen() -> (Simulation, u64) {
     let mut server = server(|config| config.lock_history = true);
     let client = server.connect();
     server.ask(client, "CLOCK.FREEZE");
+    (server, client)
+}
+
+/// The answer of a new server to a line, and what the server then has.
+fn ask(line: Option<&str>) -> (String, Vec<String>) {
+    let (mut server, client) = frozen();
     let answer = line.map(|line| server.ask(client, line)).unwrap_or_default();
     let state = ["DEBUG DIGEST", "FAULT.LIST", "CLOCK.INFO", "LOCK.FENCEINFO", "LOCK.GRAPH", "LOCK.STATS"];
     (answer, state.map(|line| server.ask(client, line)).into())
@@ -290,6 +315,12 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
         ("RATE.ACQUIRE r 5000000000", "permits must be an integer from 1 to 4294967295, not '5000000000'"),
         ("LOCK.ACQUIRE l mode", "ERR invalid owner: owner must be a name that is neither empty nor part"),
         ("SEM.ACQUIRE s ''", "ERR invalid owner: owner must be a name that is not empty, not ''"),
+        ("LOCK.ACQUIRE l a SESSION PX x", "PX milliseconds must be an integer from 100 to "),
+        ("LOCK.ACQUIRE l a PX x DATA fair SESSION", "PX milliseconds must be an integer from 100 to "),
+        ("LOCK.ACQUIRE l a SHARED DATA session PX x", "PX milliseconds must be an integer from 1 to "),
+        ("LOCK.ACQUIRE l a EX x SESSION", "EX seconds must be an integer from 1 to "),
+        ("SEM.ACQUIRE s a PX x SESSION", "PX milliseconds must be an integer from 100 to "),
+        ("SEM.ACQUIRE s a PERMITS x IDS", "PERMITS count must be an integer from 1 to 10000, not 'x'"),
         ("SEM.ACQUIRE s a SESSION PX 5", "the lease of a session is at least 100 milliseconds, not 5"),
         ("SEM.ACQUIRE s a PERMITS 10001 IDS", "PERMITS with IDS is more than 10000: 10001"),
         ("SEM.RELEASE s a ID x", "ID id must be 32 hexadecimal digits, not 'x'"),
@@ -304,6 +335,47 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
         assert!(answer.starts_with("-ERR ") && answer.contains(expected), "{line}: {answer}");
     }
     assert_eq!(server.ask(client, "FAULT.DEL nope slow slow"), ":1\r\n");
+}
+
+/// The ends of the range that an error names, if it names one.
+fn named_range(answer: &str) -> Option<[i128; 2]> {
+    let (least, rest) = answer.split_once(" from ")?.1.split_once(" to ")?;
+    let (most, _) = rest.split_once(", not ")?;
+    Some([least.parse().ok()?, most.parse().ok()?])
+}
+
+/// Whether an answer refuses this number: it is an error that quotes the number.
+fn refuses(answer: &str, number: i128) -> bool {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '-';
+    let mut words = answer.split(|char| !is_part(char));
+    answer.starts_with("-ERR ") && words.any(|word| word == number.to_string())
+}
+
+#[test]
+fn both_ends_of_the_range_that_an_error_names_are_valid_and_nothing_beyond() {
+    let answer = |line: &str| {
+        let (mut server, client) = frozen();
+        server.ask(client, line)
+    };
+    let (mut problems, mut count) = (Vec::new(), 0);
+    for command in ours::commands().iter_all().filter(|command| is_own(command)) {
+        let syntax = Syntax::parse(command.spec.syntax).expect("another test reads all synopses");
+        for reached in numbers_with_options(&syntax) {
+            let Some([least, most]) = named_range(&answer(&reached.line(command, "x"))) else {
+                continue;
+            };
+            count += 1;
+            for (number, is_valid) in [(least, true), (most, true), (least - 1, false), (most + 1, false)] {
+                let line = reached.line(command, &number.to_string());
+                let answer = answer(&line);
+                if refuses(&answer, number) == is_valid {
+                    problems.push(format!("{line} -> {}", answer.trim_end()));
+                }
+            }
+        }
+    }
+    assert!(count > 300, "{count}");
+    check_none(&problems);
 }
 
 /// The far end of a stepped clock is told, and is within reach.

@@ -2,7 +2,7 @@
 
 use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
-use super::super::options::{DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms, lease_ms};
+use super::super::options::{DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms, is_given, lease_from_ms};
 use super::super::sessions;
 use super::limit::Limit;
 use super::refusal::check_pushes;
@@ -52,9 +52,15 @@ pub(in crate::locks) struct Options {
     pub(in crate::locks) fence: Option<Box<[u8]>>,
 }
 
+/// The options without a value.
+const FLAGS: [&str; 8] =
+    ["shared", "exclusive", "fair", "noreenter", "fenced", "session", "getholder", "async"];
+
 /// Options as they are read, each at most once.
 #[derive(Default)]
 struct Given<'a> {
+    /// The argument at which they begin.
+    begin: usize,
     mode: Option<Layout>,
     lease_ms: Option<i64>,
     block: Option<Option<u64>>,
@@ -79,7 +85,7 @@ impl Options {
         mut at: usize,
         command: &str,
     ) -> Result<Self, CommandError> {
-        let mut given = Given::default();
+        let mut given = Given { begin: at, ..Given::default() };
         while at < args.len() {
             at = given.word(args, at)?.map_or_else(|| given.pair(tx, args, at, command), Ok)?;
         }
@@ -117,7 +123,8 @@ impl<'a> Given<'a> {
     fn pair(&mut self, tx: &Tx<'_>, args: Args<'a>, at: usize, command: &str) -> Result<usize, CommandError> {
         let is = |word| args.is(at, word);
         let value = || args.get(at + 1).ok_or(errors::SYNTAX);
-        if let Some(ms) = lease_ms(tx, args, at, command)? {
+        let least_ms = || sessions::least_ms(is_given(args, self.begin, "session", &FLAGS));
+        if let Some(ms) = lease_from_ms(tx, args, at, command, least_ms)? {
             once(&mut self.lease_ms, ms)?;
         } else if is("block") {
             once(&mut self.block, block_ms(args, at + 1)?)?;

@@ -8,7 +8,7 @@ use crate::keyspace::Tx;
 use crate::locks::redisson::NEVER_MS;
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, WaitClass, errors,
+    Null, Row, ValidValues, Wait, WaitClass, errors,
 };
 use lockwheel_resp::Reply;
 
@@ -76,11 +76,26 @@ struct Acquire {
     barge: bool,
 }
 
+/// The argument at which options begin.
+const OPTIONS_AT: usize = 3;
+
+/// Whether one of the options without a value is given.
+fn is_given(args: Args<'_>, word: &str) -> bool {
+    options::is_given(args, OPTIONS_AT, word, &["ids", "session", "barge"])
+}
+
+/// The value of `PERMITS`, argument `at`.
+fn permits_at(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+    let valid = || ValidValues::Integer(1, if is_given(args, "ids") { IDS_MAX } else { i64::MAX });
+    let permits = args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
+    permits.map_err(|error| error.of_argument(at, valid()))
+}
+
 /// The request as it is read: each option at most once.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let (mut permits, mut lease_ms, mut block, mut priority, mut ping_ms) = (None, None, None, None, None);
     let (mut ids, mut barge, mut session) = (false, false, false);
-    let mut at = 3;
+    let mut at = OPTIONS_AT;
     while at < args.len() {
         let again = if args.is(at, "ids") {
             at += 1;
@@ -95,11 +110,10 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
             args.get(at + 1).ok_or(errors::SYNTAX)?;
             at += 2;
             match at - 2 {
-                at if args.is(at, "permits") => permits
-                    .replace(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?)
-                    .is_some(),
+                at if args.is(at, "permits") => permits.replace(permits_at(args, at + 1)?).is_some(),
                 at if args.is(at, "px") => {
-                    let ms = options::lease_ms(tx, args, at, "sem.acquire")?;
+                    let least_ms = || sessions::least_ms(is_given(args, "session"));
+                    let ms = options::lease_from_ms(tx, args, at, "sem.acquire", least_ms)?;
                     std::mem::replace(&mut lease_ms, ms).is_some()
                 }
                 at if args.is(at, "ping") => ping_ms.replace(sessions::ping_ms(args, at + 1)?).is_some(),

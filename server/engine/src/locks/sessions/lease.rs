@@ -6,6 +6,11 @@ use crate::spec::{Args, CommandError, errors};
 /// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
 const LEAST_MS: i64 = 100;
 
+/// The shortest lease in milliseconds, of a session or of none.
+pub(in crate::locks) fn least_ms(is_session: bool) -> i64 {
+    if is_session { LEAST_MS } else { 1 }
+}
+
 /// Checks the lease of a session, in milliseconds.
 pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
     let too_short = || format!("ERR the lease of a session is at least {LEAST_MS} milliseconds, not {ms}");

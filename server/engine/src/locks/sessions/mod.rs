@@ -12,6 +12,6 @@ mod of_locks;
 
 pub(crate) use engine::{drop_all, give_back, has_leases, next_renewal, renew_all, renew_due};
 pub(super) use handle::{add_holds, begin, lease_some, longest_ms, uphold};
-pub(super) use lease::{LeaseKind, SessionLease, lease_ms, ping_ms};
+pub(super) use lease::{LeaseKind, SessionLease, lease_ms, least_ms, ping_ms};
 pub(super) use leases::SessionLeases;
 pub(super) use of_locks::LOCK;
