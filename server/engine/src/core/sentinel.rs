@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::outbound::OutboundEvent;
 use super::progress::Stop;
+use super::shared_clock::ClockRequest;
 use crate::config::system_reason;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::sentinel::{Effect, Level, LinkId, Sentinel, SentinelLine, WrittenLine};
@@ -48,6 +49,20 @@ impl Engine {
     pub fn announced_as_replica(&self) -> (String, u16) {
         let parameters = &self.config.replication;
         (parameters.announce_ip.clone(), parameters.announce_port)
+    }
+
+    /// Where it says as a sentinel that it is: an address, if it announces one, and a port, if it announces that.
+    pub(crate) fn announced_as_sentinel(&self) -> (String, u16) {
+        self.sentinel.as_ref().map(|watching| watching.state.announced()).unwrap_or_default()
+    }
+
+    /// Changes a parameter of the sentinel. `None`: there is no such parameter; false: the value is wrong.
+    pub(crate) fn set_sentinel_parameter(&mut self, name: &[u8], value: &[u8]) -> Option<bool> {
+        let done = self.with_sentinel(|sentinel| sentinel.set_own(name, value)).flatten();
+        if done == Some(true) {
+            self.ask_clock(ClockRequest::Announced);
+        }
+        done
     }
 
     /// The lines that say how it logs in to a master as a replica would: names and values.

@@ -70,10 +70,11 @@ impl MemberAddress {
         MemberAddress { port, announcements: VecDeque::new(), is_sentinel: false }
     }
 
-    /// Notes the address that these parameters announce, which may be the outer side of mapped ports.
-    pub(crate) fn announce(&mut self, config: &Config) {
+    /// Notes the address that these parameters announce, which may be the outer side of mapped ports. `sentinel` is the
+    /// address that it announces as a sentinel: the host may be empty, and the port 0.
+    pub(crate) fn announce(&mut self, config: &Config, sentinel: (String, u16)) {
         self.is_sentinel = config.is_sentinel();
-        let announcement = Announcement::of(config);
+        let announcement = Announcement::of(config, sentinel);
         self.announcements.retain(|earlier| *earlier != announcement);
         self.announcements.push_front(announcement);
         self.announcements.truncate(MAX_ANNOUNCEMENTS);
@@ -99,10 +100,10 @@ struct Announcement {
 }
 
 impl Announcement {
-    fn of(config: &Config) -> Self {
+    fn of(config: &Config, (sentinel_ip, sentinel_port): (String, u16)) -> Self {
         let (node, replica) = (&config.cluster, &config.replication);
-        let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip];
-        let ports = [node.announce_port, node.announce_tls_port, replica.announce_port];
+        let hosts = [&node.announce_ip, &node.announce_hostname, &replica.announce_ip, &sentinel_ip];
+        let ports = [node.announce_port, node.announce_tls_port, replica.announce_port, sentinel_port];
         Announcement {
             hosts: hosts.into_iter().filter(|host| !host.is_empty()).cloned().collect(),
             ports: ports.into_iter().filter(|port| *port != 0).collect(),

@@ -101,6 +101,12 @@ impl Sentinel {
         self.own.requirepass = requirepass.to_vec();
     }
 
+    /// The address that it announces: the host may be empty, and the port 0.
+    pub(crate) fn announced(&self) -> (String, u16) {
+        let ip = self.own.announce_ip.as_deref().unwrap_or_default();
+        (String::from_utf8_lossy(ip).into_owned(), self.own.announce_port)
+    }
+
     /// Its name: 40 hexadecimal digits.
     pub(crate) fn id(&self) -> &str {
         &self.own.id

@@ -80,7 +80,8 @@ impl Network {
     /// The servers share their clock from now on, which is that of the first; and have one history of locks, whose
     /// order `stamps` gives.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
-        self.members.iter_mut().zip(nodes.iter()).for_each(|(member, node)| member.announce(&node.config));
+        let members = self.members.iter_mut().zip(nodes.iter());
+        members.for_each(|(member, node)| member.announce(&node.config, node.announced_as_sentinel()));
         let places = nodes.iter_mut().enumerate();
         places.for_each(|(place, node)| node.share_clock(&self.members, place, stamps.clone()));
         let clock = nodes[0].clock();
@@ -178,7 +179,8 @@ impl Network {
     }
 
     fn note_address(&mut self, nodes: &mut Nodes<'_, '_>, place: usize) {
-        self.members[place].announce(&nodes[place].config);
+        let node = &nodes[place];
+        self.members[place].announce(&node.config, node.announced_as_sentinel());
         self.tell_addresses(nodes);
     }
 

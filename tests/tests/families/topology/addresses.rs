@@ -169,3 +169,42 @@ fn a_replica_that_announces_at_run_time_takes_over_under_that_address() {
         Client::connect(topology.servers()[3].addr()).line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
     assert!(!named.to_string().contains("7202"), "{named}");
 }
+
+#[test]
+fn a_sentinel_that_announces_at_run_time_is_found_there() {
+    let builder = ours::builder().time(Time::Manual);
+    let topology = builder.sentinels(3).replicas(1).start().expect("it starts");
+    let mut master = Client::connect(topology.servers()[0].addr());
+    let mut sentinels: Vec<Client> =
+        topology.sentinels().iter().map(|sentinel| Client::connect(sentinel.addr())).collect();
+    let port = |sentinel: usize| 7300 + sentinel;
+    for (place, sentinel) in sentinels.iter_mut().enumerate() {
+        for set in [format!("announce-port {}", port(place)), format!("announce-ip {OUTSIDE}")] {
+            assert_eq!(sentinel.line(&format!("SENTINEL CONFIG SET {set}")).to_string(), "+OK", "{set}");
+        }
+    }
+    assert!(!master.line("CLOCK.ADVANCE 60000").is_error());
+    for (place, sentinel) in sentinels.iter_mut().enumerate() {
+        let told = sentinel.line("SENTINEL SENTINELS mymaster").to_string();
+        for other in (0..3).filter(|other| *other != place) {
+            let address = format!("\"ip\", \"{OUTSIDE}\", \"port\", \"{}\"", port(other));
+            assert!(told.contains(&address), "{told}");
+        }
+        assert!(!told.contains("s_down") && !told.contains("disconnected"), "{told}");
+        let agreed = "+OK 3 usable Sentinels. Quorum and failover authorization can be reached";
+        assert_eq!(sentinel.line("SENTINEL CKQUORUM mymaster").to_string(), agreed);
+    }
+    // They are known to faults by these addresses, and agree that a master is down.
+    assert_eq!(master.line(&format!("FAULT.DOWN {OUTSIDE}:{}", port(2))).to_string(), "+OK");
+    assert!(!master.line("CLOCK.ADVANCE 60000").is_error());
+    let told = sentinels[0].line("SENTINEL SENTINELS mymaster").to_string();
+    assert_eq!(told.matches("s_down").count(), 1, "{told}");
+    let named =
+        |sentinel: &mut Client| sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
+    let before = named(&mut sentinels[0]);
+    assert_eq!(master.line("FAULT.DOWN 0").to_string(), "+OK");
+    let mut replica = Client::connect(topology.servers()[1].addr());
+    assert!(!replica.line("CLOCK.ADVANCE 120000").is_error());
+    assert_ne!(named(&mut sentinels[0]), before);
+    assert_eq!(named(&mut sentinels[0]), named(&mut sentinels[1]));
+}

@@ -41,7 +41,7 @@ pub(super) fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut 
 pub(super) fn config(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "set") && args.len() == 5 {
         let (name, value) = (&args[3], &args[4]);
-        match engine.with_sentinel(|sentinel| sentinel.set_own(name, value)).flatten() {
+        match engine.set_sentinel_parameter(name, value) {
             None => {
                 return Err(quoting(&[
                     b"ERR Invalid argument '",
