@@ -166,7 +166,43 @@ fn holders_crowd_out_no_wait() {
     let graph = server.ask(main, "LOCK.GRAPH");
     assert_eq!(entries(&graph, "locks"), 2);
     assert_eq!(values(&graph, "waiter"), ["w0", "w"]);
-    assert_eq!((entries(&graph, "holders"), number(&graph, "left-out")), (99_998, 3));
+    assert_eq!((entries(&graph, "holders"), number(&graph, "left-out")), (99_997, 3));
+    assert!(graph.contains("other\r\n$7\r\nholders\r\n*1\r\n$1\r\nh\r\n"));
+}
+
+/// Each lock has a share of the room for its holders and its first waiters, in both forms of the reply.
+#[test]
+fn many_waiters_of_one_lock_crowd_out_no_other_lock() {
+    const WAITERS: usize = 100_000;
+    const OTHERS: usize = 3;
+    let (mut server, main) = server();
+    server.ask(main, "LOCK.ACQUIRE a h PX 100000");
+    let waiting: Vec<u64> = (0..100).map(|_| server.connect()).collect();
+    waiting.iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
+    for waiter in 0..WAITERS {
+        let line = format!("LOCK.ACQUIRE a w{waiter} PX 1000 ASYNC");
+        assert!(server.ask(waiting[waiter % waiting.len()], &line).contains("QUEUED"));
+    }
+    for other in 0..OTHERS {
+        server.ask(main, &format!("LOCK.ACQUIRE b{other} h{other} PX 100000"));
+        server.ask(waiting[0], &format!("LOCK.ACQUIRE b{other} x PX 1000 ASYNC"));
+        server.ask(waiting[0], &format!("LOCK.ACQUIRE b{other} y PX 1000 ASYNC"));
+    }
+    server.read(main);
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert_eq!(entries(&graph, "locks"), 1 + OTHERS);
+    let others = 3 * OTHERS;
+    assert_eq!(entries(&graph, "waiters"), WAITERS - 1 - others);
+    assert_eq!(number(&graph, "left-out"), 1 + others as i64);
+    let shown = values(&graph, "waiter");
+    let of_first = WAITERS - 1 - others;
+    assert!((0..of_first).all(|waiter| shown[waiter] == format!("w{waiter}")), "in the order of the queue");
+    assert_eq!(shown[of_first..], ["x", "y"].repeat(OTHERS));
+    for other in 0..OTHERS {
+        assert!(graph.contains(&format!("b{other}\r\n$7\r\nholders\r\n*1\r\n$2\r\nh{other}\r\n")));
+    }
+    let dot = server.ask(main, "LOCK.GRAPH DOT");
+    assert!((0..OTHERS).all(|other| dot.contains(&format!("-> \"h{other}\""))) && dot.contains("-> \"h\""));
 }
 
 /// A name that has no room by itself leaves the others in.

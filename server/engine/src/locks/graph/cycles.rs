@@ -26,8 +26,11 @@ pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
             searches += 1;
             if let Some(cycle) = graph.shortest(owner, &groups) {
                 cycle.iter().for_each(|(waiter, _)| is_told[*waiter] = true);
-                if room.take(&graph.names(&cycle), &[]) {
-                    found.push(graph.names(&cycle).into_iter().map(Box::from).collect());
+                let names = graph.names(&cycle);
+                if room.take(&names, &[]) {
+                    found.push(names.into_iter().map(Box::from).collect());
+                } else {
+                    room.leave_out(names.len());
                 }
             }
         }

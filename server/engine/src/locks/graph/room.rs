@@ -5,6 +5,7 @@ const MAX_SHOWN: usize = 100_000;
 const MAX_SHOWN_BYTES: usize = 16 << 20;
 
 /// The room that is left for names, and the number of names that had none.
+#[derive(Clone)]
 pub(super) struct Room {
     names: usize,
     bytes: usize,
@@ -24,20 +25,33 @@ impl Room {
         self.left_out
     }
 
-    /// Takes the room of these names, and the bytes of these keys. Without enough room the names are left out.
+    /// One of so many equal parts of the room, at least a name of it. It is no room of its own.
+    pub(super) fn share(&self, parts: usize) -> Room {
+        Room { names: (self.names / parts).max(1), bytes: self.bytes / parts, ..self.clone() }
+    }
+
+    /// Takes the room of these names, and the bytes of these keys, if there is enough. Whether there is.
     pub(super) fn take(&mut self, names: &[&[u8]], keys: &[&[u8]]) -> bool {
         let bytes: usize = names.iter().chain(keys).map(|name| (self.cost)(name)).sum();
         let fits = self.names >= names.len() && self.bytes >= bytes;
         if fits {
             self.names -= names.len();
             self.bytes -= bytes;
-        } else {
-            self.left_out += names.len();
         }
         fits
     }
 
-    /// Leaves out so many names.
+    /// Takes the same of a share of the room, if both have enough.
+    pub(super) fn take_of(&mut self, share: &mut Room, names: &[&[u8]], keys: &[&[u8]]) -> bool {
+        let rest = share.clone();
+        let fits = share.take(names, keys) && self.take(names, keys);
+        if !fits {
+            *share = rest;
+        }
+        fits
+    }
+
+    /// Counts so many names that are left out.
     pub(super) fn leave_out(&mut self, names: usize) {
         self.left_out += names;
     }

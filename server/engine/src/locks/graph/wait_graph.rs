@@ -62,13 +62,91 @@ impl WaitGraph {
         WaitGraph { locks: locks.filter(|lock| !lock.waiters.is_empty()).collect() }
     }
 
-    /// Leaves out what a reply has no room for: holders first, then who stands ahead, then waiters. A lock of which no
-    /// waiter is shown is left out.
+    /// Leaves out what a reply has no room for. Each lock has a share of the room for its waiters, one for those ahead
+    /// and one for its holders. What is left is for waiters first, then for those ahead, then for holders, in the order
+    /// of the locks. A lock of which no waiter is shown is left out.
     pub(super) fn leave_out(&mut self, room: &mut Room) {
-        self.locks.iter_mut().for_each(|lock| lock.cut_waiters(room));
+        let mut shown: Vec<Shown> = self.locks.iter().map(Shown::nothing).collect();
+        let mut each = |work: &mut dyn FnMut(&mut Shown, &LockWaits)| {
+            self.locks.iter().zip(&mut shown).for_each(|(lock, shown)| work(shown, lock));
+        };
+        let share = room.share(3 * self.locks.len().max(1));
+        each(&mut |shown, lock| shown.add_waiters(lock, room, &mut share.clone()));
+        each(&mut |shown, lock| {
+            shown.add_ahead(lock, room, &mut share.clone());
+            shown.add_holders(lock, room, &mut share.clone());
+        });
+        each(&mut |shown, lock| {
+            let mut rest = room.share(1);
+            shown.add_waiters(lock, room, &mut rest);
+        });
+        each(&mut |shown, lock| {
+            let mut rest = room.share(1);
+            shown.add_ahead(lock, room, &mut rest);
+        });
+        each(&mut |shown, lock| {
+            let mut rest = room.share(1);
+            shown.add_holders(lock, room, &mut rest);
+        });
+        self.locks.iter_mut().zip(shown).for_each(|(lock, shown)| room.leave_out(shown.cut(lock)));
         self.locks.retain(|lock| !lock.waiters.is_empty());
-        self.locks.iter_mut().for_each(|lock| lock.cut_ahead(room));
-        self.locks.iter_mut().for_each(|lock| lock.holders.retain(|holder| room.take(&[holder], &[])));
+    }
+}
+
+/// The names of a lock that a reply shows.
+struct Shown {
+    /// Whether each waiter is shown.
+    waiters: Vec<bool>,
+    /// The number of owners ahead that are shown: waiters count them from the front.
+    ahead: usize,
+    /// Whether each holder is shown.
+    holders: Vec<bool>,
+    /// Whether a waiter is shown, and the key with it.
+    has_key: bool,
+}
+
+impl Shown {
+    /// Nothing of a lock.
+    fn nothing(lock: &LockWaits) -> Self {
+        let none = |count: usize| vec![false; count];
+        let (waiters, holders) = (none(lock.waiters.len()), none(lock.holders.len()));
+        Shown { waiters, ahead: 0, holders, has_key: false }
+    }
+
+    /// Shows the waiters that there is room for; the key takes room with the first of them.
+    fn add_waiters(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
+        for (waiter, is_shown) in lock.waiters.iter().zip(&mut self.waiters).filter(|(_, shown)| !**shown) {
+            let key = if self.has_key { &[][..] } else { &[&*lock.key] };
+            *is_shown = room.take_of(share, &[&waiter.owner], key);
+            self.has_key |= *is_shown;
+        }
+    }
+
+    /// Shows those ahead, as far as there is room.
+    fn add_ahead(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
+        if self.has_key {
+            let more = &lock.ahead[self.ahead..];
+            self.ahead += more.iter().take_while(|owner| room.take_of(share, &[owner], &[])).count();
+        }
+    }
+
+    /// Shows the holders that there is room for.
+    fn add_holders(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
+        if self.has_key {
+            let hidden = lock.holders.iter().zip(&mut self.holders).filter(|(_, shown)| !**shown);
+            hidden.for_each(|(holder, is_shown)| *is_shown = room.take_of(share, &[holder], &[]));
+        }
+    }
+
+    /// Leaves out the other names of a lock. The number of these.
+    fn cut(self, lock: &mut LockWaits) -> usize {
+        let names = |lock: &LockWaits| lock.waiters.len() + lock.ahead.len() + lock.holders.len();
+        let before = names(lock);
+        let (mut waiters, mut holders) = (self.waiters.into_iter(), self.holders.into_iter());
+        lock.waiters.retain(|_| waiters.next().unwrap_or(false));
+        lock.ahead.truncate(self.ahead);
+        lock.holders.retain(|_| holders.next().unwrap_or(false));
+        before - names(lock)
     }
 }
 
@@ -98,27 +176,6 @@ impl LockWaits {
         }));
         waiters.retain(|waiter| waiter.holders + waiter.ahead > 0);
         LockWaits { key, holders: holders.into_iter().collect(), ahead, waiters }
-    }
-
-    /// Leaves out the waiters that there is no room for; the key takes room with the first of them.
-    fn cut_waiters(&mut self, room: &mut Room) {
-        let mut key = Some(&*self.key);
-        self.waiters.retain(|waiter| {
-            let fits = room.take(&[&waiter.owner], key.as_slice());
-            key = key.filter(|_| !fits);
-            fits
-        });
-        if self.waiters.is_empty() {
-            room.leave_out(self.holders.len() + self.ahead.len());
-        }
-    }
-
-    /// Leaves out those ahead from the first on that there is no room for: waiters count them from the front.
-    fn cut_ahead(&mut self, room: &mut Room) {
-        let shown = self.ahead.iter().take_while(|owner| room.take(&[owner], &[])).count();
-        // The first that does not fit has been counted.
-        room.leave_out((self.ahead.len() - shown).saturating_sub(1));
-        self.ahead.truncate(shown);
     }
 }
 
