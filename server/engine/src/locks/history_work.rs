@@ -38,10 +38,8 @@ pub(super) trait Reading: Debug + Send + 'static {
     /// Writes the reply, when it is done.
     fn write(&mut self, ring: &Ring, reply: &mut dyn Reply);
 
-    /// Bytes of what it has written and knows by now, as far as that is counted. O(1).
-    fn memory(&self) -> usize {
-        0
-    }
+    /// Bytes of memory of what it has written and knows by now, about. O(1).
+    fn memory(&self) -> usize;
 }
 
 /// A reading with its copy of the history.

@@ -1,5 +1,7 @@
 //! The size that an allocator gives a block.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Larger blocks are whole pages of the system.
 const LARGE: usize = 14 * 1024;
 
@@ -30,6 +32,18 @@ pub const fn of_vec<T>(vec: &Vec<T>) -> usize {
 pub const fn of_trees(trees: usize, entries: usize, entry_bytes: usize) -> usize {
     let more = entries.saturating_sub(trees * HALF_FULL).div_ceil(HALF_FULL);
     (trees + more) * block(16 + 11 * entry_bytes)
+}
+
+/// The bytes that the nodes of a map take, about, without what its entries own. O(1).
+#[must_use]
+pub fn of_map<K, V>(map: &BTreeMap<K, V>) -> usize {
+    of_trees(usize::from(!map.is_empty()), map.len(), size_of::<(K, V)>())
+}
+
+/// The bytes that the nodes of a set take, about, without what its entries own. O(1).
+#[must_use]
+pub fn of_set<T>(set: &BTreeSet<T>) -> usize {
+    of_trees(usize::from(!set.is_empty()), set.len(), size_of::<T>())
 }
 
 /// Entries of a node of a B-tree that is half full.

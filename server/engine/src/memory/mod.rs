@@ -7,6 +7,6 @@ mod buffers;
 mod shared;
 
 pub use account::{MemoryAccount, MemoryUsage};
-pub use block::{block, of_trees, of_vec};
+pub use block::{block, of_map, of_set, of_trees, of_vec};
 pub use buffers::{BufferBytes, ClientBytes, HeldBytes};
 pub use shared::{SharedBytes, WeakBytes};

@@ -7,6 +7,7 @@
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
+use crate::memory::{block, of_map, of_set};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,8 @@ pub(in crate::locks) struct Asked {
     /// The number of those who listen by who was refused last, and by the instance of that.
     by_first: BTreeMap<Name, usize>,
     by_instance: BTreeMap<Box<[u8]>, usize>,
+    /// Bytes of memory of the names of instances.
+    instance_bytes: usize,
 }
 
 impl Asked {
@@ -43,7 +46,9 @@ impl Asked {
                     self.listeners.insert(entry.client, last);
                     *self.by_first.entry(last).or_default() += 1;
                     if let Some(instance) = redisson::instance_of(ring.text(last)) {
-                        *self.by_instance.entry(instance.into()).or_default() += 1;
+                        let count = self.by_instance.entry(instance.into()).or_default();
+                        self.instance_bytes += if *count == 0 { block(instance.len()) } else { 0 };
+                        *count += 1;
                     }
                 }
             }
@@ -58,8 +63,15 @@ impl Asked {
         let Some(first) = self.listeners.remove(&client) else { return };
         count_down(&mut self.by_first, &first);
         if let Some(instance) = redisson::instance_of(ring.text(first)) {
-            count_down(&mut self.by_instance, instance);
+            let is_last = count_down(&mut self.by_instance, instance);
+            self.instance_bytes -= if is_last { block(instance.len()) } else { 0 };
         }
+    }
+
+    /// Bytes of memory of what it owns. O(1).
+    pub(in crate::locks) fn memory(&self) -> usize {
+        let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
+        of_set(&self.refused) + of_map(&self.listeners) + counts
     }
 
     /// Whether an owner was refused, and its instance listens. O(log n).
@@ -76,11 +88,12 @@ impl Asked {
 }
 
 /// One less of this.
-fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, of: &Q) {
-    if let Some(count) = counts.get_mut(of) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(of);
-        }
+fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, of: &Q) -> bool {
+    let Some(count) = counts.get_mut(of) else { return false };
+    *count -= 1;
+    let is_last = *count == 0;
+    if is_last {
+        counts.remove(of);
     }
+    is_last
 }

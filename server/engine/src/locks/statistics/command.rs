@@ -77,6 +77,10 @@ impl Reading for Counting {
     fn write(&mut self, _: &Ring, reply: &mut dyn Reply) {
         write(&mut self.count.tally, (self.filter.since, self.is_truncated), reply);
     }
+
+    fn memory(&self) -> usize {
+        self.count.memory()
+    }
 }
 
 fn stats(
@@ -134,5 +138,35 @@ fn write(tally: &mut Tally, (since, is_truncated): (u64, bool), reply: &mut dyn 
             Some(ms) => reply.integer(ms),
             None => reply.null(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::history::{Event, Happening, History};
+    use super::*;
+    use crate::time::Now;
+
+    #[test]
+    fn what_a_reading_knows_is_counted() {
+        const ENTRIES: usize = 4000;
+        /// Of a wait, and of an owner with its name, at least.
+        const OWNER_BYTES: usize = 80;
+        let [few, many] = [1, ENTRIES].map(|owners| {
+            let mut history = History::new(1 << 16, 7);
+            for at in 0..ENTRIES {
+                let owner = format!("owner-{:08}", at % owners);
+                let happening = Happening::new(Event::Queued, b"lock", owner.as_bytes());
+                history.record(
+                    Now { wall_us: 0, monotonic_us: 0 },
+                    Happening { native: Some(true), client: Some(1), ..happening },
+                );
+            }
+            let (filter, count) = (Filter::default(), Count::default());
+            let mut counting = Counting { filter, seen: 0, is_truncated: false, count };
+            assert!(!counting.go_on(history.ring(), ENTRIES), "it has not come to the end");
+            counting.memory()
+        });
+        assert!(many > few + ENTRIES * OWNER_BYTES, "{many} {few}");
     }
 }

@@ -1,5 +1,7 @@
 //! Percentiles of durations.
 
+use crate::memory::of_vec;
+
 /// Durations, in milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
@@ -7,6 +9,11 @@ pub(super) struct Durations {
 }
 
 impl Durations {
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        of_vec(&self.ms)
+    }
+
     pub(super) fn add(&mut self, ms: i64) {
         self.ms.push(ms);
     }

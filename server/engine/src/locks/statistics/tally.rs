@@ -3,6 +3,7 @@
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::verify::Owners;
 use super::percentiles::Durations;
+use crate::memory::of_map;
 use std::collections::BTreeMap;
 
 /// An owner of a lock: the lock, and the field by which the owner was seen first.
@@ -49,6 +50,12 @@ impl Tally {
 }
 
 impl Count {
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let durations = self.tally.wait_ms.memory() + self.tally.hold_ms.memory();
+        self.owners.memory() + of_map(&self.waiting) + of_map(&self.held) + durations
+    }
+
     /// Counts an entry. O(log n).
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         if ring.text(entry.key).is_empty() {

@@ -73,6 +73,10 @@ impl Reading for Verifying {
         reply.array(findings.len());
         findings.iter().for_each(|finding| write(ring, finding, reply));
     }
+
+    fn memory(&self) -> usize {
+        self.verification.memory()
+    }
 }
 
 /// Refuses what `LOCK.VERIFY` would refuse of its options.
@@ -151,4 +155,73 @@ fn write(ring: &Ring, finding: &Finding, reply: &mut dyn Reply) {
     shown.iter().for_each(|text| reply.bulk(text.as_bytes()));
     reply.bulk(b"text");
     reply.bulk(finding.text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::history::{Event, Happening, History, Mode};
+    use super::super::super::ledger::VerifyLimits;
+    use super::*;
+
+    const ENTRIES: usize = 4000;
+
+    /// Bytes of memory of a verification that has looked at entries made by `happening` of so many locks and owners,
+    /// each of the events in turn.
+    fn memory(events: &[(Event, Option<bool>)], change: impl Fn(&mut Happening<'_>)) -> usize {
+        let mut history = History::new(1 << 16, 7);
+        for (event, native) in events {
+            for at in 0..ENTRIES {
+                let (key, owner) = (format!("lock-{at:08}"), format!("instance-{at:08}:{at}"));
+                let mut happening = Happening {
+                    native: *native,
+                    grant: at as u64 + 1,
+                    holds: i64::from(*event != Event::Released),
+                    client: Some(at as u64 + 1),
+                    ..Happening::new(*event, key.as_bytes(), owner.as_bytes())
+                };
+                change(&mut happening);
+                history.record(Now { wall_us: 0, monotonic_us: 0 }, happening);
+            }
+        }
+        let wanted = Wanted { key: None, level: Level::Lint };
+        let mut verifying = Verifying {
+            verification: Verification::new(wanted, VerifyLimits::default()),
+            now: Now { wall_us: 0, monotonic_us: 0 },
+        };
+        assert!(!verifying.go_on(history.ring(), events.len() * ENTRIES), "it has not come to the end");
+        verifying.memory()
+    }
+
+    #[test]
+    fn what_a_reading_knows_is_counted() {
+        let empty = memory(&[(Event::Mark, None)], |_| ());
+        let name = size_of::<u64>();
+        for (event, native, words) in [
+            (Event::Acquired, Some(true), 40),
+            (Event::Queued, Some(true), 30),
+            (Event::Queued, Some(false), 30),
+            (Event::Refused, None, 10),
+            (Event::Entered, None, 10),
+            (Event::Permits, Some(true), 10),
+            (Event::Fenced, Some(true), 3),
+        ] {
+            let known = memory(&[(event, native)], |_| ());
+            assert!(known > empty + ENTRIES * words * name, "{event:?} {native:?}: {known} {empty}");
+        }
+    }
+
+    #[test]
+    fn what_a_reading_forgets_is_no_longer_counted() {
+        for (begin, end, native, mode) in [
+            (Event::Acquired, Event::Released, Some(true), Mode::Exclusive),
+            (Event::Queued, Event::LeftQueue, Some(true), Mode::Exclusive),
+            (Event::Queued, Event::LeftQueue, Some(true), Mode::Fair),
+            (Event::Queued, Event::LeftQueue, Some(false), Mode::Exclusive),
+            (Event::Entered, Event::Left, None, Mode::Exclusive),
+        ] {
+            let of = |events: &[(Event, Option<bool>)]| memory(events, |happening| happening.mode = mode);
+            let (begun, ended) = (of(&[(begin, native)]), of(&[(begin, native), (end, native)]));
+            assert!(ended < begun, "{begin:?} {native:?} {mode:?}: {ended} {begun}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
+use crate::memory::{of_map, of_set, of_vec};
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
@@ -296,6 +297,18 @@ impl Invariant for Deadlocks {
             findings.push(view.ring, self.found[place].finding());
         }
         self.tell_given_up(view, findings);
+    }
+
+    fn memory(&self) -> usize {
+        let owned = |found: &Found| {
+            // The names of a cycle are a key of `places` too.
+            let steps = of_vec(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
+            steps + of_vec(&found.seqs) + of_vec(&found.owners) + found.text.capacity()
+        };
+        let found: usize = self.found.iter().map(owned).sum();
+        let refused: usize = self.refused.iter().map(|(_, text)| text.capacity()).sum();
+        let maps = of_map(&self.places) + of_set(&self.closed) + of_set(&self.refused);
+        self.waits.memory() + maps + of_vec(&self.found) + found + refused
     }
 }
 

@@ -11,10 +11,14 @@ use super::habits::late_lease;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::{block, of_map, of_set};
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
 const NAME: &str = "no-eternal-lock";
+
+/// Bytes of the text of a finding on a hold, about.
+const OPEN_TEXT_BYTES: usize = 96;
 
 /// The findings on holds that began without a lease and may get one, by key and owner.
 #[derive(Debug, Default)]
@@ -73,6 +77,11 @@ impl Invariant for EternalLocks {
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
         let open = std::mem::take(&mut self.open).into_values();
         open.for_each(|finding| findings.push(view.ring, finding));
+    }
+
+    fn memory(&self) -> usize {
+        let open = self.open.len() * (block(OPEN_TEXT_BYTES) + 2 * block(4 * size_of::<u64>()));
+        of_map(&self.open) + open + of_set(&self.leases)
     }
 }
 

@@ -7,6 +7,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::own_channels::OwnChannels;
+use crate::memory::of_map;
 use crate::time::Now;
 use std::collections::BTreeMap;
 
@@ -53,6 +54,10 @@ impl Invariant for FairOrder {
                 findings.push(view.ring, Finding::new(Level::Lint, "queue-leak", of, seqs, text));
             }
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.left) + self.channels.memory()
     }
 }
 

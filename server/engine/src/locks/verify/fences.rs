@@ -5,6 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::of_map;
 use std::collections::BTreeMap;
 
 /// The highest token of each resource, and the entry that brought it.
@@ -35,5 +36,9 @@ impl Invariant for Fences {
         } else {
             *highest = (entry.grant, seq);
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.highest)
     }
 }

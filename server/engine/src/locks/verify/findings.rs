@@ -3,6 +3,7 @@
 use super::super::history::{Name, Ring};
 use super::finding::{Finding, Level};
 use crate::keyspace::glob;
+use crate::memory::of_vec;
 
 /// The most findings of a level that are shown.
 const MAX_FINDINGS: usize = 500;
@@ -55,6 +56,11 @@ impl Findings {
     /// Returns the levels and keys that are asked for.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted.clone()
+    }
+
+    /// Bytes of memory of the findings, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        self.by_level.iter().map(|of| of.bytes + of_vec(&of.shown)).sum()
     }
 
     /// Adds a finding, or counts it if there is no room. O(its entries).

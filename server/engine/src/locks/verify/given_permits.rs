@@ -11,6 +11,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::of_map;
 use std::collections::BTreeMap;
 
 /// Permits that a server has given somebody.
@@ -59,6 +60,12 @@ impl Semaphore {
         self.by_server.retain(|_, of_server| !of_server.out.is_empty());
     }
 
+    /// Bytes of memory of what it owns. O(servers).
+    fn memory(&self) -> usize {
+        let out: usize = self.by_server.values().map(|of| of_map(&of.out)).sum();
+        of_map(&self.by_server) + of_map(&self.totals) + out
+    }
+
     /// So many are given back; how many of these nobody has had.
     fn give_back(&mut self, mut permits: i64) -> i64 {
         while permits > 0 {
@@ -99,12 +106,15 @@ impl Semaphore {
 #[derive(Debug, Default)]
 pub(super) struct GivenPermits {
     by_key: BTreeMap<Name, Semaphore>,
+    /// Bytes of memory that the semaphores own.
+    owned_bytes: usize,
 }
 
 impl GivenPermits {
     fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         let (place, wall_ms) = (view.ring.place_number(seq), view.ring.when(seq, entry).wall_ms);
         let semaphore = self.by_key.entry(entry.key).or_default();
+        self.owned_bytes -= semaphore.memory();
         semaphore.end_leases(wall_ms);
         match (entry.cause, entry.total()) {
             (_, Some(total)) => drop(semaphore.totals.insert(place, total)),
@@ -132,6 +142,7 @@ impl GivenPermits {
                 *semaphore = Semaphore { totals, ..Semaphore::default() };
             }
         }
+        self.owned_bytes += semaphore.memory();
     }
 }
 
@@ -170,5 +181,9 @@ impl Invariant for GivenPermits {
                 text: format!("of {name} {excess} more than all permits have been given: {told}"),
             },
         );
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.by_key) + self.owned_bytes
     }
 }

@@ -7,6 +7,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::listings::Listings;
 use super::locks::View;
+use crate::memory::{of_set, of_vec};
 use std::collections::BTreeSet;
 
 /// The calls of KEYS, and what has been seen of other habits.
@@ -77,5 +78,10 @@ impl Invariant for Habits {
             }
             _ => {}
         }
+    }
+
+    fn memory(&self) -> usize {
+        let listings = self.listings.as_ref().map_or(0, Listings::memory);
+        of_vec(&self.listed) + of_set(&self.plain) + listings
     }
 }

@@ -8,6 +8,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::{of_map, of_set, of_trees};
 use crate::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,12 +43,14 @@ pub(super) struct Herds {
     by_key: BTreeMap<Name, Herd>,
     /// Which locks' channels clients listen to.
     listening: BTreeSet<(u64, Name)>,
+    /// The number of those who have been refused, of all locks.
+    refused: usize,
 }
 
 impl Herds {
     /// More requests in vain than this are too many for one hand-off.
     pub(super) fn new(limit: u64) -> Self {
-        Herds { limit, by_key: BTreeMap::new(), listening: BTreeSet::new() }
+        Herds { limit, by_key: BTreeMap::new(), listening: BTreeSet::new(), refused: 0 }
     }
 
     fn listens(&mut self, client: u64, key: Name) {
@@ -60,7 +63,9 @@ impl Herds {
         if self.listening.remove(&(client, key))
             && let Some(herd) = self.by_key.get_mut(&key)
         {
+            self.refused -= herd.refused.len();
             herd.left();
+            self.refused += herd.refused.len();
         }
     }
 
@@ -111,6 +116,7 @@ impl Invariant for Herds {
             _ => {}
         }
         let Some(herd) = self.by_key.get_mut(&entry.key) else { return };
+        self.refused -= herd.refused.len();
         match entry.event {
             Event::Released if entry.holds > 0 => {}
             Event::Released | Event::Lost => {
@@ -123,6 +129,7 @@ impl Invariant for Herds {
             Event::Refused if entry.native().is_none() => herd.refused(seq, entry.owner),
             _ => {}
         }
+        self.refused += herd.refused.len();
     }
 
     fn end(&mut self, view: View<'_>, _: Now, findings: &mut Findings) {
@@ -141,5 +148,10 @@ impl Invariant for Herds {
                 ),
             });
         }
+    }
+
+    fn memory(&self) -> usize {
+        let refused = of_trees(0, self.refused, size_of::<(Name, u64)>());
+        of_map(&self.by_key) + of_set(&self.listening) + refused
     }
 }

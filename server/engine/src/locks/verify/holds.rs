@@ -1,6 +1,7 @@
 //! The holds of a lock, in the orders in which they are searched.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
+use crate::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
@@ -58,6 +59,11 @@ fn by_mode(field: Name, hold: &Hold) -> (Mode, usize, i64, Name) {
 }
 
 impl Holds {
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        of_map(&self.by_field) + of_set(&self.by_grant) + of_set(&self.by_mode) + of_map(&self.counts)
+    }
+
     /// The hold of a field. O(log n).
     pub(super) fn get(&self, field: Name) -> Option<&Hold> {
         self.by_field.get(&field)

@@ -25,4 +25,9 @@ pub(super) trait Invariant: Debug + Send {
 
     /// Looks at the locks after the last entry.
     fn end(&mut self, _: View<'_>, _: Now, _: &mut Findings) {}
+
+    /// Bytes of memory of what it has come to know, about. O(1).
+    fn memory(&self) -> usize {
+        0
+    }
 }

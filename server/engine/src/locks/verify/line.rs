@@ -1,6 +1,7 @@
 //! The waits for a lock, in the orders in which they are searched.
 
 use super::super::history::Name;
+use crate::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A wait.
@@ -41,6 +42,12 @@ fn by_owner(one: &Waiting) -> ByOwner {
 }
 
 impl Line {
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let kinds = [&self.fair, &self.native, &self.listening];
+        of_map(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
+    }
+
     /// The number of waits. O(1).
     pub(super) fn len(&self) -> usize {
         self.by_seq.len()

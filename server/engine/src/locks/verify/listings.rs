@@ -5,6 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::locks::View;
 use crate::keyspace::glob;
+use crate::memory::of_vec;
 
 /// The most comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
@@ -46,6 +47,11 @@ impl Listings {
         };
         locks.sort_by(|one, other| place(view.ring, *one).cmp(&place(view.ring, *other)));
         Listings { patterns, locks, compared: 0, next: None, comparisons: 0 }
+    }
+
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        of_vec(&self.patterns) + of_vec(&self.locks)
     }
 
     /// Compares in so many steps at most; whether all patterns have been compared.

@@ -5,6 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
+use crate::memory::{of_map, of_set, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock.
@@ -25,6 +26,11 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    /// Bytes of memory of what it owns. O(1).
+    fn memory(&self) -> usize {
+        self.holds.memory() + self.waiting.memory() + of_vec(&self.grants) + of_map(&self.ends)
+    }
+
     /// The first grant to somebody else after an entry.
     pub(super) fn taken_by_another(&self, owners: &Owners, seq: u64, owner: Name) -> Option<(u64, Name)> {
         let after = self.grants.partition_point(|(grant, _)| *grant <= seq);
@@ -48,6 +54,8 @@ pub(super) struct Locks {
     pub(super) sections: BTreeMap<Name, OpenSections>,
     /// The holds that an exchange of databases takes along, by their grants, until they have arrived.
     moving: BTreeMap<u64, Hold>,
+    /// Bytes of memory that the locks and the open sections own.
+    owned_bytes: usize,
 }
 
 /// The locks at an entry.
@@ -70,14 +78,24 @@ impl View<'_> {
 }
 
 impl Locks {
+    /// Bytes of memory of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let maps = of_map(&self.by_key) + of_map(&self.sections) + of_map(&self.moving);
+        self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes
+    }
+
     /// Takes an entry in.
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         match entry.event {
-            Event::Entered => self.sections.entry(entry.key).or_default().enter(entry.owner, seq),
-            Event::Left => {
-                if let Some(open) = self.sections.get_mut(&entry.key) {
-                    open.leave(entry.owner);
+            Event::Left if !self.sections.contains_key(&entry.key) => {}
+            Event::Entered | Event::Left => {
+                let open = self.sections.entry(entry.key).or_default();
+                let before = open.memory();
+                match entry.event {
+                    Event::Entered => open.enter(entry.owner, seq),
+                    _ => open.leave(entry.owner),
                 }
+                self.owned_bytes = self.owned_bytes + open.memory() - before;
             }
             Event::Acquired
             | Event::Reentered
@@ -91,7 +109,9 @@ impl Locks {
             | Event::LeftQueue => {
                 let lock = self.by_key.entry(entry.key).or_default();
                 let leaving = lock.holds.get(entry.owner).copied();
+                let before = lock.memory();
                 lock.take_in(ring, &self.owners, seq, entry);
+                self.owned_bytes = self.owned_bytes + lock.memory() - before;
                 let held = (self.owners.first_field(entry.owner), entry.key);
                 match self.owners.fields_of(entry.owner).any(|field| lock.holds.contains(field)) {
                     true => self.held.insert(held),

@@ -83,4 +83,8 @@ impl Invariant for MissedWakeups {
             self.look(view, key, lock, now.monotonic_ms(), findings);
         }
     }
+
+    fn memory(&self) -> usize {
+        self.waits.memory()
+    }
 }

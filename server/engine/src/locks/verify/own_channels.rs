@@ -2,6 +2,7 @@
 //! queue waits by one, also when the pooled connection that has asked is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
+use crate::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Listeners to the channels of owners, and the clients that are gone.
@@ -15,6 +16,11 @@ pub(super) struct OwnChannels {
 }
 
 impl OwnChannels {
+    /// Bytes of memory of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        of_set(&self.subscriptions) + of_map(&self.listeners) + of_set(&self.gone)
+    }
+
     /// Takes an entry in, whose owner is called by this name here. O(log n), but for the subscriptions of a client that
     /// goes.
     pub(super) fn take_in(&mut self, entry: &Entry, owner: Name) {

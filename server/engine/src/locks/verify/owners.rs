@@ -2,6 +2,7 @@
 
 use super::super::history::{Name, Ring};
 use super::super::redisson::owner_of;
+use crate::memory::{block, of_map, of_vec};
 use std::collections::BTreeMap;
 
 /// The fields of an owner: the first that was seen, and the other one if there is one.
@@ -16,6 +17,8 @@ pub(in crate::locks) struct Owners {
     /// By the name of the owner itself.
     by_name: BTreeMap<Box<[u8]>, usize>,
     fields: Vec<Fields>,
+    /// Bytes of memory of the names.
+    name_bytes: usize,
 }
 
 impl Owners {
@@ -33,10 +36,16 @@ impl Owners {
             None => {
                 self.fields.push(Fields([field, Name::NONE]));
                 self.by_name.insert(name.into(), self.fields.len() - 1);
+                self.name_bytes += block(name.len());
                 self.fields.len() - 1
             }
         };
         self.of_field.insert(field, number);
+    }
+
+    /// Bytes of memory of all of it. O(1).
+    pub(in crate::locks) fn memory(&self) -> usize {
+        of_map(&self.of_field) + of_map(&self.by_name) + of_vec(&self.fields) + self.name_bytes
     }
 
     /// Whether two fields are of one owner. O(log n).

@@ -6,6 +6,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::of_map;
 use std::collections::BTreeMap;
 
 /// The last entry of each semaphore, and how many permits too many it showed.
@@ -46,5 +47,9 @@ impl Invariant for Permits {
             let (of, text) = ((entry.key, entry.owner), format!("of {name} {wrong}"));
             findings.push(view.ring, Finding::new(Level::Violation, "permits-bound", of, seqs, text));
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.last)
     }
 }

@@ -10,6 +10,7 @@ use super::findings::Findings;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::of_set;
 use std::collections::BTreeSet;
 
 /// The connections whose own hold of a lock was taken from them, until they take it again.
@@ -68,5 +69,9 @@ impl Invariant for Releases {
         };
         let (seqs, owners) = (vec![hold.seq, seq], vec![entry.owner]);
         findings.push(view.ring, Finding { level, invariant, key: entry.key, seqs, owners, text });
+    }
+
+    fn memory(&self) -> usize {
+        of_set(&self.late)
     }
 }

@@ -1,7 +1,11 @@
 //! The open sections of a key that clients have declared.
 
 use super::super::history::Name;
+use crate::memory::{block, of_map};
 use std::collections::BTreeMap;
+
+/// Bytes of a vector of entries that has one.
+const FIRST_BYTES: usize = 4 * size_of::<u64>();
 
 /// The open sections by their owners: the entries that have entered them.
 #[derive(Debug, Default)]
@@ -11,6 +15,11 @@ pub(super) struct OpenSections {
 }
 
 impl OpenSections {
+    /// Bytes of memory of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        of_map(&self.by_owner) + self.by_owner.len() * block(FIRST_BYTES) + self.open * size_of::<u64>()
+    }
+
     /// An owner enters the section. O(log n).
     pub(super) fn enter(&mut self, owner: Name, seq: u64) {
         self.by_owner.entry(owner).or_default().push(seq);

@@ -5,6 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::of_map;
 use std::collections::BTreeMap;
 
 /// A grant: its number and its entry, whose it is, and the place of its server.
@@ -61,5 +62,9 @@ impl Invariant for Tokens {
         }
         self.of_server.insert(next.place, next);
         self.of_lock.insert(entry.key, next);
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.of_server) + of_map(&self.of_lock)
     }
 }

@@ -6,6 +6,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::{of_map, of_vec};
 use crate::time::Now;
 use std::collections::BTreeMap;
 
@@ -140,5 +141,9 @@ impl Invariant for UnansweredAcquires {
         for (&of, &one) in &self.open {
             findings.push(view.ring, finding(view, of, one, None));
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.open) + of_vec(&self.unsent)
     }
 }

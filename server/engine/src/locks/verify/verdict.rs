@@ -108,6 +108,12 @@ impl Verification {
         Verification { invariants, locks, findings, seen: 0, ended: 0 }
     }
 
+    /// Bytes of memory of what has come of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let known: usize = self.invariants.iter().map(|invariant| invariant.memory()).sum();
+        known + self.locks.memory() + self.findings.memory()
+    }
+
     /// Looks at so many entries more, or at the locks after the last entry, when each invariant counts as one; whether
     /// that was all. Searches that take long are left to the next piece. O(n log n), n the entries of the history.
     pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {

@@ -10,6 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::View;
 use super::own_channels::{OwnChannels, is_of_channel};
+use crate::memory::{block, of_map, of_set, of_trees, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -58,6 +59,8 @@ pub(super) struct Waits {
     /// By the first fields of owners, the name that stands for each here.
     owners: BTreeMap<Name, Name>,
     certain: BTreeMap<Name, BTreeSet<Wait>>,
+    /// The number of these.
+    certain_count: usize,
     /// Places in fair queues whose client is gone while nobody listens for the owner, by lock and owner.
     left: BTreeMap<(Name, Name), Wait>,
     asked: BTreeMap<Name, Asked>,
@@ -66,6 +69,8 @@ pub(super) struct Waits {
     refused: BTreeMap<Name, Refusals>,
     /// By lock and instance, the number of owners that were refused more than once.
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
+    /// Bytes of memory of the names of these, and of what `asked` owns.
+    owned_bytes: usize,
     /// Which locks clients listen to.
     by_client: BTreeSet<(u64, Name)>,
     channels: OwnChannels,
@@ -83,11 +88,13 @@ impl Default for Waits {
         Waits {
             owners: BTreeMap::new(),
             certain: BTreeMap::new(),
+            certain_count: 0,
             left: BTreeMap::new(),
             asked: BTreeMap::new(),
             waited_for: BTreeSet::new(),
             refused: BTreeMap::new(),
             refused_again: BTreeMap::new(),
+            owned_bytes: 0,
             by_client: BTreeSet::new(),
             channels: OwnChannels::default(),
             running: None,
@@ -151,6 +158,11 @@ impl Search {
         search
     }
 
+    /// Bytes of memory of all of it, about. O(1).
+    fn memory(&self) -> usize {
+        of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
+    }
+
     /// Comes upon a wait, perhaps again.
     fn reach(&mut self, step: Step, from: Option<usize>) {
         if self.seen.insert((step.owner, step.key)) {
@@ -168,6 +180,23 @@ impl Walk {
 }
 
 impl Waits {
+    /// Bytes of memory of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
+        let sets = of_set(&self.waited_for) + of_set(&self.by_client);
+        of_map(&self.owners)
+            + of_map(&self.certain)
+            + certain
+            + of_map(&self.left)
+            + of_map(&self.asked)
+            + of_map(&self.refused)
+            + of_map(&self.refused_again)
+            + sets
+            + self.owned_bytes
+            + self.channels.memory()
+            + self.running.as_ref().map_or(0, Search::memory)
+    }
+
     /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         self.steps += STEPS_PER_ENTRY;
@@ -189,7 +218,7 @@ impl Waits {
             Event::Queued if is_fair || entry.native() == Some(true) => {
                 let owner = self.stands_for(view, entry.owner);
                 self.waited_for.insert(entry.key);
-                self.certain.entry(owner).or_default().insert((entry.key, is_fair, entry.client, seq));
+                self.waits_certainly(owner, (entry.key, is_fair, entry.client, seq));
             }
             Event::LeftQueue => {
                 let is_both = is_fair && entry.native() == Some(true);
@@ -215,9 +244,12 @@ impl Waits {
             if entry.event == Event::Queued {
                 self.by_client.insert((entry.client, entry.key));
             }
-            self.asked.entry(entry.key).or_default().follow(ring, entry);
-        } else if let Some(asked) = self.asked.get_mut(&entry.key) {
+            self.asked.entry(entry.key).or_default();
+        }
+        if let Some(asked) = self.asked.get_mut(&entry.key) {
+            self.owned_bytes -= asked.memory();
             asked.follow(ring, entry);
+            self.owned_bytes += asked.memory();
         }
     }
 
@@ -227,7 +259,9 @@ impl Waits {
         for of in of_client {
             self.by_client.remove(&of);
             if let Some(asked) = self.asked.get_mut(&of.1) {
+                self.owned_bytes -= asked.memory();
                 asked.stops_listening(ring, client);
+                self.owned_bytes += asked.memory();
             }
         }
     }
@@ -245,6 +279,7 @@ impl Waits {
                 break;
             }
             waits.remove(&wait);
+            self.certain_count -= 1;
         }
         if waits.is_empty() {
             self.certain.remove(&owner);
@@ -266,6 +301,7 @@ impl Waits {
             }
         }
         let Some(waits) = self.certain.get_mut(&owner).filter(|_| !over.is_empty()) else { return };
+        self.certain_count -= over.len();
         for wait in over {
             waits.remove(&wait);
             if wait.1 {
@@ -284,8 +320,13 @@ impl Waits {
             && !self.is_over(owner, &wait)
         {
             self.left.remove(&(key, owner));
-            self.certain.entry(owner).or_default().insert(wait);
+            self.waits_certainly(owner, wait);
         }
+    }
+
+    fn waits_certainly(&mut self, owner: Name, wait: Wait) {
+        let is_new = self.certain.entry(owner).or_default().insert(wait);
+        self.certain_count += usize::from(is_new);
     }
 
     /// Whether a wait of an owner is over since its client is gone. O(log n).
@@ -322,9 +363,11 @@ impl Waits {
     fn count_refused_again(&mut self, ring: &Ring, last: Refusals, is_new: bool) {
         let Some(instance) = instance_of(ring.text(last.owner)).filter(|_| last.count > 1) else { return };
         let count = self.refused_again.entry((last.key, instance.into())).or_default();
+        self.owned_bytes += if *count == 0 { block(instance.len()) } else { 0 };
         *count = if is_new { *count + 1 } else { count.saturating_sub(1) };
         if *count == 0 {
             self.refused_again.remove(&(last.key, instance.into()));
+            self.owned_bytes -= block(instance.len());
         }
     }
 

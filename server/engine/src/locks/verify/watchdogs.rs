@@ -5,12 +5,15 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
+use crate::memory::{of_map, of_vec};
 use std::collections::BTreeMap;
 
 /// Renewals after the release of a lock, by lock and owner: since which release, and their entries.
 #[derive(Debug, Default)]
 pub(super) struct Watchdogs {
     renewals: BTreeMap<(Name, Name), (u64, Vec<u64>)>,
+    /// Bytes of memory of the entries.
+    entry_bytes: usize,
 }
 
 impl Invariant for Watchdogs {
@@ -21,10 +24,12 @@ impl Invariant for Watchdogs {
         let Some(lock) = view.lock(entry.key) else { return };
         let Some((released, Event::Released)) = lock.end_of(&view.locks.owners, entry.owner) else { return };
         let (since, seqs) = self.renewals.entry((entry.key, entry.owner)).or_default();
+        let before = of_vec(seqs);
         if *since != released {
             (*since, *seqs) = (released, Vec::new());
         }
         seqs.push(seq);
+        self.entry_bytes = self.entry_bytes + of_vec(seqs) - before;
         // One may have been on its way.
         if seqs.len() == 2 {
             let [name, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
@@ -40,5 +45,9 @@ impl Invariant for Watchdogs {
                 },
             );
         }
+    }
+
+    fn memory(&self) -> usize {
+        of_map(&self.renewals) + self.entry_bytes
     }
 }
