@@ -11,8 +11,9 @@ use crate::locks;
 use crate::time::{Deadlines, Mode, Over};
 use crate::timers::{Timer, TimerKind};
 
-/// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fire before
-/// the next batches, which follow at once. Turning the clock fires all of them.
+/// The most deadlines that fire before one batch while time runs, or once a server has hung while others turned the
+/// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. Turning the
+/// clock fires all of them.
 const PIECE: usize = 1000;
 
 /// What is due first.
@@ -41,7 +42,7 @@ impl Engine {
         let of_key_timer = self.next_key_timer().map(|(at, _)| at);
         // A request has set it for the instant at which frozen hands stand: nobody turns them to it.
         let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.time.now.wall_ms());
-        if is_at_once && self.time.clock.mode() == Mode::Manual {
+        if (is_at_once || self.time.is_behind) && self.time.clock.mode() == Mode::Manual {
             return Some(self.time.system.monotonic_us);
         }
         let deadlines = Deadlines {
@@ -62,30 +63,31 @@ impl Engine {
         real_us.into_iter().chain(look_us).min()
     }
 
-    /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it. A turn of
-    /// the clock that has stopped amid that instant fires the rest itself.
+    /// Fires what is due at the present instant before a batch: all of it, or while time runs, and after a hang, a
+    /// piece of it. A turn of the clock that has stopped amid that instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
         if self.time.looks_at_turn() {
             self.ask_clock(ClockRequest::Look);
         }
         let most = match self.time.clock.mode() {
             _ if self.time.is_amid_turn() => 0,
-            Mode::Real => PIECE,
-            Mode::Manual => usize::MAX,
+            Mode::Manual if !self.time.is_behind => usize::MAX,
+            Mode::Real | Mode::Manual => PIECE,
         };
-        self.fire_due(most, self.time.over());
+        let is_left = self.fire_due(most, self.time.over());
+        self.time.is_behind &= is_left;
     }
 
     /// Leaves everything due at the present instant for the next batch.
     pub(crate) fn hide_due(&mut self) {
-        if self.time.clock.mode() == Mode::Real {
+        if self.time.clock.mode() == Mode::Real || self.time.is_behind {
             self.fire_due(0, self.time.over());
         }
     }
 
     /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it
-    /// fires, and [`Engine::next_deadline`] is in the past until then.
-    pub(super) fn fire_due(&mut self, most: usize, over: Over) {
+    /// fires, and [`Engine::next_deadline`] is in the past until then. Whether something is left.
+    pub(super) fn fire_due(&mut self, most: usize, over: Over) -> bool {
         let mut left = most;
         let mut due = self.earliest_due(over);
         let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
@@ -106,6 +108,7 @@ impl Engine {
         while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
             self.fire_timer(timer);
         }
+        due.is_some()
     }
 
     fn earliest_due(&mut self, over: Over) -> Option<Due> {

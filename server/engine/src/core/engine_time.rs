@@ -56,6 +56,8 @@ pub(crate) struct EngineTime {
     pub(super) left_turns: LeftTurns,
     /// A turn has stopped amid an instant: it fires what is over there by this rule, and nobody else does.
     amid: Option<Over>,
+    /// The clock was turned while this server hung, and not all has fired yet that is due since.
+    pub(super) is_behind: bool,
     /// Number of times that the clocks began anew: a turn from before the last ends.
     resets: u64,
     /// The next look whether that turn goes on, in milliseconds of the system's monotonic clock.
@@ -92,6 +94,7 @@ impl EngineTime {
             planned: PlannedTurns::default(),
             left_turns: LeftTurns::default(),
             amid: None,
+            is_behind: false,
             resets: 0,
             look_at_ms: 0,
             renewed_leases: 0,
@@ -192,7 +195,7 @@ impl EngineTime {
     /// Begins the clocks as at the start; the monotonic one continues from where it is.
     pub(crate) fn reset(&mut self, at_start: &Clock) {
         self.left_turns.turns.clear();
-        self.amid = None;
+        (self.amid, self.is_behind) = (None, false);
         self.resets += 1;
         self.clock.restart(at_start, self.system);
         self.now = self.clock.read(self.system);

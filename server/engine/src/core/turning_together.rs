@@ -166,13 +166,14 @@ impl Engine {
     }
 
     /// Lets a server that hung while others turned the clock go on where theirs is, at this instant of the system's
-    /// clocks. Deadlines that have passed meanwhile are due now, as after a hang while time runs. Where a client of it
+    /// clocks. Deadlines that have passed meanwhile are due now, and fire in pieces, as after a hang while time runs.
+    /// Where a client of it
     /// has changed the clock before it hung, all are to follow that change, from where the others are.
     pub fn catch_up(&mut self, clock: &Clock, system: Now) {
         let before = self.time.now;
-        if let Some(over) = self.time.amid() {
+        if self.time.is_amid_turn() || self.time.is_behind {
             // Its clients have seen that gone; the other clock may have been set back since.
-            self.fire_due(usize::MAX, over);
+            self.fire_due(usize::MAX, self.time.over());
         }
         self.time.stop_turn(None);
         let has_changed =
@@ -185,6 +186,7 @@ impl Engine {
         } else {
             self.time.clock = clock.clone();
         }
+        self.time.is_behind = true;
         self.go_on_at(system);
         self.note_turn(before);
         if self.time.now.wall_us > before.wall_us {

@@ -196,3 +196,52 @@ fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
     (1..30).for_each(|ms| pair.begin(ms, None));
     assert_eq!((pair.engines[0].pending_timers(), pair.received(0, 0)), (0, ":10\r\n".to_owned()));
 }
+
+/// A server hangs while the other one turns the clock.
+#[test]
+fn what_a_server_that_hung_has_missed_fires_in_pieces() {
+    const KEYS: usize = 5000;
+    let mut pair = Pair::new([0, KEYS]);
+    pair.send(1, 0, "BLPOP q 0.01");
+    pair.send(0, 0, "CLOCK.ADVANCE 20");
+    pair.serve(Some(1));
+    assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
+    let clock = pair.engines[0].clock();
+    pair.engines[1].catch_up(&clock, at(5));
+    pair.begin(5, None);
+    let left = pair.engines[1].pending_timers();
+    assert!(left > KEYS / 2 && left < KEYS, "{left}");
+    assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    assert_eq!(pair.ask(1, 1, "GET 4000"), "$-1\r\n");
+    // The next batches follow at once, until nothing is left.
+    let mut pieces = 0;
+    while pair.engines[1].next_deadline().is_some_and(|next_us| next_us <= 6000) {
+        pair.begin(6, None);
+        pieces += 1;
+    }
+    assert!(pieces >= 3, "{pieces}");
+    assert_eq!((pair.engines[1].pending_timers(), pair.engines[1].next_deadline()), (0, None));
+    assert_eq!(pair.received(1, 0), "*-1\r\n");
+}
+
+/// The clock is set back before all has fired.
+#[test]
+fn what_a_server_that_hung_has_hidden_stays_gone() {
+    for hangs_again in [false, true] {
+        let mut pair = Pair::new([0, 5000]);
+        let mut hanging = Some(1);
+        for (ms, step) in [(5, "CLOCK.STEP 10"), (7, "CLOCK.STEP -5")] {
+            pair.send(0, 0, step);
+            pair.serve(hanging);
+            if hanging.is_some() {
+                let clock = pair.engines[0].clock();
+                pair.engines[1].catch_up(&clock, at(ms));
+            }
+            pair.begin(ms, None);
+            assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "{step} {hangs_again}");
+            hanging = hangs_again.then_some(1);
+        }
+        (8..20).for_each(|ms| pair.begin(ms, None));
+        assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].pending_timers()), (":0\r\n".to_owned(), 0));
+    }
+}
