@@ -10,6 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 const LARGE: usize = 64 * 1024;
 /// Smaller sizes are not checked beforehand.
 const CHECKED_MIN: usize = 1 << 20;
+/// What a large buffer must leave when it grows, in bytes: room for small blocks, which are not checked.
+const LEFT_FREE: usize = 8 << 20;
 
 /// An allocation that failed; also the payload of the unwinding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +44,31 @@ fn grow<T>(buffer: &mut Vec<T>, more: usize) {
 /// Makes room for `more` elements: as vectors grow, or exactly if there is not enough memory for that.
 ///
 /// # Errors
-/// Returns the size if there is no such memory.
+/// Returns the size if there is no such memory, or hardly any would be left.
 #[inline]
 pub fn try_reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
-    match buffer.try_reserve(more) {
-        Err(_) if buffer.try_reserve_exact(more).is_err() => {
-            Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) })
-        }
-        _ => Ok(()),
+    let before = buffer.capacity();
+    if buffer.try_reserve(more).is_err() && buffer.try_reserve_exact(more).is_err() {
+        return Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) });
+    }
+    let has_grown = buffer.capacity() > before;
+    if has_grown && buffer.capacity() * size_of::<T>() > LARGE { check_left() } else { Ok(()) }
+}
+
+/// Whether there is room for small blocks, which are not checked: for what grows by them without a bound. O(1) beside
+/// the allocator's work.
+///
+/// # Errors
+/// Returns the size of that room if it is not there.
+#[cold]
+pub fn check_left() -> Result<(), OutOfMemory> {
+    try_allocate(LEFT_FREE)
+}
+
+/// Gives spare room back, unless there is no memory to move a large buffer to.
+pub fn shrink<T>(buffer: &mut Vec<T>) {
+    if check_copies(buffer.len() * size_of::<T>()).is_ok() {
+        buffer.shrink_to_fit();
     }
 }
 
@@ -85,6 +104,15 @@ pub fn copy(bytes: &[u8]) -> Box<[u8]> {
     } else {
         with_room(bytes.len(), |copy| copy.extend_from_slice(bytes))
     }
+}
+
+/// The same, without unwinding.
+///
+/// # Errors
+/// Returns the size if there is no memory for a large copy.
+#[inline]
+pub fn try_copy(bytes: &[u8]) -> Result<Box<[u8]>, OutOfMemory> {
+    check_copies(bytes.len()).map(|()| bytes.into())
 }
 
 #[cold]
@@ -167,6 +195,9 @@ mod tests {
         append(&mut buffer, &[b'b'; 100]);
         assert_eq!((buffer.len(), check(1 << 20)), (101, Ok(())));
         assert_eq!((check_copies(LARGE), check_copies(LARGE + 1)), (Ok(()), Ok(())));
+        assert_eq!(check_left(), Ok(()));
+        shrink(&mut buffer);
+        assert_eq!(buffer.capacity(), buffer.len());
     }
 
     #[test]

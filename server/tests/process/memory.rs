@@ -160,6 +160,76 @@ fn a_reply_that_there_is_no_memory_for_ends_its_connection() {
     assert_eq!(process.client().ask("STRLEN k"), ":100000001");
 }
 
+/// A member of a set that is `number`, and long.
+fn long_member(number: usize) -> Vec<u8> {
+    [number.to_string().into_bytes(), vec![b'x'; LONG_MEMBER]].concat()
+}
+
+const LONG_MEMBER: usize = 20 << 20;
+/// The members of the sets: copies of all of them do not fit into memory.
+const MEMBERS: usize = 30;
+
+#[test]
+fn a_list_of_clients_that_there_is_no_memory_for_ends_its_connection() {
+    let process = short_of_memory();
+    let mut named = process.client();
+    let id = named.ask("CLIENT ID");
+    send(&mut named, &[b"CLIENT", b"SETNAME", &vec![b'n'; 20 << 20]]);
+    assert_eq!(first_line(&mut named), "+OK");
+    let ids = format!(" {}", id.trim_start_matches(':')).repeat(100);
+    check(&process, &format!("CLIENT LIST ID{ids}"), CLOSED);
+}
+
+#[test]
+fn a_long_name_that_there_is_no_memory_to_copy_is_refused() {
+    let (process, name) = (short_of_memory(), vec![b'n'; 100 << 20]);
+    check(&process, "SETRANGE k 500000000 x", ":500000001");
+    for line in [
+        "BLPOP V 0",
+        "XREAD BLOCK 0 STREAMS V $",
+        "WATCH V",
+        "SUBSCRIBE V",
+        "CLIENT SETNAME V",
+        "CLIENT TRACKING ON BCAST PREFIX V",
+        "LOCK.ACQUIRE V owner BLOCK 10",
+    ] {
+        let words: Vec<&[u8]> =
+            line.split(' ').map(|word| if word == "V" { &*name } else { word.as_bytes() }).collect();
+        assert_eq!(outcome(&process, &words), NO_MEMORY, "{line}");
+    }
+    check(&process, "EXISTS k", ":1");
+}
+
+#[test]
+fn a_set_that_there_is_no_memory_to_store_is_not_stored() {
+    let process = short_of_memory();
+    for number in 0..MEMBERS {
+        let score = number.to_string();
+        assert_eq!(outcome(&process, &[b"ZADD", b"z", score.as_bytes(), &long_member(number)]), ":1");
+    }
+    for line in ["ZUNIONSTORE new 1 z", "ZDIFFSTORE new 1 z", "ZRANGESTORE new z 0 -1", "ZSCAN z 0 COUNT 100"]
+    {
+        check(&process, line, CLOSED);
+    }
+    check(&process, "COPY z new", NO_MEMORY);
+    check(&process, "EXISTS new", ":0");
+    check(&process, "ZCARD z", &format!(":{MEMBERS}"));
+}
+
+#[test]
+fn what_was_popped_is_reported_also_if_there_is_no_memory_to_reply_it() {
+    let process = short_of_memory();
+    for number in 0..MEMBERS {
+        assert_eq!(outcome(&process, &[b"SADD", b"s", &long_member(number)]), ":1");
+    }
+    let mut watcher = process.client();
+    assert_eq!(watcher.ask("WATCH s"), "+OK");
+    check(&process, &format!("SPOP s {}", MEMBERS - 1), CLOSED);
+    assert_eq!(watcher.ask("MULTI"), "+OK");
+    assert_eq!(watcher.ask("PING"), "+QUEUED");
+    assert_eq!(watcher.ask("EXEC"), "*-1");
+}
+
 #[test]
 fn a_script_ends_where_the_memory_does_and_the_next_one_runs() {
     let process = short_of_memory();

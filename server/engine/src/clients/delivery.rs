@@ -7,7 +7,7 @@
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
 use crate::memory::{ClientBytes, SharedBytes};
-use lockwheel_resp::{Protocol, Reply, Writer};
+use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 use std::sync::Arc;
 
 /// The mode set by CLIENT REPLY.
@@ -95,7 +95,7 @@ impl OpenReply {
     /// Appends bytes as they are.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         if self.verdict == Verdict::Send {
-            self.buffer.extend_from_slice(bytes);
+            allocation::append(&mut self.buffer, bytes);
         }
     }
 
@@ -175,7 +175,7 @@ impl Delivery {
     /// Sends a reply that was held, and what came meanwhile.
     pub(crate) fn release(&mut self, held: &[u8]) {
         let mut reply = self.begin();
-        reply.buffer.extend_from_slice(held);
+        allocation::append(&mut reply.buffer, held);
         self.end(reply, false);
         self.count();
     }
@@ -183,7 +183,7 @@ impl Delivery {
     /// Sends a piece of a reply that was held; more of it follows.
     pub(crate) fn release_piece(&mut self, piece: &[u8]) {
         let mut buffer = self.out.take_tail();
-        buffer.extend_from_slice(piece);
+        allocation::append(&mut buffer, piece);
         self.out.put_tail(buffer);
         self.count();
     }

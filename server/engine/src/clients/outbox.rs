@@ -14,6 +14,8 @@ use std::io::IoSlice;
 const PIECE: usize = 8 * 1024;
 /// A buffer from this size on becomes a piece as it is, instead of being copied into some.
 const LARGE: usize = 32 * PIECE;
+/// A client that does not read gets so many pieces until it is seen whether there is memory for more.
+const PIECES_UNCHECKED: usize = 64;
 /// A buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
 /// Messages from this size on are shared by their receivers: the bookkeeping of a share takes some 60 bytes.
@@ -216,7 +218,7 @@ impl Outbox {
             self.taken = 0;
         }
         if tail.len() >= LARGE {
-            tail.shrink_to_fit();
+            allocation::shrink(&mut tail);
             self.in_pieces += tail.len();
             return self.push(Piece::Own(tail));
         }
@@ -231,7 +233,7 @@ impl Outbox {
     fn push(&mut self, piece: Piece) {
         if let Some(Piece::Own(last)) = self.pieces.back_mut() {
             self.own -= of_vec(last);
-            last.shrink_to_fit();
+            allocation::shrink(last);
             self.own += of_vec(last);
         }
         let (own, shared) = piece.memory();
@@ -240,13 +242,16 @@ impl Outbox {
         self.pieces.push_back(piece);
     }
 
-    /// Copies bytes into pieces, each filled up before the next.
+    /// Copies bytes into pieces, each filled up before the next. Unwinds if there is hardly any memory left.
     fn fill(&mut self, mut bytes: &[u8]) {
         self.in_pieces += bytes.len();
         while !bytes.is_empty() {
             let room = match self.pieces.back_mut() {
                 Some(Piece::Own(last)) if last.len() < PIECE && last.capacity() >= PIECE => last,
                 _ => {
+                    if self.pieces.len() % PIECES_UNCHECKED == PIECES_UNCHECKED - 1 {
+                        allocation::check_left().unwrap_or_else(|error| error.unwind());
+                    }
                     let piece = Vec::with_capacity(PIECE);
                     self.own += of_vec(&piece);
                     self.pieces.push_back(Piece::Own(piece));

@@ -265,14 +265,18 @@ impl Session {
         self.subscribed_memory = memory;
     }
 
-    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
+    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit. A replica
+    /// over its soft limit may lack more than its own output.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
-        let keeps_up = self.delivery.pending() <= UNAUTHENTICATED_MAX;
-        if keeps_up {
+        let is_little = self.delivery.pending() <= UNAUTHENTICATED_MAX;
+        if is_little && self.over_soft_since.is_some() {
+            if self.is_replica {
+                return false;
+            }
             self.over_soft_since = None;
         }
-        keeps_up
+        is_little
     }
 
     /// Whether its replies are to be written before more are made.

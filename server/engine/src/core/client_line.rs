@@ -5,7 +5,7 @@ use crate::clients::{Closing, Session, Slot};
 use crate::spec::Args;
 use crate::time::Now;
 use crate::tracking::{TrackedClient, TrackingMode};
-use lockwheel_resp::Protocol;
+use lockwheel_resp::{Protocol, allocation};
 
 impl Engine {
     /// The clients that are told of, oldest first.
@@ -53,10 +53,12 @@ impl Engine {
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
         // Output in pieces corresponds to Redis' reply list; the rest is in the buffer.
-        let list = taken + session.delivery.out().pieces();
-        let list_memory = taken_memory + session.delivery.out().piece_memory();
+        let behind = &self.replication.behind;
+        let lacked = behind.unsent(session.id);
+        let list = taken + session.delivery.out().pieces() + behind.unsent_blocks(session.id);
+        let list_memory = taken_memory + session.delivery.out().piece_memory() + lacked;
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
-        let total = session.memory();
+        let total = session.memory() + lacked;
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         let user = self.user_name(session);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
@@ -85,8 +87,8 @@ impl Engine {
         let (name, library, version) = (&*session.name, &*session.lib_name, &*session.lib_ver);
         let parts =
             [head.as_bytes(), name, body.as_bytes(), user, resp.as_bytes(), library, b" lib-ver=", version];
-        parts.iter().for_each(|part| into.extend_from_slice(part));
-        into.push(b'\n');
+        parts.iter().for_each(|part| allocation::append(into, part));
+        allocation::append(into, b"\n");
     }
 
     /// The letters of a client's state, in Redis' order; `N` when there is none.

@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use crate::keyspace::{Effect, EventClasses};
 use crate::locks;
+use lockwheel_resp::allocation;
 
 impl Engine {
     /// Delivers the effects of commands, if there are any, until nothing causes more.
@@ -78,7 +79,8 @@ impl Engine {
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();
                     if classes.contains(EventClasses::KEYSPACE) {
-                        let channel = [format!("__keyspace@{db}__:").as_bytes(), &key].concat();
+                        let mut channel = format!("__keyspace@{db}__:").into_bytes();
+                        allocation::append(&mut channel, &key);
                         self.send_to_subscribers(&channel, event.name.as_bytes());
                     }
                     if classes.contains(EventClasses::KEYEVENT) {

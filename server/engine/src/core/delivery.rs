@@ -72,8 +72,8 @@ impl Engine {
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();
         let is_authenticated = self.is_authenticated(self.sessions.get(slot));
+        let pending = self.unsent(slot);
         let session = self.sessions.get_mut(slot);
-        let pending = session.delivery.pending();
         if pending >= COUNTED {
             session.delivery.count();
         }
@@ -94,10 +94,7 @@ impl Engine {
         let over_soft_long = since.is_some_and(|since| now_ms - since > limit.soft_seconds * 1000);
         if over_hard || over_soft_long {
             self.log_closing(slot);
-            let session = self.sessions.get_mut(slot);
-            session.delivery.cut();
-            session.close(Closing::Now);
-            self.observers.stats.output_limit_disconnections += 1;
+            self.close_over_limit(slot);
         } else if let Some(since) = since {
             self.watch_output(slot, since + limit.soft_seconds * 1000);
         }
@@ -105,6 +102,16 @@ impl Engine {
 }
 
 impl Engine {
+    /// Disconnects a client that leaves too much unread. Its output is dropped. A replica gets no more of the stream,
+    /// which would have a gap.
+    pub(super) fn close_over_limit(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        session.delivery.cut();
+        session.close(Closing::Now);
+        self.replication.behind.remove(session.id);
+        self.observers.stats.output_limit_disconnections += 1;
+    }
+
     /// Logs that a client is closed which leaves too much unread.
     #[cold]
     fn log_closing(&self, slot: Slot) {

@@ -212,7 +212,7 @@ impl EngineTime {
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.reading_ns = reading_ns;
-        reading_ns.saturating_sub(began_ns) + std::mem::take(&mut self.sleep_ns)
+        reading_ns.saturating_sub(began_ns).saturating_add(std::mem::take(&mut self.sleep_ns))
     }
 
     /// The running command makes the whole server sleep: that counts as its own time.

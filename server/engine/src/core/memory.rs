@@ -16,7 +16,7 @@ impl Engine {
             // its allocator.
             data: databases.data.saturating_sub(self.keyspace.free_bytes()),
             tables: databases.overhead,
-            clients: self.memory.clients.all.get() + self.sessions.memory(),
+            clients: self.memory.clients.all.get() + self.memory.stream.get() + self.sessions.memory(),
             scripts,
             engine: size_of::<Engine>()
                 + self.memory.commands
@@ -33,10 +33,12 @@ impl Engine {
         }
     }
 
-    /// Bytes of the buffers of replicas: what they have not read, above all. O(replicas).
+    /// Bytes of the buffers of replicas: what they have not read, above all, and what those share that do not keep up.
+    /// O(replicas).
     pub(crate) fn replica_buffers(&self) -> usize {
         let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
-        replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum()
+        let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();
+        own + self.memory.stream.get()
     }
 
     /// Updates the peak with what it takes now.

@@ -77,9 +77,7 @@ impl Engine {
         session.pushed_bytes += session.delivery.pending().saturating_sub(before);
         let limit = self.config.output_limit(true).hard;
         if limit > 0 && session.pushed_bytes >= limit {
-            session.delivery.cut();
-            session.close(Closing::Now);
-            self.observers.stats.output_limit_disconnections += 1;
+            self.close_over_limit(slot);
         }
         self.check_output_limit(slot);
         self.wake(slot);

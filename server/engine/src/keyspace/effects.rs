@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::interests::Interests;
+use lockwheel_resp::allocation;
 use std::collections::VecDeque;
 
 /// A value that an event or a push tells.
@@ -99,7 +100,12 @@ pub(super) fn notify(
     }
 }
 
+/// Has an event published when the command ends. One of a long name for which there is no memory is left out: the
+/// change itself has happened.
 #[inline(never)]
-fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
-    effects.push_back(Effect::Notify { db, event, key: key.into() });
+pub(super) fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
+    match allocation::try_copy(key) {
+        Ok(key) => effects.push_back(Effect::Notify { db, event, key }),
+        Err(_) => tracing::warn!("There is no memory to publish '{}' of a key with a long name", event.name),
+    }
 }

@@ -4,7 +4,7 @@
 //! Watchers, waiters and published events belong to the keyspace itself; everything else implements [`Subscriber`].
 
 use super::change::{Change, What};
-use super::effects::Effect;
+use super::effects;
 use super::event::{Event, EventClasses};
 use super::interests::Interests;
 use super::keyspace::Keyspace;
@@ -137,7 +137,7 @@ impl Keyspace {
             self.waiters.signal(db, key, event.map_or(Signal::Changed, Event::signal));
         }
         if let Some(event) = event.filter(|event| self.published.wants(event.class)) {
-            self.effects.push_back(Effect::Notify { db, event, key: key.into() });
+            effects::push_event(&mut self.effects, db, key, event);
         }
     }
 

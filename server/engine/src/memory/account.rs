@@ -32,6 +32,8 @@ pub struct MemoryAccount {
     pub clients: ClientBytes,
     /// Messages that their receivers share.
     pub messages: BufferBytes,
+    /// The stream that replicas share which do not keep up, until the last of them has been sent it.
+    pub stream: BufferBytes,
     /// What the registry of commands takes, with what is kept for each: it does not change.
     pub commands: usize,
     /// What the engine took when it was made.

@@ -1,7 +1,10 @@
 //! What replicas are to be told: the changes of a command, script or transaction, collected until it ends.
 
 use crate::keyspace::{Change, Context, Effect, Interests, Subscriber, What};
-use std::collections::BTreeSet;
+use foldhash::quality::FixedState;
+use lockwheel_resp::allocation;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher;
 use std::num::NonZeroU64;
 
 /// What has happened to whole databases.
@@ -32,17 +35,23 @@ pub(crate) struct Unit {
     pub(crate) requests: Vec<Vec<u8>>,
     /// The sessions that have caused it.
     pub(crate) by: Vec<u64>,
-    /// The same keys, when they are many.
+    /// The same keys, when they are many, but for those with long names.
     seen: BTreeSet<Place>,
+    /// Where in `keys` those with long names are, by their databases and hashes, when they are many.
+    long: BTreeMap<(usize, u64), Vec<usize>>,
+    /// A key has changed whose name there was no memory for: replicas cannot be told.
+    pub(crate) is_incomplete: bool,
 }
 
 impl Unit {
     /// Few keys are compared one by one.
     const FEW: usize = 8;
+    /// Names of more bytes are long. A large number of them does not fit into memory.
+    const LONG_NAME: usize = 64 << 10;
 
     /// Whether nothing is in it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.structure.is_empty() && self.keys.is_empty() && self.requests.is_empty()
+        self.structure.is_empty() && self.keys.is_empty() && self.requests.is_empty() && !self.is_incomplete
     }
 
     fn changed(&mut self, db: usize, key: &[u8]) {
@@ -52,16 +61,55 @@ impl Unit {
         }
         if self.keys.len() <= Unit::FEW {
             if !self.keys.iter().any(is_it) {
-                self.keys.push((db, key.into()));
+                self.add(db, key);
             }
             return;
         }
+        if key.len() > Unit::LONG_NAME {
+            return self.changed_long(db, key);
+        }
         if self.seen.is_empty() {
-            self.seen.extend(self.keys.iter().cloned());
+            let short = self.keys.iter().filter(|(_, key)| key.len() <= Unit::LONG_NAME);
+            self.seen.extend(short.cloned());
         }
         if self.seen.insert((db, key.into())) {
             self.keys.push((db, key.into()));
         }
+    }
+
+    /// Notes a key with a long name. Names are compared if their hashes are equal.
+    fn changed_long(&mut self, db: usize, key: &[u8]) {
+        let hash = |key: &[u8]| FixedState::default().hash_one(key);
+        if self.long.is_empty() {
+            for (position, (db, key)) in self.keys.iter().enumerate() {
+                if key.len() > Unit::LONG_NAME {
+                    self.long.entry((*db, hash(key))).or_default().push(position);
+                }
+            }
+        }
+        let place = (db, hash(key));
+        let is_it = |position: &usize| *self.keys[*position].1 == *key;
+        if self.long.get(&place).is_some_and(|positions| positions.iter().any(is_it)) {
+            return;
+        }
+        let position = self.keys.len();
+        self.add(db, key);
+        if self.keys.len() > position {
+            self.long.entry(place).or_default().push(position);
+        }
+    }
+
+    fn add(&mut self, db: usize, key: &[u8]) {
+        match allocation::try_copy(key) {
+            Ok(key) => self.keys.push((db, key)),
+            Err(_) => self.is_incomplete = true,
+        }
+    }
+
+    /// Forgets the positions of the keys.
+    fn forget_seen(&mut self) {
+        self.seen.clear();
+        self.long.clear();
     }
 
     fn flushed(&mut self, db: usize, is_rest: bool) {
@@ -74,7 +122,7 @@ impl Unit {
             self.keys.retain(|(of, _)| *of != db);
             self.structure.push(Structure::Flushed(db));
         }
-        self.seen.clear();
+        self.forget_seen();
     }
 
     fn swapped(&mut self, one: usize, other: usize) {
@@ -85,7 +133,7 @@ impl Unit {
                 db => db,
             };
         }
-        self.seen.clear();
+        self.forget_seen();
         self.structure.push(Structure::Swapped(one, other));
     }
 
@@ -187,5 +235,21 @@ mod tests {
         unit.flushed(0, false);
         unit.changed(0, &7_u32.to_le_bytes());
         assert_eq!(unit.keys.len(), 1);
+    }
+
+    #[test]
+    fn many_keys_with_long_names_are_told_once_too() {
+        let name = |n: usize| vec![n as u8; Unit::LONG_NAME + 1];
+        let mut unit = Unit::default();
+        for _ in 0..2 {
+            (0..20).for_each(|n| unit.changed(n % 2, &name(n)));
+        }
+        assert_eq!(unit.keys.len(), 20);
+        unit.flushed(0, false);
+        unit.swapped(0, 1);
+        (0..20).for_each(|n| unit.changed(0, &name(n)));
+        assert_eq!(unit.keys.len(), 20);
+        (0..20).for_each(|n| unit.changed(1, &name(n)));
+        assert_eq!(unit.keys.len(), 40);
     }
 }

@@ -2,6 +2,7 @@
 //! says to a master whose replica it is. Pure state: it knows no sessions and no sockets.
 
 mod backlog;
+mod behind;
 mod failover;
 mod feed;
 mod last_heard;

@@ -1,6 +1,7 @@
 //! The state of replication: the history, the stream, the replicas.
 
 use super::backlog::Backlog;
+use super::behind::Behind;
 use super::failover::CoordinatedFailover;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
@@ -8,6 +9,7 @@ use super::replid::ReplicationId;
 use super::snapshots::{SnapshotPlace, Snapshots};
 use crate::keyspace::Rng;
 use crate::memory::SharedBytes;
+use lockwheel_resp::allocation;
 use std::collections::BTreeMap;
 
 /// How a replica that comes gets what it lacks.
@@ -39,6 +41,8 @@ pub(crate) struct Replication {
     pub(crate) snapshots: Snapshots,
     /// The replicas, by their sessions.
     pub(crate) replicas: BTreeMap<u64, Replica>,
+    /// What replicas lack that do not keep up.
+    pub(crate) behind: Behind,
     /// The database that replicas have selected; none: the stream must say it.
     pub(crate) selected: Option<usize>,
     /// The database in which the stream of a master goes on at the offset, when no session runs it.
@@ -78,6 +82,7 @@ impl Replication {
             announced: BTreeMap::new(),
             snapshots: Snapshots::default(),
             replicas: BTreeMap::new(),
+            behind: Behind::default(),
             selected: None,
             resumes_in: 0,
             for_7_0: false,
@@ -166,6 +171,7 @@ impl Replication {
     pub(crate) fn leave(&mut self, session: u64) -> bool {
         self.written.remove(&session);
         self.announced.remove(&session);
+        self.behind.remove(session);
         self.replicas.remove(&session).is_some()
     }
 
@@ -185,7 +191,7 @@ impl Replication {
 
     /// The stream from the byte at an offset on, if all of that is kept.
     pub(crate) fn stream_since(&self, offset: i64) -> Option<Vec<u8>> {
-        self.backlog.as_ref()?.since(offset).map(|(one, other)| [one, other].concat())
+        self.backlog.as_ref()?.since(offset).map(joined)
     }
 
     /// A snapshot that replicas are being sent, if the stream since it is kept, and that.
@@ -212,7 +218,7 @@ impl Replication {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
         let goes_on = knows && (reads_newer_forms || offset > self.newer_until);
         let rest = self.backlog.as_ref().filter(|_| goes_on).and_then(|backlog| backlog.since(offset));
-        rest.map_or(Resync::Full, |(one, other)| Resync::Partial([one, other].concat()))
+        rest.map_or(Resync::Full, |(one, other)| Resync::Partial(joined((one, other))))
     }
 
     /// The replicas that follow the stream.
@@ -291,6 +297,15 @@ impl Replication {
         replica.snapshot = 0;
         std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online
     }
+}
+
+/// A copy of a part of the stream. Unwinds if there is no memory for it.
+fn joined((one, other): (&[u8], &[u8])) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    allocation::reserve(&mut bytes, one.len() + other.len());
+    bytes.extend_from_slice(one);
+    bytes.extend_from_slice(other);
+    bytes
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::prefixes::{ChangedKeys, Prefixes};
 use super::table::TrackingTable;
 use crate::keyspace::{CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events};
 use crate::memory::of_trees;
+use lockwheel_resp::allocation;
 use std::collections::BTreeMap;
 
 /// The most keys and bytes of the table.
@@ -178,7 +179,8 @@ impl Tracker {
             })
         };
         let sessions: Box<[u64]> = readers.iter().copied().filter(is_told).collect();
-        (!sessions.is_empty()).then(|| Effect::Invalidate { sessions, key: Some(key.into()) })
+        // Where there is no memory for a long name, all keys are to be forgotten.
+        (!sessions.is_empty()).then(|| Effect::Invalidate { sessions, key: allocation::try_copy(key).ok() })
     }
 
     /// All keys are gone: forgets them, and tells everybody who tracks.

@@ -1,6 +1,7 @@
 //! A sequence of short byte strings in one block of memory: the form of small hashes, sets and sorted sets.
 
 use crate::memory::block;
+use lockwheel_resp::allocation;
 use std::ops::Deref;
 
 /// Bytes of the header: the number of elements, little endian.
@@ -78,6 +79,7 @@ impl Packed {
         let (mut block, mut count) = (vec![0; HEADER], 0_u32);
         for element in elements {
             let at = block.len();
+            allocation::reserve(&mut block, size(element.len()));
             block.resize(at + size(element.len()), 0);
             write(&mut block, at, &element);
             count += 1;
@@ -86,6 +88,7 @@ impl Packed {
             return Self::default();
         }
         block[..HEADER].copy_from_slice(&count.to_le_bytes());
+        allocation::check_copies(block.len()).unwrap_or_else(|error| error.unwind());
         Self(block.into_boxed_slice())
     }
 
@@ -154,8 +157,12 @@ impl Packed {
         if from == to {
             return;
         }
+        let end = self.0.len().max(from);
+        if to > from {
+            // Before the elements are taken out, so that none is lost.
+            allocation::check_copies(end + (to - from)).unwrap_or_else(|error| error.unwind());
+        }
         let mut block = std::mem::take(&mut self.0).into_vec();
-        let end = block.len().max(from);
         if to > from {
             block.reserve_exact(end + (to - from) - block.len());
             block.resize(end + (to - from), 0);
@@ -175,7 +182,8 @@ pub(super) struct Builder(Vec<u8>);
 impl Builder {
     /// A block for this many elements, at least one, that take so many bytes in all: see [`size`].
     pub(super) fn new(elements: usize, bytes: usize) -> Self {
-        let mut block = Vec::with_capacity(HEADER + bytes);
+        let mut block = Vec::new();
+        allocation::reserve_exact(&mut block, HEADER + bytes);
         // Counts stay far below: an element takes at least a byte of a block of at most a gigabyte.
         block.extend_from_slice(&(elements as u32).to_le_bytes());
         Self(block)

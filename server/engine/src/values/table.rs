@@ -3,6 +3,7 @@
 use crate::memory::{block, of_vec};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
+use lockwheel_resp::allocation;
 use std::hash::BuildHasher;
 
 /// With fewer entries than this memory is not freed: it would be needed again at once.
@@ -151,6 +152,7 @@ impl<E: Keyed> Table<E> {
         // First what may run out of memory: the index never names an entry that is not there.
         let entry = make();
         let position = self.entries.len();
+        allocation::reserve(&mut self.entries, 1);
         self.link(hash, position);
         self.held += entry.heap_bytes();
         self.entries.push(entry);

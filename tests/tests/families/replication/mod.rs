@@ -4,7 +4,7 @@ mod cuts;
 mod failover;
 mod random;
 mod rules;
-mod servers;
+pub(crate) mod servers;
 mod shutdown;
 mod silent;
 mod waits;

@@ -4,6 +4,7 @@ use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::rng::Rng;
 use lockwheel_tests::state::Snapshot;
 
 /// A server of either make.
@@ -93,6 +94,12 @@ impl Pair {
         }
         self
     }
+}
+
+/// A text that cannot be compressed.
+pub(crate) fn noise(len: usize, seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    (0..len).map(|_| char::from(b'0' + rng.below(64) as u8)).filter(|letter| *letter != '\\').collect()
 }
 
 /// A field of INFO.

@@ -1,11 +1,10 @@
 //! Replicas that read nothing: one snapshot and one copy of the stream serve them all, and those that are behind are
 //! cut.
 
-use crate::replication::servers::info;
+use crate::replication::servers::{info, noise};
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
-use lockwheel_tests::rng::Rng;
 use lockwheel_tests::shapes::until;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,12 +19,6 @@ fn server() -> (Server, Client) {
     client.line("CONFIG SET rdbcompression no");
     client.line(&format!("SETRANGE large {} x", DATA - 1));
     (server, client)
-}
-
-/// A text that cannot be compressed.
-fn noise(len: usize, seed: u64) -> String {
-    let mut rng = Rng::new(seed);
-    (0..len).map(|_| char::from(b'0' + rng.below(64) as u8)).filter(|letter| *letter != '\\').collect()
 }
 
 /// A connection that has asked for the data and reads nothing.
@@ -158,5 +151,29 @@ fn a_client_of_sync_that_has_read_the_snapshot_is_cut_at_the_limit() {
         client.line(&format!("SET text {}", noise(100_000, written as u64)));
         written += 100_000;
         assert!(written < DATA, "it may still leave as much unread as the snapshot");
+    }
+}
+
+#[test]
+fn small_changes_are_kept_once_for_all_replicas_that_do_not_read_and_reach_them_in_order() {
+    const REPLICAS: usize = 50;
+    const CHANGES: usize = 20_000;
+    let (server, mut client) = server();
+    let mut silent: Vec<TcpStream> = (0..REPLICAS).map(|_| silent(&server)).collect();
+    await_syncs(&mut client, REPLICAS);
+    let before = figure(&mut client, "memory", "used_memory");
+    let numbers: Vec<String> = (0..CHANGES).map(|number| format!("<{number:06}>")).collect();
+    let writes: Vec<_> = numbers.iter().map(|number| vec!["SET", "text", number]).collect();
+    client.pipeline(&writes);
+    let after = figure(&mut client, "memory", "used_memory");
+    assert!(after < before + 8 * CHANGES * 120, "each has its own copy: {before} {after}");
+    for stream in &mut silent[..2] {
+        let all = read_until(stream, numbers[CHANGES - 1].as_bytes());
+        // Behind the snapshot.
+        let mut rest = &all[DATA..];
+        for number in &numbers {
+            let at = rest.windows(number.len()).position(|window| window == number.as_bytes());
+            rest = &rest[at.expect("each change reaches it in order")..];
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A master and its replicas in one process: what a client is answered for, the replicas have.
 
+use crate::replication::servers::{self, noise};
 use crate::topology::manual;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -222,4 +223,29 @@ fn a_link_is_down_by_the_clock_that_all_share() {
     assert_eq!(info(&mut control, "master_link_down_since_seconds"), "42");
     control.line("CLOCK.ADVANCE 17500");
     assert_eq!(info(&mut control, "master_link_status"), "up");
+}
+
+#[test]
+fn nothing_is_kept_behind_a_partition_for_a_replica_that_is_over_its_limit() {
+    const WRITES: u64 = 100;
+    const MB: usize = 1 << 20;
+    let (_topology, mut clients) = manual();
+    let used = |client: &mut Client| {
+        let figure = servers::info(client, "memory", "used_memory");
+        figure.parse::<usize>().expect("it is a number")
+    };
+    clients[0].line("CONFIG SET client-output-buffer-limit \"replica 1mb 0 0\"");
+    assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 1"), ":1");
+    let before = used(&mut clients[0]);
+    for seed in 0..WRITES {
+        clients[0].cmd(&["SET", "k", &noise(100_000, seed)]);
+        clients[0].cmd(&["DEL", "k"]);
+    }
+    let after = used(&mut clients[0]);
+    // The backlog, and the limit.
+    assert!(after < before + 4 * MB, "{before} {after}");
+    clients[0].line("SET last v");
+    clients[0].line("FAULT.HEAL");
+    clients[0].line("CLOCK.ADVANCE 5000");
+    assert_eq!(text(&mut clients[1], "GET last"), "\"v\"");
 }

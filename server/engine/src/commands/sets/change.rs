@@ -124,12 +124,16 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
     match tx.write::<Set>(key)? {
         Some(edit) if count > 0 && count < edit.value.len() => {
             reply.set(count);
-            for _ in 0..count {
-                // As many as there are members to take.
-                let member = take_random(edit.value, edit.rng).unwrap_or_default();
-                reply.bulk(&member);
-            }
+            // What was taken is reported, also if there is no memory to reply all of it.
+            let replied = allocation::contain(|| {
+                for _ in 0..count {
+                    // As many as there are members to take.
+                    let member = take_random(edit.value, edit.rng).unwrap_or_default();
+                    reply.bulk(&member);
+                }
+            });
             tx.changed(key, events::SPOP);
+            replied.unwrap_or_else(|error| error.unwind());
         }
         Some(_) if count > 0 => {
             if let Some((Value::Set(set), _)) = tx.take(key) {

@@ -5,7 +5,7 @@ use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Encoding, ZSet};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::{Reply, allocation, number};
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
@@ -183,7 +183,7 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut page = Vec::new();
     let next = set.scan(cursor, options.count, |member, score| {
         if options.wants(member) {
-            page.push((member.to_vec(), score));
+            page.push((allocation::copy(member), score));
         }
     });
     begin_page(next, page.len() * 2, reply);

@@ -7,8 +7,10 @@ use crate::clients::{Multi, Session};
 use crate::spec::{Args, Command, Flags, KeyFlags};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 
-/// Requests of fewer bytes are not looked at.
-const LARGE_INPUT: usize = 1 << 20;
+/// Requests of no more bytes are not looked at.
+const LARGE_INPUT: usize = 64 << 10;
+/// The copies of a long name that a command may make: for events, for those who wait, for replicas, for the history.
+const NAME_COPIES: usize = 8;
 /// Bytes that a collection may take for an element beside the element's own: its entry, and the table that grows.
 const ELEMENT_OVERHEAD: usize = 128;
 /// Bytes for what is allocated beside the arguments: blocks of tables, the reply, the key's events.
@@ -21,7 +23,7 @@ impl Engine {
     /// checked for the memory that they need if these are many; whoever does not call this has unchecked requests.
     #[inline]
     pub fn announce_input(&mut self, bytes: usize) {
-        self.hooks.set(Hook::LargeInput, bytes >= LARGE_INPUT);
+        self.hooks.set(Hook::LargeInput, bytes > LARGE_INPUT);
     }
 
     /// The refusal of a client's request, if there is no memory for what it brings.
@@ -42,7 +44,9 @@ impl Engine {
     /// Checks the same for a command that a script calls. O(arguments).
     #[inline]
     pub(crate) fn call_lacks_memory(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        if !command.has(Flags::WRITE) {
+        if !command.has(Flags::WRITE)
+            || args.all().iter().map(|word| word.len()).sum::<usize>() <= LARGE_INPUT
+        {
             return None;
         }
         refuse_unless(has_room(needed(command, args, false)))
@@ -62,12 +66,38 @@ fn refuse_unless(room: Result<(), OutOfMemory>) -> Option<Reason> {
 }
 
 fn has_room(bytes: usize) -> Result<(), OutOfMemory> {
-    if bytes < LARGE_INPUT { Ok(()) } else { allocation::check(bytes.saturating_add(SPARE)) }
+    if bytes <= LARGE_INPUT { Ok(()) } else { allocation::check(bytes.saturating_add(SPARE)) }
 }
 
-/// The bytes that a request may add to the data or to a queue. What only removes needs none: it must also work where
-/// memory has run out.
+/// The bytes that a request may need for what it brings.
 fn needed(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
+    let longest = args.all().iter().map(|word| word.len()).max().unwrap_or(0);
+    let names = if longest > LARGE_INPUT { longest_name(command, args) } else { 0 };
+    added(command, args, is_queued).saturating_add(names.saturating_mul(NAME_COPIES))
+}
+
+/// The length of the longest key. Of a command without keys, any word but the message of PUBLISH may be a name.
+fn longest_name(command: &Command, args: Args<'_>) -> usize {
+    let words = args.all();
+    let longest = |words: &[&[u8]]| words.iter().map(|word| word.len()).max().unwrap_or(0);
+    if !command.spec.keys.is_empty() {
+        command
+            .key_positions(args)
+            .into_iter()
+            .filter_map(|at| args.get(at))
+            .map(<[u8]>::len)
+            .max()
+            .unwrap_or(0)
+    } else if command.has(Flags::MAY_REPLICATE) {
+        longest(words.get(1..2).unwrap_or_default())
+    } else {
+        longest(words)
+    }
+}
+
+/// The bytes that a request may add to the data or to a queue. What only removes adds none: with names that are not
+/// long it works where memory has run out.
+fn added(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
     let lengths = args.all().iter().map(|word| word.len());
     if command.has(Flags::DENYOOM) {
         lengths.map(|len| len.saturating_add(ELEMENT_OVERHEAD)).fold(0, usize::saturating_add)

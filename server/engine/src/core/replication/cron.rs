@@ -111,7 +111,7 @@ impl Engine {
         for (&id, replica) in &mut self.replication.replicas {
             let Some(slot) = self.sessions.find(id) else { continue };
             let session = self.sessions.get(slot);
-            let unsent = session.delivery.pending();
+            let unsent = session.delivery.pending() + self.replication.behind.unsent(id);
             let lacks_snapshot = !replica.answers && replica.unread_snapshot(unsent, stream) > 0;
             let is_sent_snapshot = replica.state == ReplicaState::SendBulk || lacks_snapshot;
             let moves =

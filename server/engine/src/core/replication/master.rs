@@ -20,8 +20,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) from: Option<(&'a [u8], i64)>,
 }
 
-/// Parts of the stream from this size on, in bytes, are shared by the replicas that do not keep up.
-const SHARED_MIN: usize = 64;
 /// Bytes around a word of a request, at most.
 const WORD_FRAME: usize = 32;
 /// A replica that has so many bytes unread does not keep up.
@@ -51,6 +49,9 @@ impl Engine {
         let unit = feed.take();
         if unit.is_empty() || self.faults.is_dying {
             return;
+        }
+        if unit.is_incomplete {
+            return self.break_stream();
         }
         // Before anything of it has been sent.
         let Ok(writer) = allocation::contain(|| self.written_unit(&unit)) else { return self.break_stream() };
@@ -104,34 +105,88 @@ impl Engine {
     /// The stream goes on with these bytes.
     pub(super) fn send_stream(&mut self, bytes: &[u8]) {
         self.replication.append(bytes);
-        let ids: Vec<u64> = self.replication.replicas.keys().copied().collect();
-        let mut shared = None;
-        let may_share = ids.len() > 1 && bytes.len() >= SHARED_MIN;
-        for id in ids {
-            self.send_to_replica(id, bytes, may_share.then_some(&mut shared));
+        if self.replication.replicas.len() > self.replication.behind.len() {
+            self.keeping_up().into_iter().for_each(|id| self.note_behind(id));
+        }
+        if !self.replication.behind.is_empty() {
+            self.keep_for_those_behind(bytes);
+        }
+        if self.replication.replicas.len() > self.replication.behind.len() {
+            self.keeping_up().into_iter().for_each(|id| self.send_to_replica(id, bytes));
         }
     }
 
-    /// Sends a part of the stream. Replicas that do not keep up share one copy of it. A replica for which there is no
-    /// memory is cut: it comes back, and asks for what it lacks.
-    fn send_to_replica(&mut self, id: u64, bytes: &[u8], shared: Option<&mut Option<SharedBytes>>) {
+    /// The replicas that keep up.
+    fn keeping_up(&self) -> Vec<u64> {
+        let replicas = self.replication.replicas.keys().copied();
+        replicas.filter(|id| !self.replication.behind.has(*id)).collect()
+    }
+
+    /// Keeps a part of the stream, once, for all replicas that do not keep up. Those that have left too much unread
+    /// are cut.
+    fn keep_for_those_behind(&mut self, bytes: &[u8]) {
+        let (behind, account) = (&mut self.replication.behind, &self.memory.stream);
+        let kept = allocation::contain(|| behind.append(bytes, account));
+        if kept == Ok(false) {
+            return;
+        }
+        let sessions = behind.sessions();
+        let slots: Vec<Slot> = sessions.into_iter().filter_map(|id| self.sessions.find(id)).collect();
+        for slot in slots {
+            match kept {
+                Ok(_) => {
+                    self.check_much_output(slot);
+                    self.wake(slot);
+                }
+                Err(_) => self.cut_for_lack_of_memory(slot),
+            }
+        }
+    }
+
+    /// Notes a replica that does not keep up: from here on it lacks the stream, until it has read what it was sent.
+    fn note_behind(&mut self, id: u64) {
+        let Some(slot) = self.sessions.find(id) else { return };
+        let session = self.sessions.get(slot);
+        if session.closing == Some(Closing::Now) || session.delivery.pending() < BEHIND_MIN {
+            return;
+        }
+        self.replication.behind.add(id, &self.memory.stream);
+        // Its connection asks for more once it has sent everything.
+        self.wake(slot);
+    }
+
+    /// Gives a replica that did not keep up what it lacks, now that it has been sent everything else. One that is being
+    /// disconnected has lost some of that, and gets nothing.
+    pub(in crate::core) fn feed_replica(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        let lacked = self.replication.behind.take(session.id, &self.memory.stream);
+        lacked.iter().for_each(|block| session.delivery.push_shared(block));
+    }
+
+    /// Bytes that a replica has not been sent.
+    pub(crate) fn unsent(&self, slot: Slot) -> usize {
+        let session = self.sessions.get(slot);
+        session.delivery.pending() + self.replication.behind.unsent(session.id)
+    }
+
+    /// Cuts a replica: it comes back, and asks for what it lacks.
+    fn cut_for_lack_of_memory(&mut self, slot: Slot) {
+        tracing::warn!("There is no memory for what a replica is to be told: it is disconnected");
+        self.cut_off(slot);
+    }
+
+    /// Sends a part of the stream to a replica that keeps up.
+    fn send_to_replica(&mut self, id: u64, bytes: &[u8]) {
         let Some(slot) = self.sessions.find(id) else { return };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             return;
         }
-        let account = &self.memory.clients.all;
-        let sent =
-            allocation::contain(|| match shared.filter(|_| session.delivery.pending() >= BEHIND_MIN) {
-                Some(shared) => {
-                    let copy = || SharedBytes::new(account, allocation::copy(bytes).into_vec());
-                    session.delivery.push_shared(shared.get_or_insert_with(copy));
-                }
-                None => session.delivery.push_bytes(bytes),
-            });
-        if sent.is_err() {
-            tracing::warn!("There is no memory for what a replica is to be told: it is disconnected");
-            return self.cut_off(slot);
+        if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
+            return self.cut_for_lack_of_memory(slot);
         }
         self.check_output_limit(slot);
         self.wake(slot);

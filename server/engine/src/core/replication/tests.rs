@@ -1,5 +1,7 @@
 //! A master and a replica in one process, with a connection that a seed cuts into pieces and cuts off.
 
+mod unread;
+
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::{Config, Permission};
 use crate::core::{Engine, Output};

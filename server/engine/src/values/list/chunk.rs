@@ -179,7 +179,9 @@ impl Chunk {
 
     /// Removes the elements that begin at `places`, ascending. O(chunk) however many.
     fn remove_each(&mut self, places: &[usize]) {
-        let mut kept = Self { block: Vec::with_capacity(self.end() - self.head), ..Self::default() };
+        let mut block = Vec::new();
+        allocation::reserve_exact(&mut block, self.end() - self.head);
+        let mut kept = Self { block, ..Self::default() };
         let (mut place, mut doomed) = (self.head, places.iter().peekable());
         while let Some((element, next)) = self.at(place) {
             if doomed.next_if_eq(&&place).is_none() {
@@ -193,7 +195,7 @@ impl Chunk {
 
     /// Takes off the elements from `place` on.
     pub(super) fn split_off(&mut self, place: usize) -> Self {
-        let mut tail = Self { block: self.block[place..].to_vec(), ..Self::default() };
+        let mut tail = Self { block: allocation::copy(&self.block[place..]).into_vec(), ..Self::default() };
         (tail.count, tail.listpack) = tail.account(0..tail.end());
         self.count -= tail.count;
         self.listpack -= tail.listpack;
@@ -204,7 +206,7 @@ impl Chunk {
 
     /// Appends all elements of another chunk.
     pub(super) fn append(&mut self, other: &Self) {
-        self.block.extend_from_slice(&other.block[other.head..]);
+        allocation::append(&mut self.block, &other.block[other.head..]);
         self.count += other.count;
         self.listpack += other.listpack;
     }
@@ -213,7 +215,7 @@ impl Chunk {
     pub(super) fn seal(&mut self) {
         self.block.drain(..self.head);
         self.head = 0;
-        self.block.shrink_to_fit();
+        allocation::shrink(&mut self.block);
     }
 
     /// Writes a new element into the room made for it at `at`.

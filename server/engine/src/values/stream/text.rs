@@ -4,6 +4,7 @@
 //! they are an integer whose canonical text it is, the lowest byte first.
 
 use crate::values::integer::{self, IntText, Text};
+use lockwheel_resp::allocation;
 
 /// Appends a number, seven bits a byte, the lowest first.
 #[inline]
@@ -67,7 +68,7 @@ pub(super) fn push_text(out: &mut Vec<u8>, text: &[u8]) -> usize {
         }
         None => {
             push_number(out, (text.len() as u64) << 1);
-            out.extend_from_slice(text);
+            allocation::append(out, text);
             listpack_bytes(text.len())
         }
     }

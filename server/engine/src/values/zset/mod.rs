@@ -17,6 +17,7 @@ use crate::memory::block;
 pub use accumulator::Accumulator;
 pub use bulk::sort;
 pub use iter::Iter;
+use lockwheel_resp::allocation;
 use ranked::Ranked;
 use small::{Word, find, insert_sorted, order};
 use std::cmp::Ordering;
@@ -341,7 +342,7 @@ impl ZSet {
             return ranked.take(rank);
         }
         let (member, score) = self.nth(rank)?;
-        let taken = (member.into(), score);
+        let taken = (allocation::copy(member), score);
         self.remove_range(rank..rank + 1);
         Some(taken)
     }

@@ -62,7 +62,7 @@ impl Ranked {
     pub(super) fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], seed: u64) -> Self {
         let entries: Vec<Scored> = pairs
             .iter()
-            .map(|(member, score)| Scored { member: member.as_ref().into(), score: *score })
+            .map(|(member, score)| Scored { member: allocation::copy(member.as_ref()), score: *score })
             .collect();
         // The table checks that positions fit 32 bits.
         let items: Vec<Item> = pairs

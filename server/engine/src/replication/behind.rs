@@ -1,0 +1,201 @@
+//! The part of the stream that replicas lack which do not keep up. It is kept once for all of them.
+
+use crate::memory::{BufferBytes, SharedBytes};
+use lockwheel_resp::allocation;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes of a complete block.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// The stream from the first byte on that one of these replicas lacks.
+#[derive(Debug, Default)]
+pub(crate) struct Behind {
+    /// Complete blocks, the oldest first, each with the length of the stream up to its end.
+    blocks: VecDeque<(u64, SharedBytes)>,
+    /// The block that is being filled.
+    open: Vec<u8>,
+    /// The lengths of the stream up to the first block, and to the end.
+    begin: u64,
+    end: u64,
+    /// The length of the stream when the limits of these replicas were last due.
+    checked_at: u64,
+    /// The lengths of the stream that the replicas have, by their sessions.
+    replicas: BTreeMap<u64, u64>,
+}
+
+impl Behind {
+    /// How many replicas are behind. O(1).
+    pub(crate) fn len(&self) -> usize {
+        self.replicas.len()
+    }
+
+    /// Whether no replica is behind.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.replicas.is_empty()
+    }
+
+    /// Whether a replica is behind.
+    pub(crate) fn has(&self, session: u64) -> bool {
+        self.replicas.contains_key(&session)
+    }
+
+    /// The replicas that are behind.
+    pub(crate) fn sessions(&self) -> Vec<u64> {
+        self.replicas.keys().copied().collect()
+    }
+
+    /// How many bytes of the stream a replica lacks. O(log n).
+    pub(crate) fn unsent(&self, session: u64) -> usize {
+        self.replicas.get(&session).map_or(0, |has| (self.end - has) as usize)
+    }
+
+    /// How many blocks of the stream a replica lacks. O(log n).
+    pub(crate) fn unsent_blocks(&self, session: u64) -> usize {
+        let Some(&has) = self.replicas.get(&session) else { return 0 };
+        self.blocks.len() - self.first_lacked(has) + usize::from(!self.open.is_empty())
+    }
+
+    /// The first block that a replica lacks which has so much of the stream.
+    fn first_lacked(&self, has: u64) -> usize {
+        self.blocks.partition_point(|(end, _)| *end <= has)
+    }
+
+    /// A replica is sent nothing from here on.
+    pub(crate) fn add(&mut self, session: u64, account: &BufferBytes) {
+        self.complete(account);
+        self.replicas.insert(session, self.end);
+    }
+
+    /// The stream goes on; whether the limits of these replicas are due, as they are once a block. Unwinds if there is
+    /// no memory for it: then all these replicas are to be cut. O(bytes).
+    pub(crate) fn append(&mut self, mut bytes: &[u8], account: &BufferBytes) -> bool {
+        self.end += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let missing = BLOCK_BYTES - self.open.len();
+            allocation::reserve_exact(&mut self.open, missing);
+            let (now, later) = bytes.split_at(bytes.len().min(missing));
+            self.open.extend_from_slice(now);
+            if now.len() == missing {
+                self.complete(account);
+            }
+            bytes = later;
+        }
+        let is_due = self.end - self.checked_at >= BLOCK_BYTES as u64;
+        if is_due {
+            self.checked_at = self.end;
+        }
+        is_due
+    }
+
+    /// Ends the block that is being filled.
+    fn complete(&mut self, account: &BufferBytes) {
+        if !self.open.is_empty() {
+            // Its end is that of the blocks before it and of its own bytes.
+            let begin = self.blocks.back().map_or(self.begin, |(end, _)| *end);
+            let end = begin + self.open.len() as u64;
+            self.blocks.push_back((end, SharedBytes::new(account, std::mem::take(&mut self.open))));
+        }
+    }
+
+    /// What a replica lacks, which is not behind any more. O(blocks, replicas).
+    pub(crate) fn take(&mut self, session: u64, account: &BufferBytes) -> Vec<SharedBytes> {
+        let Some(&has) = self.replicas.get(&session) else { return Vec::new() };
+        self.complete(account);
+        let first = self.first_lacked(has);
+        let lacked = self.blocks.range(first..).map(|(_, block)| block.clone()).collect();
+        self.remove(session);
+        lacked
+    }
+
+    /// Forgets a replica, and what no other one lacks. O(replicas).
+    pub(crate) fn remove(&mut self, session: u64) {
+        if self.replicas.remove(&session).is_none() {
+            return;
+        }
+        match self.replicas.values().min() {
+            None => *self = Behind::default(),
+            Some(&has) => {
+                let sent = self.first_lacked(has);
+                self.begin = self.blocks.drain(..sent).next_back().map_or(self.begin, |(end, _)| end);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Append(usize),
+        Add(u64),
+        Take(u64),
+        Remove(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            prop_oneof![1..100_usize, 30_000..100_000_usize].prop_map(Step::Append),
+            (0..4_u64).prop_map(Step::Add),
+            (0..4_u64).prop_map(Step::Take),
+            (0..4_u64).prop_map(Step::Remove),
+        ]
+    }
+
+    #[test]
+    fn the_limits_are_due_once_a_block_whoever_completes_it() {
+        const BYTES: usize = BLOCK_BYTES / 8;
+        let (mut behind, account) = (Behind::default(), BufferBytes::default());
+        behind.add(1, &account);
+        let mut due = 0;
+        for _ in 0..80 {
+            due += usize::from(behind.append(&[0; BYTES], &account));
+            behind.add(2, &account);
+            behind.take(2, &account);
+        }
+        assert_eq!(due, 10);
+    }
+
+    proptest! {
+        #[test]
+        fn each_replica_gets_what_it_lacks_and_the_rest_is_forgotten(
+            steps in prop::collection::vec(step(), 1..40),
+        ) {
+            let (mut behind, account) = (Behind::default(), BufferBytes::default());
+            let (mut stream, mut places) = (Vec::new(), BTreeMap::new());
+            for (at, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Append(len) if !behind.is_empty() => {
+                        let bytes: Vec<u8> = (0..len).map(|byte| (byte + at) as u8).collect();
+                        behind.append(&bytes, &account);
+                        stream.extend(bytes);
+                    }
+                    Step::Append(_) => {}
+                    Step::Add(replica) if !behind.has(replica) => {
+                        behind.add(replica, &account);
+                        places.insert(replica, stream.len());
+                    }
+                    Step::Add(_) => {}
+                    Step::Take(replica) => {
+                        let lacked = places.remove(&replica).map_or(&[][..], |place| &stream[place..]);
+                        prop_assert_eq!(behind.unsent(replica), lacked.len());
+                        let taken = behind.take(replica, &account);
+                        let taken: Vec<u8> = taken.iter().flat_map(|block| block.bytes()).copied().collect();
+                        prop_assert!(taken == lacked);
+                    }
+                    Step::Remove(replica) => {
+                        behind.remove(replica);
+                        places.remove(&replica);
+                    }
+                }
+                prop_assert_eq!(behind.sessions(), places.keys().copied().collect::<Vec<_>>());
+                // No more is kept than the replica lacks that is the furthest behind, but for its first block.
+                let lacked = places.values().min().map_or(0, |place| stream.len() - place);
+                let kept: usize = behind.blocks.iter().map(|(_, block)| block.bytes().len()).sum();
+                prop_assert!(kept + behind.open.len() <= lacked);
+            }
+        }
+    }
+}
