@@ -44,6 +44,11 @@ impl Backlog {
         self.end + 1 - self.bytes.len() as i64
     }
 
+    /// The offset of the last byte of the stream.
+    pub(super) fn end(&self) -> i64 {
+        self.end
+    }
+
     /// How many bytes are kept.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()

@@ -3,6 +3,7 @@
 
 mod backlog;
 mod behind;
+mod catch_up;
 mod failover;
 mod feed;
 mod last_heard;
@@ -15,6 +16,7 @@ mod stream;
 mod streamed;
 mod transfer;
 
+pub(crate) use catch_up::CatchUp;
 pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
 pub(crate) use feed::{Feed, Unit};
 pub(crate) use last_heard::{LastHeard, LinkClocks};

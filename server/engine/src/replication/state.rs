@@ -2,21 +2,22 @@
 
 use super::backlog::Backlog;
 use super::behind::Behind;
+use super::catch_up::{CatchUp, Chunks};
 use super::failover::CoordinatedFailover;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use super::snapshots::{SnapshotPlace, Snapshots};
 use crate::keyspace::Rng;
-use crate::memory::SharedBytes;
+use crate::memory::{BufferBytes, SharedBytes};
 use lockwheel_resp::allocation;
 use std::collections::BTreeMap;
 
 /// How a replica that comes gets what it lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resync {
-    /// These bytes of the stream.
-    Partial(Vec<u8>),
+    /// The stream from this offset on, which is kept.
+    Partial(i64),
     /// A snapshot.
     Full,
 }
@@ -35,6 +36,8 @@ pub(crate) struct Replication {
     /// Up to which offset the stream changes data; what is behind it asks how far replicas are, and the like.
     pub(crate) changed_at: i64,
     backlog: Option<Backlog>,
+    /// What replicas that have come share of it.
+    chunks: Chunks,
     /// What clients have told of themselves as replicas.
     pub(crate) announced: BTreeMap<u64, Announced>,
     /// The snapshots that replicas are being sent.
@@ -79,6 +82,7 @@ impl Replication {
             offset: 0,
             changed_at: 0,
             backlog: None,
+            chunks: Chunks::default(),
             announced: BTreeMap::new(),
             snapshots: Snapshots::default(),
             replicas: BTreeMap::new(),
@@ -127,6 +131,7 @@ impl Replication {
     /// There is no stream any more.
     pub(crate) fn end_stream(&mut self) {
         self.backlog = None;
+        self.chunks = Chunks::default();
         self.for_7_0 = false;
         self.written.clear();
         self.asked_at = -1;
@@ -194,17 +199,17 @@ impl Replication {
         self.backlog.as_ref()?.since(offset).map(joined)
     }
 
-    /// A snapshot that replicas are being sent, if the stream since it is kept, and that.
-    pub(crate) fn snapshot_on_its_way(
-        &mut self,
-        for_7_0: bool,
-    ) -> Option<(SnapshotPlace, SharedBytes, Vec<u8>)> {
+    /// The same, for a replica that comes: most of it is shared. Unwinds if there is no memory for it.
+    pub(crate) fn catch_up(&mut self, offset: i64, account: &BufferBytes) -> Option<CatchUp> {
+        self.chunks.catch_up(self.backlog.as_ref()?, offset, account)
+    }
+
+    /// A snapshot that replicas are being sent, if the stream since it is kept.
+    pub(crate) fn snapshot_on_its_way(&mut self, for_7_0: bool) -> Option<(SnapshotPlace, SharedBytes)> {
         let kept = self.backlog.as_ref()?.first_offset() - 1;
         // One as old as Redis 7.0 gets nothing behind its snapshot that it cannot read.
         let first_offset = if for_7_0 { kept.max(self.newer_until) } else { kept };
-        let (place, snapshot) = self.snapshots.find(self.id, for_7_0, first_offset)?;
-        let rest = self.stream_since(place.offset + 1)?;
-        Some((place, snapshot, rest))
+        self.snapshots.find(self.id, for_7_0, first_offset)
     }
 
     /// Whether an offset of the history of this name is one of this history too.
@@ -218,7 +223,7 @@ impl Replication {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
         let goes_on = knows && (reads_newer_forms || offset > self.newer_until);
         let rest = self.backlog.as_ref().filter(|_| goes_on).and_then(|backlog| backlog.since(offset));
-        rest.map_or(Resync::Full, |(one, other)| Resync::Partial(joined((one, other))))
+        rest.map_or(Resync::Full, |_| Resync::Partial(offset))
     }
 
     /// The replicas that follow the stream.
@@ -338,13 +343,13 @@ mod tests {
         assert!(replication.begin_stream(100) && !replication.begin_stream(100));
         replication.append(b"abc");
         let old = replication.id;
-        assert_eq!(replication.resync(old.as_bytes(), 2, false), Resync::Partial(b"bc".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 2, false), Resync::Partial(2));
         assert_eq!(replication.resync(old.as_bytes(), 5, false), Resync::Full);
         replication.rename(ReplicationId::random(&mut Rng::new(8)));
         replication.append(b"de");
-        assert_eq!(replication.resync(old.as_bytes(), 4, false), Resync::Partial(b"de".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 4, false), Resync::Partial(4));
         assert_eq!(replication.resync(old.as_bytes(), 5, false), Resync::Full, "by then it had another name");
-        assert_eq!(replication.resync(replication.id.as_bytes(), 5, false), Resync::Partial(b"e".to_vec()));
+        assert_eq!(replication.resync(replication.id.as_bytes(), 5, false), Resync::Partial(5));
         assert_eq!(replication.resync(b"?", -1, false), Resync::Full);
         assert_eq!((replication.second_offset, replication.offset), (4, 5));
     }
@@ -359,8 +364,8 @@ mod tests {
         let id = replication.id;
         let resync = |at, reads_newer| replication.resync(id.as_bytes(), at, reads_newer);
         assert_eq!(resync(3, false), Resync::Full);
-        assert_eq!(resync(3, true), Resync::Partial(b"cde".to_vec()));
-        assert_eq!(resync(4, false), Resync::Partial(b"de".to_vec()));
+        assert_eq!(resync(3, true), Resync::Partial(3));
+        assert_eq!(resync(4, false), Resync::Partial(4));
     }
 
     #[test]
@@ -375,15 +380,15 @@ mod tests {
             replication.snapshots.add(place, &snapshot);
             snapshot
         });
-        let rest = |replication: &mut Replication, for_7_0| {
-            replication.snapshot_on_its_way(for_7_0).map(|(_, _, rest)| rest)
+        let begin = |replication: &mut Replication, for_7_0| {
+            replication.snapshot_on_its_way(for_7_0).map(|(place, _)| place.offset)
         };
         replication.append(b"d");
-        assert_eq!(rest(&mut replication, true), Some(b"d".to_vec()));
+        assert_eq!(begin(&mut replication, true), Some(3));
         replication.note_newer_forms();
         replication.append(b"e");
-        assert_eq!(rest(&mut replication, true), None);
-        assert_eq!(rest(&mut replication, false), Some(b"de".to_vec()));
+        assert_eq!(begin(&mut replication, true), None);
+        assert_eq!(begin(&mut replication, false), Some(3));
         drop(snapshots);
     }
 

@@ -177,3 +177,33 @@ fn small_changes_are_kept_once_for_all_replicas_that_do_not_read_and_reach_them_
         }
     }
 }
+
+#[test]
+fn the_stream_since_the_snapshot_is_kept_once_for_all_that_come_late() {
+    const LATE: usize = 40;
+    const CHANGES: usize = 4 << 20;
+    let (server, mut client) = server();
+    client.line("CONFIG SET repl-backlog-size 8mb");
+    let _first = silent(&server);
+    await_syncs(&mut client, 1);
+    client.line(&format!("SET text {}", noise(CHANGES, 7)));
+    // The backlog has room from here on.
+    client.line("SET number 1");
+    let before = figure(&mut client, "memory", "used_memory");
+    let mut late = Vec::new();
+    for count in 0..LATE {
+        client.line(&format!("SET number <{count:06}>"));
+        late.push(silent(&server));
+    }
+    await_syncs(&mut client, LATE + 1);
+    let after = figure(&mut client, "memory", "used_memory");
+    assert!(after < before + 2 * CHANGES, "each has its own copy: {before} {after}");
+    client.line("SET last 1");
+    let all = read_until(&mut late[LATE / 2], b"last");
+    let mut rest = &all[DATA..];
+    for count in 0..LATE {
+        let number = format!("<{count:06}>").into_bytes();
+        let at = rest.windows(number.len()).position(|window| window == number);
+        rest = &rest[at.expect("each change reaches it in order")..];
+    }
+}

@@ -5,10 +5,14 @@ use crate::spec::{Args, CommandError, errors};
 use crate::values::{Encoding, Hash, Set, Text, ZSet};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use lockwheel_resp::allocation::{self, OutOfMemory};
 
 /// The most elements drawn with repetition. Redis accepts any number, and answers for hours or until its memory is
 /// exhausted; here larger ones are refused.
 const REPEATED_MAX: u64 = 1 << 22;
+
+/// Bytes of memory that the choice of one of many elements takes, at most.
+const CHOICE_BYTES: usize = 80;
 
 /// How many elements are drawn, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,8 +197,16 @@ pub(super) fn draw<'a, P: Pool>(
     }
 }
 
+/// Checks that there is memory to choose so many elements.
+///
+/// # Errors
+/// Returns the size of that memory.
+pub(in crate::commands) fn check_choice(count: usize) -> Result<(), OutOfMemory> {
+    allocation::check(count.saturating_mul(CHOICE_BYTES))
+}
+
 /// `count` different numbers below `len`, in random order. O(count).
-fn distinct(rng: &mut Rng, len: usize, count: usize) -> Vec<usize> {
+pub(in crate::commands) fn distinct(rng: &mut Rng, len: usize, count: usize) -> Vec<usize> {
     // A shuffle of 0, 1, 2, … that ends after `count` steps and records only what has moved.
     let mut moved: HashMap<usize, usize, FixedState> = HashMap::default();
     let step = |first: usize| {

@@ -3,4 +3,5 @@
 mod draw;
 mod request;
 
+pub(super) use draw::{check_choice, distinct};
 pub(super) use request::{Sampled, pair_row, sample};

@@ -1,6 +1,6 @@
 //! The requests for random elements, and their answers.
 
-use super::draw::{Draw, Pool, draw, one};
+use super::draw::{Draw, Pool, check_choice, draw, one};
 use crate::keyspace::{Rng, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::{Protocol, Reply, allocation};
@@ -77,8 +77,10 @@ pub(in crate::commands) fn sample<P: Sampled>(
         return Ok(());
     };
     let len = kind.len(pool.size())?;
-    if matches!(kind, Draw::Repeated(_)) {
-        check_size(pool, len, with_second, (rng.clone(), max_bytes))?;
+    match kind {
+        Draw::Repeated(_) => check_size(pool, len, with_second, (rng.clone(), max_bytes))?,
+        Draw::Distinct(_) if len < pool.size() => check_choice(len)?,
+        Draw::Distinct(_) => {}
     }
     let nested = with_second && reply.protocol() == Protocol::Resp3;
     reply.array(if with_second && !nested { len * 2 } else { len });

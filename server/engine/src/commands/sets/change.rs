@@ -1,8 +1,9 @@
 //! The commands that change one set, or move a member between two.
 
-use crate::keyspace::{Rng, Tx, WrongType, events};
+use crate::commands::sample::{check_choice, distinct};
+use crate::keyspace::{Tx, WrongType, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Set, Value};
+use crate::values::Set;
 use lockwheel_resp::{Reply, allocation};
 
 const REMOVES: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
@@ -105,43 +106,34 @@ fn spop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn pop_one(tx: &mut Tx<'_>, key: &[u8], reply: &mut dyn Reply) -> Outcome {
-    let popped = match tx.write::<Set>(key)? {
-        None => None,
-        Some(edit) => take_random(edit.value, edit.rng),
+    let Some(edit) = tx.write::<Set>(key)? else {
+        reply.null();
+        return Ok(());
     };
-    match popped {
-        None => reply.null(),
-        Some(member) => {
-            tx.changed(key, events::SPOP);
-            tx.delete_if_empty(key);
-            reply.bulk(&member);
-        }
-    }
+    // Below a `usize`, so it is one.
+    let index = edit.rng.below(edit.value.len() as u64) as usize;
+    take_replied(edit.value, &mut [index], reply);
+    tx.changed(key, events::SPOP);
+    tx.delete_if_empty(key);
     Ok(())
 }
 
 fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) -> Outcome {
     match tx.write::<Set>(key)? {
         Some(edit) if count > 0 && count < edit.value.len() => {
+            check_choice(count)?;
             reply.set(count);
-            // What was taken is reported, also if there is no memory to reply all of it.
-            let replied = allocation::contain(|| {
-                for _ in 0..count {
-                    // As many as there are members to take.
-                    let member = take_random(edit.value, edit.rng).unwrap_or_default();
-                    reply.bulk(&member);
-                }
-            });
+            let mut chosen = distinct(edit.rng, edit.value.len(), count);
+            take_replied(edit.value, &mut chosen, reply);
             tx.changed(key, events::SPOP);
-            replied.unwrap_or_else(|error| error.unwind());
         }
-        Some(_) if count > 0 => {
-            if let Some((Value::Set(set), _)) = tx.take(key) {
+        Some(edit) if count > 0 => {
+            reply.set(edit.value.len());
+            edit.value.iter().for_each(|member| reply.bulk(&member));
+            if let Some((set, _)) = tx.take(key) {
                 tx.changed(key, events::SPOP);
                 tx.changed(key, events::DEL);
-                reply.set(set.len());
-                set.iter().for_each(|member| reply.bulk(&member));
-                tx.free_later(Value::Set(set));
+                tx.free_later(set);
             }
         }
         _ => reply.set(0),
@@ -149,10 +141,13 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
     Ok(())
 }
 
-/// Takes a random member out; none from an empty set.
-fn take_random(set: &mut Set, rng: &mut Rng) -> Option<Box<[u8]>> {
-    let index = rng.below((set.len() as u64).max(1));
-    set.take_nth(usize::try_from(index).ok()?)
+/// Replies the members with these different indexes and takes them out. They are replied first: if there is no memory
+/// for the reply, the set stays what it was.
+fn take_replied(set: &mut Set, indexes: &mut [usize], reply: &mut dyn Reply) {
+    indexes.iter().filter_map(|index| set.nth(*index)).for_each(|member| reply.bulk(&member));
+    // From the last one on: that changes the index of none that is still to be taken.
+    indexes.sort_unstable_by(|one, other| other.cmp(one));
+    indexes.iter().for_each(|index| _ = set.take_nth(*index));
 }
 
 fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

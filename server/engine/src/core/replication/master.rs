@@ -7,8 +7,8 @@ use crate::clients::{Closing, Slot};
 use crate::keyspace::Effect;
 use crate::memory::SharedBytes;
 use crate::replication::{
-    Announced, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace, StreamWriter,
-    Unit,
+    Announced, CatchUp, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace,
+    StreamWriter, Unit,
 };
 use crate::spec::CommandError;
 use lockwheel_resp::{allocation, write_request};
@@ -34,7 +34,7 @@ struct SyncAnswer {
     head: Vec<u8>,
     snapshot: Option<SharedBytes>,
     /// The stream behind the snapshot, or behind what the replica has.
-    stream: Vec<u8>,
+    stream: CatchUp,
 }
 
 /// Asks replicas how far they are.
@@ -102,24 +102,17 @@ impl Engine {
         self.replication.changed_at = self.replication.offset;
     }
 
-    /// The stream goes on with these bytes.
+    /// The stream goes on with these bytes. O(replicas that keep up), beside the bytes.
     pub(super) fn send_stream(&mut self, bytes: &[u8]) {
         self.replication.append(bytes);
         if self.replication.replicas.len() > self.replication.behind.len() {
-            self.keeping_up().into_iter().for_each(|id| self.note_behind(id));
+            let replicas = self.replication.replicas.keys().copied();
+            let keeping_up: Vec<u64> = replicas.filter(|id| !self.replication.behind.has(*id)).collect();
+            keeping_up.into_iter().for_each(|id| self.send_to_replica(id, bytes));
         }
         if !self.replication.behind.is_empty() {
             self.keep_for_those_behind(bytes);
         }
-        if self.replication.replicas.len() > self.replication.behind.len() {
-            self.keeping_up().into_iter().for_each(|id| self.send_to_replica(id, bytes));
-        }
-    }
-
-    /// The replicas that keep up.
-    fn keeping_up(&self) -> Vec<u64> {
-        let replicas = self.replication.replicas.keys().copied();
-        replicas.filter(|id| !self.replication.behind.has(*id)).collect()
     }
 
     /// Keeps a part of the stream, once, for all replicas that do not keep up. Those that have left too much unread
@@ -130,29 +123,17 @@ impl Engine {
         if kept == Ok(false) {
             return;
         }
-        let sessions = behind.sessions();
-        let slots: Vec<Slot> = sessions.into_iter().filter_map(|id| self.sessions.find(id)).collect();
-        for slot in slots {
-            match kept {
-                Ok(_) => {
+        for id in behind.sessions() {
+            match (self.sessions.find(id), &kept) {
+                (Some(slot), Ok(_)) => {
                     self.check_much_output(slot);
                     self.wake(slot);
                 }
-                Err(_) => self.cut_for_lack_of_memory(slot),
+                (Some(slot), Err(_)) => self.cut_for_lack_of_memory(slot),
+                // Nothing is kept for a session that has been forgotten.
+                (None, _) => self.replication.behind.remove(id),
             }
         }
-    }
-
-    /// Notes a replica that does not keep up: from here on it lacks the stream, until it has read what it was sent.
-    fn note_behind(&mut self, id: u64) {
-        let Some(slot) = self.sessions.find(id) else { return };
-        let session = self.sessions.get(slot);
-        if session.closing == Some(Closing::Now) || session.delivery.pending() < BEHIND_MIN {
-            return;
-        }
-        self.replication.behind.add(id, &self.memory.stream);
-        // Its connection asks for more once it has sent everything.
-        self.wake(slot);
     }
 
     /// Gives a replica that did not keep up what it lacks, now that it has been sent everything else. One that is being
@@ -163,7 +144,10 @@ impl Engine {
             return;
         }
         let lacked = self.replication.behind.take(session.id, &self.memory.stream);
-        lacked.iter().for_each(|block| session.delivery.push_shared(block));
+        let delivery = &mut session.delivery;
+        if allocation::contain(|| lacked.iter().for_each(|block| delivery.push_shared(block))).is_err() {
+            self.cut_for_lack_of_memory(slot);
+        }
     }
 
     /// Bytes that a replica has not been sent.
@@ -178,17 +162,22 @@ impl Engine {
         self.cut_off(slot);
     }
 
-    /// Sends a part of the stream to a replica that keeps up.
+    /// Sends a part of the stream to a replica that has kept up. If it does not any more, it lacks the stream from here
+    /// on, until it has read what it was sent.
     fn send_to_replica(&mut self, id: u64, bytes: &[u8]) {
         let Some(slot) = self.sessions.find(id) else { return };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             return;
         }
-        if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
+        if session.delivery.pending() >= BEHIND_MIN {
+            self.replication.behind.add(id, &self.memory.stream);
+        } else if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
             return self.cut_for_lack_of_memory(slot);
+        } else {
+            self.check_output_limit(slot);
         }
-        self.check_output_limit(slot);
+        // The connection of one that is behind asks for more once it has sent everything.
         self.wake(slot);
     }
 
@@ -265,7 +254,7 @@ impl Engine {
         }
         self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
         let answer = match resync {
-            Resync::Partial(rest) => self.answer_partial(&announced, &name, rest),
+            Resync::Partial(offset) => self.answer_partial(&announced, &name, offset),
             Resync::Full => {
                 self.log_full_resync(&name, wanted);
                 self.answer_full(&announced, wanted, shared)
@@ -297,7 +286,9 @@ impl Engine {
         if let Some(snapshot) = &answer.snapshot {
             session.delivery.push_shared(snapshot);
         }
-        session.delivery.push_bytes(&answer.stream);
+        session.delivery.push_bytes(&answer.stream.head);
+        answer.stream.chunks.iter().for_each(|chunk| session.delivery.push_shared(chunk));
+        session.delivery.push_bytes(&answer.stream.tail);
         self.watch_idle(slot);
         self.set_replication_timer();
         if is_full {
@@ -331,7 +322,8 @@ impl Engine {
         }
     }
 
-    fn answer_partial(&mut self, announced: &Announced, name: &str, rest: Vec<u8>) -> SyncAnswer {
+    fn answer_partial(&mut self, announced: &Announced, name: &str, offset: i64) -> SyncAnswer {
+        let stream = self.replication.catch_up(offset, &self.memory.stream).unwrap_or_default();
         self.replication.partial_syncs += 1;
         let head = match announced.follows_renamed {
             true => format!("+CONTINUE {}\r\n", self.replication.id),
@@ -340,25 +332,23 @@ impl Engine {
         tracing::info!(
             "Partial resynchronization request from {name} accepted. Sending {} bytes of backlog starting from \
              offset {}.",
-            rest.len(),
-            self.replication.offset + 1 - rest.len() as i64
+            stream.len(),
+            offset
         );
-        SyncAnswer { head: head.into_bytes(), snapshot: None, stream: rest }
+        SyncAnswer { head: head.into_bytes(), snapshot: None, stream }
     }
 
     fn answer_full(
         &mut self,
         announced: &Announced,
         wanted: Wanted<'_>,
-        shared: Option<(SnapshotPlace, SharedBytes, Vec<u8>)>,
+        shared: Option<(SnapshotPlace, SharedBytes)>,
     ) -> SyncAnswer {
         self.replication.full_syncs += 1;
         let knew = wanted.from.is_some_and(|(history, _)| history != b"?");
         self.replication.refused_partial_syncs += u64::from(knew);
-        let (place, snapshot, stream) = shared.unwrap_or_else(|| {
-            let (place, snapshot) = self.make_snapshot(!announced.reads_newer_forms);
-            (place, snapshot, Vec::new())
-        });
+        let (place, snapshot) = shared.unwrap_or_else(|| self.make_snapshot(!announced.reads_newer_forms));
+        let stream = self.replication.catch_up(place.offset + 1, &self.memory.stream).unwrap_or_default();
         let len = snapshot.bytes().len();
         let head = match wanted.from {
             Some(_) => format!("+FULLRESYNC {} {}\r\n${len}\r\n", place.id, place.offset),

@@ -5,6 +5,7 @@ use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::core::Engine;
 use crate::keyspace::Rng;
 use crate::time::Now;
+use std::io::IoSlice;
 
 /// A master with this limit of replicas, a client of it, and a replica that has read the snapshot.
 fn master(limit: &str) -> (Engine, Slot, Slot) {
@@ -92,4 +93,149 @@ fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limi
     master.buffers(replica).set_taken(&Outbox::default());
     master.execute(replica, &[b"REPLCONF", b"ACK", b"0"]);
     assert_eq!(master.session(replica).over_soft_since, None);
+}
+
+/// A replica whose connection reads as a seed decides.
+struct Reader {
+    slot: Slot,
+    /// What its connection has taken and not sent.
+    output: Outbox,
+    /// What it has read of its present connection.
+    read: Vec<u8>,
+}
+
+/// What a replica has read, in parts.
+struct Received<'a> {
+    /// The length of the stream before `stream`.
+    begin: usize,
+    stream: &'a [u8],
+}
+
+impl Reader {
+    fn connect(master: &mut Engine, request: &str) -> Self {
+        let slot = master.connect(Peer::default());
+        let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+        master.execute(slot, &words);
+        Reader { slot, output: Outbox::default(), read: Vec::new() }
+    }
+
+    /// Its connection takes what there is for it.
+    fn take(&mut self, master: &mut Engine) {
+        master.take_output(self.slot, &mut self.output);
+        master.buffers(self.slot).set_taken(&self.output);
+    }
+
+    /// It reads some of what its connection has taken.
+    fn read(&mut self, master: &Engine, most: usize) {
+        let mut left = most;
+        while left > 0 && !self.output.is_empty() {
+            let mut first = [IoSlice::new(&[])];
+            self.output.first(&mut first);
+            let part = &first[0][..left.min(first[0].len())];
+            self.read.extend_from_slice(part);
+            let len = part.len();
+            self.output.take(len);
+            left -= len;
+        }
+        master.buffers(self.slot).set_taken(&self.output);
+    }
+
+    /// What it has of the stream; none before it has read its snapshot, or if it was refused. A partial answer begins
+    /// at `from`.
+    fn received(&self, from: usize) -> Option<Received<'_>> {
+        let mut lines = self.read.split_inclusive(|byte| *byte == b'\n');
+        let head = lines.next().filter(|line| line.ends_with(b"\n"))?;
+        let words: Vec<&str> = std::str::from_utf8(head).expect("it is a text").split_whitespace().collect();
+        if words[0] == "+CONTINUE" {
+            return Some(Received { begin: from, stream: &self.read[head.len()..] });
+        }
+        if words[0] != "+FULLRESYNC" {
+            return None;
+        }
+        let size = lines.next().filter(|line| line.ends_with(b"\n"))?;
+        let len: usize = std::str::from_utf8(&size[1..]).ok()?.trim_end().parse().ok()?;
+        let stream = self.read.get(head.len() + size.len() + len..)?;
+        Some(Received { begin: words[2].parse().expect("it is an offset"), stream })
+    }
+}
+
+/// Replicas read a stream as a seed decides: each gets all of it in order, or is cut and comes back.
+fn read_as_decided(seed: u64) {
+    const REPLICAS: usize = 4;
+    let (mut master, client, _) = master("400kb 0 0");
+    ask(&mut master, client, "CONFIG SET repl-backlog-size 150kb");
+    let mut rng = Rng::new(seed);
+    // One that reads everything at once knows the stream.
+    let mut whole = Reader::connect(&mut master, "PSYNC ? -1");
+    let mut replicas: Vec<(Reader, usize)> =
+        (0..REPLICAS).map(|_| (Reader::connect(&mut master, "PSYNC ? -1"), 0)).collect();
+    let (mut cut, mut went_on, mut complete) = (0, 0, 0);
+    for step in 0..400 {
+        let at = rng.below(REPLICAS as u64) as usize;
+        let (reader, from) = &mut replicas[at];
+        match rng.below(12) {
+            0..4 => {
+                let len = [10, 3000, 80_000][rng.below(3) as usize] + rng.below(2000) as usize;
+                write(&mut master, client, &[(&format!("k{}", rng.below(5)), len)]);
+            }
+            4 | 5 => reader.take(&mut master),
+            6..9 => reader.read(&master, rng.below(150_000) as usize),
+            9 => {
+                master.execute(reader.slot, &[b"REPLCONF", b"ACK", b"0"]);
+                reader.take(&mut master);
+            }
+            10 if rng.below(4) > 0 && master.session(reader.slot).closing().is_none() => {}
+            _ => {
+                cut += usize::from(master.session(reader.slot).closing().is_some());
+                let (begin, stream) = stream_of(&whole);
+                let has = reader.received(*from).map(|received| received.begin + received.stream.len());
+                check(reader, *from, (begin, stream), seed);
+                master.disconnect(reader.slot);
+                let id = master.replication.id;
+                let request = has.map_or("PSYNC ? -1".to_owned(), |has| format!("PSYNC {id} {}", has + 1));
+                (*reader, *from) = (Reader::connect(&mut master, &request), has.unwrap_or(0));
+            }
+        }
+        if step % 2 == 0 {
+            whole.take(&mut master);
+            whole.read(&master, usize::MAX);
+        }
+    }
+    whole.take(&mut master);
+    whole.read(&master, usize::MAX);
+    for (mut reader, from) in replicas {
+        let is_cut = master.session(reader.slot).closing().is_some();
+        for _ in 0..3 {
+            reader.take(&mut master);
+            reader.read(&master, usize::MAX);
+        }
+        check(&reader, from, stream_of(&whole), seed);
+        went_on += usize::from(reader.read.starts_with(b"+CONTINUE"));
+        if let Some(received) = reader.received(from).filter(|_| !is_cut) {
+            let end = received.begin + received.stream.len();
+            assert_eq!(end, master.replication.offset as usize, "seed {seed}");
+            complete += 1;
+        }
+    }
+    assert!(cut > 0 && complete > 0, "seed {seed}: {cut} {complete} {went_on}");
+}
+
+fn stream_of(whole: &Reader) -> (usize, &[u8]) {
+    let received = whole.received(0).expect("it has read its snapshot");
+    (received.begin, received.stream)
+}
+
+/// What a replica has read is a part of the stream.
+#[track_caller]
+fn check(reader: &Reader, from: usize, (begin, stream): (usize, &[u8]), seed: u64) {
+    let Some(received) = reader.received(from) else { return };
+    let at = received.begin - begin;
+    let known = &stream[at..];
+    let len = received.stream.len().min(known.len());
+    assert!(received.stream[..len] == known[..len], "seed {seed}: the stream has a gap");
+}
+
+#[test]
+fn each_replica_reads_the_whole_stream_however_it_reads() {
+    (0..10).for_each(read_as_decided);
 }
