@@ -2,6 +2,7 @@
 //! `ARCHITECTURE.md` and `CONTRIBUTING.md` state. Each rule has a test that shows it can fail.
 
 mod circles;
+mod engine_surface;
 mod page;
 mod rooms;
 mod rows;
@@ -32,6 +33,7 @@ const RULES: &[(&str, Rule)] = &[
     ("imports run downwards", rooms::imports),
     ("no circle of files", circles::circles),
     ("crates know only what they may", rooms::manifests),
+    ("the engine's surface is exactly the bound", engine_surface::surface),
     ("a command has one row", rows::unique),
     ("the page of the house names its rooms", page::rooms),
     ("the pages name files that there are", page::files),
