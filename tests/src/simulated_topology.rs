@@ -320,7 +320,7 @@ impl SimulatedTopology {
         for (node, engine) in places.iter().zip(&mut engines) {
             wanted.drain(&mut self.network, *node, engine);
         }
-        let clock = engines.first().map(|engine| engine.clock());
+        let clock = engines.first().map(|engine| engine.clock().clocks().clone());
         hung.values_mut().for_each(|missed| missed.clone_from(&clock));
         // Nobody is there outside.
         for (node, id) in &wanted.outside {

@@ -6,6 +6,7 @@
 
 pub mod acl;
 pub mod clients;
+pub mod clock;
 pub mod cluster;
 pub mod commands;
 pub mod config;
@@ -16,6 +17,7 @@ mod finally;
 pub mod keyspace;
 mod latency;
 pub mod locks;
+mod member;
 pub mod memory;
 mod monitors;
 pub mod outbound;
@@ -31,7 +33,6 @@ mod slow_log;
 pub mod spec;
 pub mod statistics;
 pub mod time;
-mod timers;
 pub mod topology;
 mod tracking;
 pub mod values;

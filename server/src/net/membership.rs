@@ -2,13 +2,13 @@
 
 use super::shutdown::MemberEnd;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, TurnProgress};
+use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::time::Now;
 
 /// A server's place among those of its process.
 pub(crate) trait Membership: Send + Sync {
-    /// Follows the clock of all at this instant, if the server hung while others turned that; whether it did.
+    /// Follows the clock of all at this instant, if the server hung while others advanced it; whether it did.
     fn catch_up(&self, engine: &mut Engine, now: Now) -> bool;
 
     /// Keeps what a batch of this server leaves for the others, and notes whether there is something; `woken`: sessions
@@ -24,6 +24,6 @@ pub(crate) trait Membership: Send + Sync {
     /// Lets what the servers have sent one another arrive, if there is something. Called while no engine is held.
     fn exchange(&self);
 
-    /// Continues a turn of the clock of all servers.
-    fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress;
+    /// Continues an advance of the clock of all servers.
+    fn continue_advance(&self, advance: &mut ClockAdvance) -> AdvanceProgress;
 }

@@ -19,7 +19,8 @@ use super::socket::Socket;
 use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, Crash, EndSignal, Output, TurnProgress};
+use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
+use lockwheel_engine::core::{Crash, EndSignal, Output};
 use lockwheel_engine::faults::Link;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
@@ -301,11 +302,11 @@ impl Shared {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Continues a turn of the clock, which is also that of the other servers of this process.
-    pub(crate) fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
+    /// Continues an advance of the clock, which is also that of the other servers of this process.
+    pub(crate) fn continue_advance(&self, advance: &mut ClockAdvance) -> AdvanceProgress {
         match self.membership.get() {
-            Some(membership) => membership.continue_turning(turn),
-            None => self.with_engine(|engine| engine.continue_turning(turn)),
+            Some(membership) => membership.continue_advance(advance),
+            None => self.with_engine(|engine| engine.continue_advance(advance)),
         }
     }
 

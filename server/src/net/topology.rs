@@ -13,7 +13,7 @@ use super::membership::Membership;
 use super::shared::{Notices, Shared};
 use super::shutdown::MemberEnd;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, TurnProgress};
+use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::time::Now;
 use lockwheel_engine::topology::{Network, Outside, StampSource};
@@ -157,7 +157,7 @@ impl Topology {
             network.serve(&mut engines, &mut drivers);
             result
         }));
-        let clock = held.iter().flatten().next().map(|engine| engine.clock());
+        let clock = held.iter().flatten().next().map(|engine| engine.clock().clocks().clone());
         let Drivers { mut notices, outside, sleeps, .. } = drivers;
         for (place, engine) in held.into_iter().enumerate() {
             if let (Some(shared), Some(engine)) = (&servers[place], engine) {
@@ -288,14 +288,17 @@ impl Membership for Member {
 
     fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool) {
         let places = &self.topology.places;
-        if woken || !outbound.is_empty() || engine.asks_clock() {
+        if woken || !outbound.is_empty() || engine.member().is_asking() {
             places[self.place].pending.lock().append(outbound);
             self.topology.is_due.store(true, Ordering::SeqCst);
         }
-        if engine.asks_to_heal() {
+        if engine.member().asks_to_heal() {
             self.topology.heals.fetch_add(1, Ordering::SeqCst);
         }
-        engine.asks_to_kill().for_each(|place| places[place].is_doomed.store(true, Ordering::SeqCst));
+        engine
+            .member()
+            .asks_to_kill()
+            .for_each(|place| places[place].is_doomed.store(true, Ordering::SeqCst));
     }
 
     fn leave(&self) {
@@ -320,16 +323,17 @@ impl Membership for Member {
         }
     }
 
-    fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
-        let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
-        if turned.is_some() {
+    fn continue_advance(&self, advance: &mut ClockAdvance) -> AdvanceProgress {
+        let advanced =
+            self.topology.with_all(|network, engines, drivers| network.advance(engines, advance, drivers));
+        if advanced.is_some() {
             // Requests that others had to leave meanwhile.
             self.exchange();
         }
-        turned.unwrap_or_else(|| match self.topology.places.iter().all(|place| place.shared().is_none()) {
-            true => TurnProgress::Done,
+        advanced.unwrap_or_else(|| match self.topology.places.iter().all(|place| place.shared().is_none()) {
+            true => AdvanceProgress::Done,
             // The script ends that keeps an exchange, or a server is back.
-            false => TurnProgress::WaitUs(1000),
+            false => AdvanceProgress::WaitUs(1000),
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockChange, ClockTurn, OtherClients, Settle, TurnProgress};
+use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance, ClockChange, Settle};
+use lockwheel_engine::core::OtherClients;
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::time::{ClockError, Now};
 use std::fmt;
@@ -94,8 +95,8 @@ impl Handle {
     /// When a hand would leave its range, some 146,000 years; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        let turn = self.with(|engine| engine.turn_by(ms))?;
-        Ok(self.turn(turn)?.fired)
+        let advance = self.with(|engine| engine.clock().advance_by(ms))?;
+        Ok(self.take_to_end(advance)?.fired)
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
@@ -107,7 +108,7 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next(&self) -> Option<u64> {
-        let fired = self.turn(ClockTurn::to_next(1)).ok()?.fired;
+        let fired = self.take_to_end(ClockAdvance::to_next(1)).ok()?.fired;
         (fired > 0).then_some(fired)
     }
 
@@ -130,8 +131,8 @@ impl Handle {
     /// When a hand would leave its range; then nothing has moved.
     pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        let turn = self.with(|engine| engine.turn_by(ms))?.settling(Some(settle));
-        self.turn(turn)
+        let advance = self.with(|engine| engine.clock().advance_by(ms))?.settling(Some(settle));
+        self.take_to_end(advance)
     }
 
     /// As [`Handle::next`], but it returns only when clients have been quiet after what they were sent; `None` when no
@@ -147,33 +148,33 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
-        let turned = self.turn(ClockTurn::to_next(1).settling(Some(settle))).ok()?;
+        let turned = self.take_to_end(ClockAdvance::to_next(1).settling(Some(settle))).ok()?;
         (turned.fired > 0).then_some(turned)
     }
 
-    /// Takes a turn of the clock to its end. Others are answered on its way.
-    fn turn(&self, turn: ClockTurn) -> Result<Turned, ClockError> {
-        let turn = self.turn_to_end(turn);
-        turn.wall_ms(self.now())?;
-        Ok(Turned { fired: turn.fired(), settled: turn.is_settled() })
+    /// Takes an advance of the clock to its end. Others are answered on its way.
+    fn take_to_end(&self, advance: ClockAdvance) -> Result<Turned, ClockError> {
+        let advance = self.in_pieces_to_end(advance);
+        advance.wall_ms(self.now())?;
+        Ok(Turned { fired: advance.fired(), settled: advance.is_settled() })
     }
 
-    fn turn_to_end(&self, turn: ClockTurn) -> ClockTurn {
-        let mut turn = turn.in_pieces();
-        while let TurnProgress::WaitUs(us) = self.shared.continue_turning(&mut turn) {
+    fn in_pieces_to_end(&self, advance: ClockAdvance) -> ClockAdvance {
+        let mut advance = advance.in_pieces();
+        while let AdvanceProgress::WaitUs(us) = self.shared.continue_advance(&mut advance) {
             thread::sleep(Duration::from_micros(us).max(BETWEEN_PIECES));
         }
-        turn
+        advance
     }
 
-    /// Takes a turn that changes the clock to its end. Returns where the wall clock stood after the change.
-    fn change(&self, turn: ClockTurn) -> Result<i64, ClockError> {
-        self.turn_to_end(turn).wall_ms(self.now())
+    /// Takes an advance that changes the clock to its end. Returns where the wall clock stood after the change.
+    fn change(&self, advance: ClockAdvance) -> Result<i64, ClockError> {
+        self.in_pieces_to_end(advance).wall_ms(self.now())
     }
 
     /// Does the same for a change that is never out of range.
     fn change_in_range(&self, change: ClockChange) -> i64 {
-        self.change(ClockTurn::changing(change)).unwrap_or_else(|_| self.wall_ms())
+        self.change(ClockAdvance::changing(change)).unwrap_or_else(|_| self.wall_ms())
     }
 
     /// Makes everything as at the start, as CONTROL.RESET does: for the next test on the same server.
@@ -205,8 +206,8 @@ impl Handle {
     /// # Errors
     /// When the hand would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
-        let turn = self.with(|engine| engine.turn_changing(ClockChange::Step(ms)))?;
-        self.change(turn)
+        let advance = self.with(|engine| engine.clock().advance_changing(ClockChange::Step(ms)))?;
+        self.change(advance)
     }
 
     /// The wall hand, in milliseconds since the epoch.

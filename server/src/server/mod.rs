@@ -12,8 +12,9 @@ mod topology;
 pub use error::StartError;
 pub use handle::{Handle, Turned};
 pub use instance::{Builder, Server};
+pub use lockwheel_engine::clock::Settle;
 pub use lockwheel_engine::config::TimeMode as Time;
-pub use lockwheel_engine::core::{OtherClients, Settle};
+pub use lockwheel_engine::core::OtherClients;
 pub use lockwheel_engine::statistics::{Allocator, AllocatorUsage};
 pub use serve::Stage;
 pub use steering::{

@@ -6,10 +6,10 @@ use super::multi::{Multi, RunningTransaction};
 use super::slot::Slot;
 use super::subscribed::Subscribed;
 use crate::acl::Login;
+use crate::clock::TimerKey;
 use crate::memory::{ClientBytes, block, of_vec};
 use crate::spec::CommandId;
 use crate::time::Now;
-use crate::timers::TimerKey;
 use lockwheel_resp::Protocol;
 use std::net::SocketAddr;
 

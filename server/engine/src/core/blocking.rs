@@ -6,10 +6,10 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::{Blocked, Counts};
 use crate::clients::{HeldState, OpenReply, Request, Slot};
+use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use crate::locks::{self, HistoryCause};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
-use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,19 +35,19 @@ impl Engine {
                 }
             }
             Retry::Always(state) => self.await_state(&**state, id),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => {}
-            Retry::Paused { .. } | Retry::Ended | Retry::Together(_) | Retry::Reading => {}
+            Retry::Advance | Retry::Held(_) => {}
+            Retry::Paused { .. } | Retry::Ended | Retry::Broadcast(_) | Retry::Reading => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
-                true => (TimerKind::RealWait, self.time.system),
-                false => (TimerKind::Wait, self.time.now),
+                true => (TimerKind::RealWait, self.clock.system()),
+                false => (TimerKind::Wait, self.clock.now()),
             };
             let timer = Timer { kind, client: id, order: self.keyspace.next_order() };
             // Saturates on overflow.
-            self.time.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
+            self.clock.timers_mut().insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
         });
-        let since_ms = self.time.now.monotonic_ms();
+        let since_ms = self.clock.now().monotonic_ms();
         let Wait { retry, null, .. } = *wait;
         let blocked = Blocked {
             command,
@@ -77,25 +77,22 @@ impl Engine {
             return None;
         }
         let id = session.id;
-        let mut blocked = self.parked.remove(id)?;
-        if let Retry::Turn(turn) = &mut blocked.retry {
-            let turn = std::mem::take(turn);
-            self.leave_turn(turn, 0);
-        }
+        let blocked = self.parked.remove(id)?;
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(state) => self.await_no_state(&**state, id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
-            Retry::Together(_) | Retry::Reading => self.forget_reading(id),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Ended => {}
+            Retry::Broadcast(_) | Retry::Reading => self.forget_reading(id),
+            Retry::Advance => self.leave_advance(id),
+            Retry::Ended => {}
         }
         if let Some(timer) = blocked.timeout {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         let batch = self.batch;
         let session = self.sessions.get_mut(slot);
-        (session.last_active, session.unblocked_in) = (self.time.now, batch);
+        (session.last_active, session.unblocked_in) = (self.clock.now(), batch);
         self.watch_idle(slot);
         Some(blocked)
     }
@@ -111,7 +108,7 @@ impl Engine {
         }
         // A replica changes nothing by itself: a place in a fair lock's queue is its master's to take away.
         if self.following.is_none() {
-            on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
+            on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.clock.now()), Args::new(&argv));
         }
     }
 
@@ -139,7 +136,7 @@ impl Engine {
             let id = waiter.id;
             let Some(class) = self.class_of(id) else { continue };
             // The key may be gone again, or of another type: it is signalled once more when that changes.
-            if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
+            if !(class.accepts)(self.keyspace.tx(ready.db, self.clock.now()).peek(&ready.key)) {
                 passed_over.push(class.line);
                 continue;
             }
@@ -154,7 +151,7 @@ impl Engine {
             }
         }
         if let Some(out_of_turn) = out_of_turn {
-            for id in out_of_turn(&self.keyspace.tx(ready.db, self.time.now), &ready.key, ready.what) {
+            for id in out_of_turn(&self.keyspace.tx(ready.db, self.clock.now()), &ready.key, ready.what) {
                 if self.is_still_there(id) {
                     self.retry(id);
                 }
@@ -168,8 +165,8 @@ impl Engine {
         let Retry::OnKeys(on) = &blocked.retry else { return };
         let (argv, db, class) = (blocked.request.argv(), blocked.db, on.class.name);
         let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
-        if self.keyspace.tx(db, self.time.now).first_waiting(key, class) == Some(blocked.place) {
-            let mut tx = self.keyspace.tx(db, self.time.now);
+        if self.keyspace.tx(db, self.clock.now()).first_waiting(key, class) == Some(blocked.place) {
+            let mut tx = self.keyspace.tx(db, self.clock.now());
             // It has just not been served: to ask again at the same instant would be to ask for ever.
             let next_ms = tx.over_until_ms().saturating_add(1);
             let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv)).map(|at_ms| at_ms.max(next_ms));
@@ -181,9 +178,9 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Turning { .. } => None,
+            Retry::Always(_) | Retry::Advance => None,
             Retry::Held(_) | Retry::Paused { .. } | Retry::Ended => None,
-            Retry::Together(_) | Retry::Reading => None,
+            Retry::Broadcast(_) | Retry::Reading => None,
         }
     }
 
@@ -205,7 +202,7 @@ impl Engine {
             self.note_retry(slot, &blocked, None);
         }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
-        let began_ns = self.time.reading_ns();
+        let began_ns = self.clock.reading_ns();
         // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
@@ -266,18 +263,18 @@ impl Engine {
     ) -> Result<bool, CommandError> {
         match &blocked.retry {
             Retry::OnKeys(on) => {
-                let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
+                let waited_ms = (self.clock.now().monotonic_ms() - blocked.since_ms).unsigned_abs();
                 let session = self.sessions.get(slot);
                 self.keyspace.ignore_accesses(session.no_touch);
                 let actor = Call::by(session).actor(args);
-                let tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
+                let tx = self.keyspace.tx_by(&actor, blocked.db, self.clock.now());
                 CommandTx::new(tx, &self.commands, blocked.command, args)
                     .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Together(_) => self.write_together(slot, (blocked.command, blocked.db), args, reply),
+            Retry::Broadcast(_) => self.write_broadcast(slot, (blocked.command, blocked.db), args, reply),
             Retry::Reading => self.read_on((blocked.command, blocked.db), args, reply),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => Ok(false),
+            Retry::Advance | Retry::Held(_) => Ok(false),
             Retry::Paused { .. } | Retry::Ended => Ok(false),
         }
     }
@@ -288,7 +285,7 @@ impl Engine {
         if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = None;
         }
-        if !self.continue_turn(slot) && !self.continue_watch(id) && !self.continue_reading(id) {
+        if !self.resume_advance(slot) && !self.continue_watch(id) && !self.continue_reading(id) {
             self.end_wait(slot);
         }
     }
@@ -305,8 +302,8 @@ impl Engine {
         };
         let Some(ms) = state.goes_on_for_ms(self) else { return false };
         let timer = Timer { kind: TimerKind::RealWait, client: id, order: self.keyspace.next_order() };
-        let due_ms = self.time.system.monotonic_ms().saturating_add_unsigned(ms);
-        let timer = self.time.timers.insert(timer, due_ms);
+        let due_ms = self.clock.system().monotonic_ms().saturating_add_unsigned(ms);
+        let timer = self.clock.timers_mut().insert(timer, due_ms);
         if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = Some(timer);
         }
@@ -333,13 +330,13 @@ impl Engine {
         }
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
-        on.attempt.in_vain(&self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv))
+        on.attempt.in_vain(&self.keyspace.tx(blocked.db, self.clock.now()), Args::new(&argv))
     }
 
     /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
-        if !with_error && self.finish_turn(slot) {
+        if !with_error && self.finish_advance(slot) {
             return true;
         }
         if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) || self.is_busy(id) {
@@ -382,7 +379,7 @@ impl Engine {
     pub(super) fn tell_left_queues(&mut self, on: &OnKeys, db: usize, argv: &[&[u8]], event: &str) {
         let Some(owner) = on.label.filter(|_| self.keyspace.has_server_audience()) else { return };
         for &key in &on.keys {
-            locks::events::left(&mut self.keyspace, self.time.now, (db, argv[key]), argv[owner], event);
+            locks::events::left(&mut self.keyspace, self.clock.now(), (db, argv[key]), argv[owner], event);
         }
     }
 
@@ -406,7 +403,7 @@ impl Engine {
 
     /// How many clients wait with a timeout; observers (AWAIT), whose time is real, are not counted.
     pub(crate) fn waits_with_timeout(&self) -> usize {
-        self.time.timers.count(TimerKind::Wait)
+        self.clock.timers().count(TimerKind::Wait)
     }
 
     /// How often requests that wait have been tried again since the start, whether they were done then or not.

@@ -43,7 +43,8 @@ impl Engine {
     }
 
     fn describe_with_arguments(&self, session: &Session, arguments: usize, into: &mut Vec<u8>) {
-        let seconds = |since: Now| self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
+        let seconds =
+            |since: Now| self.clock.now().monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
         let queued = session.multi.as_ref().map(|multi| (multi.queue().len(), multi.memory()));

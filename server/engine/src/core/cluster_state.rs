@@ -1,9 +1,9 @@
 //! What an engine knows of its cluster.
 
+use crate::clock::TimerKey;
 use crate::cluster::{Asker, ClusterView, Gossip, NodeNumber, Rules};
 use crate::config::{Config, EndpointType};
 use crate::outbound::OutboundId;
-use crate::timers::TimerKey;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an engine that is a node of a cluster knows of it.

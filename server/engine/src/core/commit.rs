@@ -73,7 +73,7 @@ impl Engine {
                 }
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {
-                    locks::follow_up(&mut self.keyspace.tx(db, self.time.now), &key, &field);
+                    locks::follow_up(&mut self.keyspace.tx(db, self.clock.now()), &key, &field);
                 }
                 Effect::Publish { channel, message } => self.publish(&channel, &message),
                 Effect::Notify { db, event, key } => {

@@ -1,99 +1,76 @@
 //! Deadlines: what has become due fires, on either clock, in order.
 
-use super::clock_turn::Fired;
 use super::engine::Engine;
 use super::hooks::Hook;
-use super::shared_clock::ClockRequest;
 use crate::clients::Slot;
-use crate::keyspace::Order;
+use crate::clock::{AdvanceOwner, Agenda, Due, Fired, FirstDue, Timer, TimerKind};
 use crate::latency::Event;
 use crate::locks;
-use crate::time::{Deadlines, Mode, Over};
-use crate::timers::{Timer, TimerKind};
+use crate::member::TopologyRequest;
+use crate::time::{ExpiryRule, Mode};
 
-/// The most deadlines that fire before one batch while time runs, or once a server has hung while others turned the
-/// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. Turning the
-/// clock fires all of them.
+/// The most deadlines that fire before one batch while time runs, or once a server has hung while others advanced the
+/// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. An advance of
+/// the clock fires all of them.
 const PIECE: usize = 1000;
-
-/// What is due first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Due {
-    Key,
-    Fields,
-    KeyTimer,
-    Timer,
-}
 
 impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
-            return Some(self.time.system.monotonic_us);
+            return Some(self.clock.system().monotonic_us);
         }
-        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
-        let real_us = self.time.system.us_until(real, Over::Past);
-        if self.time.is_amid_turn() {
-            return self.amid_deadline(real_us);
+        let real_us = self.clock.next_real_us();
+        if self.clock.amid().is_some() {
+            // The advance that has stopped fires what is due itself. If it is another server's, that is looked for.
+            let look_us = self.member.is_joined().then(|| self.clock.look_at_us());
+            return real_us.into_iter().chain(look_us).min();
         }
-        let wall_ms = self.next_expiry().map(|(at, _)| at);
-        let of_fields = self.next_field_expiry().map(|(at, _)| at);
-        let of_key_timer = self.next_key_timer().map(|(at, _)| at);
-        // A request has set it for the instant at which frozen hands stand: nobody turns them to it.
-        let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.time.now.wall_ms());
-        if (is_at_once || self.time.is_behind) && self.time.clock.mode() == Mode::Manual {
-            return Some(self.time.system.monotonic_us);
+        let Agenda { key, fields, key_timer, .. } = self.agenda_of_keys();
+        let of_key_timer = key_timer.map(|(at_ms, _)| at_ms);
+        // A request has set it for the instant at which frozen clocks stand: nobody moves them to it.
+        let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.clock.now().wall_ms());
+        if (is_at_once || self.clock.is_behind()) && self.clock.mode() == Mode::Manual {
+            return Some(self.clock.system().monotonic_us);
         }
-        let deadlines = Deadlines {
-            wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
-            monotonic_ms: self.time.timers.next_deadline(false),
-        };
-        let virtual_us = self.time.clock.until(self.time.system, deadlines);
-        let first = virtual_us.into_iter().chain(real_us).min()?;
-        Some(self.time.system.monotonic_us.saturating_add(first))
-    }
-
-    /// Returns the same while a turn has stopped amid its instant, which fires what is due itself. If it is another
-    /// server's, that server is looked for.
-    #[cold]
-    fn amid_deadline(&self, real_us: Option<u64>) -> Option<u64> {
-        let real_us = real_us.map(|us| self.time.system.monotonic_us.saturating_add(us));
-        let look_us = self.shares_clock().then(|| self.time.look_at_us());
-        real_us.into_iter().chain(look_us).min()
+        let of_keys = key.into_iter().chain(fields).map(|(at_ms, _)| at_ms);
+        let virtual_us = self.clock.next_virtual_us(of_keys.chain(of_key_timer).min());
+        virtual_us.into_iter().chain(real_us).min()
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs, and after a hang, a
-    /// piece of it. A turn of the clock that has stopped amid that instant fires the rest itself.
+    /// piece of it. An
+    /// advance of the clock that has stopped amid that instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
-        if self.time.looks_at_turn() {
-            self.ask_clock(ClockRequest::Look);
+        if self.clock.takes_look() {
+            self.member.ask(TopologyRequest::Look);
         }
-        let most = match self.time.clock.mode() {
-            _ if self.time.is_amid_turn() => 0,
-            Mode::Manual if !self.time.is_behind => usize::MAX,
+        let most = match self.clock.mode() {
+            _ if self.clock.amid().is_some() => 0,
+            Mode::Manual if !self.clock.is_behind() => usize::MAX,
             Mode::Real | Mode::Manual => PIECE,
         };
-        let is_left = self.fire_due(most, self.time.over());
-        self.time.is_behind &= is_left;
+        let is_left = self.fire_due(most, self.clock.rule());
+        self.clock.note_fired(is_left);
     }
 
     /// Leaves everything due at the present instant for the next batch.
     pub(crate) fn hide_due(&mut self) {
-        if self.time.clock.mode() == Mode::Real || self.time.is_behind {
-            self.fire_due(0, self.time.over());
+        if self.clock.mode() == Mode::Real || self.clock.is_behind() {
+            self.fire_due(0, self.clock.rule());
         }
     }
 
     /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it
-    /// fires, and [`Engine::next_deadline`] is in the past until then. Whether something is left.
-    pub(super) fn fire_due(&mut self, most: usize, over: Over) -> bool {
+    /// fires, and [`Engine::next_deadline`] is in the past until then. Returns whether something is left.
+    pub(super) fn fire_due(&mut self, most: usize, rule: ExpiryRule) -> bool {
         let mut left = most;
-        let mut due = self.earliest_due(over);
+        let mut due = self.due_now(rule);
         let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
         while let Some(first) = due.filter(|_| left > 0) {
-            left -= self.fire(first, over, left, |_| ());
-            due = self.earliest_due(over);
+            left -= self.fire(first, rule, left, |_| ());
+            due = self.due_now(rule);
         }
         if let Some((expired, began_ns)) = began
             && self.keyspace.counters.expired_keys != expired
@@ -103,16 +80,17 @@ impl Engine {
             self.note_latency(Event::ExpireCycle, took_ns);
         }
         let is_left = due.is_some() || !self.expires_actively();
-        self.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));
-        let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
-        while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
+        self.set_expiry_backlog(is_left.then(|| rule.until_ms(self.clock.now().wall_ms())));
+        while let Some(timer) = self.clock.pop_real() {
             self.fire_timer(timer);
         }
         due.is_some()
     }
 
-    fn earliest_due(&mut self, over: Over) -> Option<Due> {
-        self.earliest(over.until_ms(0)).and_then(|(due, in_ms)| (in_ms <= over.until_ms(0)).then_some(due))
+    /// The first deadline, if it is due at the present instant.
+    fn due_now(&mut self, rule: ExpiryRule) -> Option<Due> {
+        let until_ms = rule.until_ms(0);
+        self.first_due(until_ms).filter(|first| first.in_ms <= until_ms).map(|first| first.due)
     }
 
     /// Expires backlog keys that this request names or its transaction watches, and serves their waiters first, so
@@ -125,36 +103,42 @@ impl Engine {
         let session = self.sessions.get(slot);
         let (db, watched) = (session.db, session.watched.clone());
         for key in argv.iter().skip(1) {
-            self.keyspace.expire_if_due(db, key, self.time.now);
+            self.keyspace.expire_if_due(db, key, self.clock.now());
         }
         for (db, key) in &watched {
-            self.keyspace.expire_if_due(*db, key, self.time.now);
+            self.keyspace.expire_if_due(*db, key, self.clock.now());
         }
         self.commit();
     }
 
-    /// Fires what is due first, after `see` has been called with it, but no more than so many fields of one hash; how
-    /// many deadlines fired.
-    pub(super) fn fire(&mut self, due: Due, over: Over, most: usize, see: impl FnOnce(Fired<'_>)) -> usize {
-        let mut fired = 1;
+    /// Fires what is due first, after `see` has been called with it, but no more than so many fields of one hash.
+    /// Returns the number of fired deadlines.
+    pub(super) fn fire(
+        &mut self,
+        due: Due,
+        rule: ExpiryRule,
+        most: usize,
+        see: impl FnOnce(Fired<'_>),
+    ) -> usize {
+        let (mut fired, now) = (1, self.clock.now());
         match due {
             Due::Key => {
-                self.keyspace.expire_next_with(self.time.now, over, |key| see(Fired::Expiry(key)));
+                self.keyspace.expire_next_with(now, rule, |key| see(Fired::Expiry(key)));
             }
             Due::Fields => {
                 let see = |key: &[u8]| see(Fired::Fields(key));
                 // A whole hash goes at once.
-                fired = self.keyspace.expire_next_fields(self.time.now, over, most, see).clamp(1, most);
+                fired = self.keyspace.expire_next_fields(now, rule, most, see).clamp(1, most);
             }
             Due::KeyTimer => {
-                if let Some((db, key, timer)) = self.keyspace.pop_key_timer(self.time.now, over) {
-                    see(Fired::KeyTimer(timer, db, &key));
-                    locks::key_timer_fired(&mut self.keyspace.tx(db, self.time.now), &key, timer);
+                if let Some((db, key, timer)) = self.keyspace.pop_key_timer(now, rule) {
+                    see(Fired::KeyTimer { timer, db, key: &key, shown: locks::known_name(&key) });
+                    locks::key_timer_fired(&mut self.keyspace.tx(db, now), &key, timer);
                 }
             }
             Due::Timer => {
-                let until_ms = over.until_ms(self.time.now.monotonic_ms());
-                if let Some(timer) = self.time.timers.pop_due(false, until_ms) {
+                let until_ms = rule.until_ms(now.monotonic_ms());
+                if let Some(timer) = self.clock.timers_mut().pop_due(false, until_ms) {
                     see(Fired::of(timer));
                     self.fire_timer(timer);
                 }
@@ -178,66 +162,49 @@ impl Engine {
             TimerKind::Failover => self.failover_due(),
             TimerKind::HandOff => self.hand_off_due(),
             TimerKind::Restart => self.restart_over(),
-            TimerKind::Arrival => self.arrival_due(),
+            TimerKind::Arrival => self.member.arrived(),
             TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Cluster => self.cluster_tick(),
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
             TimerKind::Shutdown => self.shutdown_due(),
-            TimerKind::Turn => self.continue_left_turn(timer.client),
+            TimerKind::Advance => self.continue_stopped(AdvanceOwner::Detached(timer.client)),
         }
     }
 
-    /// What is due first on either clock, and in how many milliseconds from now (negative: overdue): exact when that is
-    /// no more than `within_ms`. Of two at one instant, the one that was made first.
-    pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
-        let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
-        let key = self.next_expiry().map(|(at, order)| (Due::Key, at.saturating_sub(wall_ms), Some(order)));
-        let fields = self.next_field_expiry();
-        let fields = fields.map(|(at, order)| (Due::Fields, at.saturating_sub(wall_ms), Some(order)));
-        let key_timer = self.next_key_timer();
-        let key_timer = key_timer.map(|(at, order)| (Due::KeyTimer, at.saturating_sub(wall_ms), order));
-        let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
-        let timer = timer.map(|(at, timer)| (Due::Timer, at.saturating_sub(monotonic_ms), Some(timer.order)));
-        let first = [key, fields, key_timer, timer].into_iter().flatten().reduce(|one, other| {
-            let is_made_first = match (one.2, other.2) {
-                (Some(order), Some(later)) => order.is_before(later),
-                (order, _) => order.is_none(),
-            };
-            if one.1 < other.1 || (one.1 == other.1 && is_made_first) { one } else { other }
-        });
-        first.map(|(due, in_ms, _)| (due, in_ms))
+    /// What is due first on either clock: exact when that is no more than `within_ms` ahead.
+    pub(super) fn first_due(&mut self, within_ms: i64) -> Option<FirstDue> {
+        let now = self.clock.now();
+        let until_ms = now.monotonic_ms().saturating_add(within_ms);
+        let mut agenda = self.agenda_of_keys();
+        // Timers that are set too early are put off first.
+        agenda.timer = loop {
+            match self.clock.timers_mut().first() {
+                Some((at_ms, timer)) if at_ms <= until_ms && self.put_off_idle(at_ms, timer) => {}
+                first => break first.map(|(at_ms, timer)| (at_ms, timer.order)),
+            }
+        };
+        agenda.first(now)
     }
 
-    /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.
-    fn next_expiry(&mut self) -> Option<(i64, Order)> {
-        if self.expires_actively() { self.keyspace.next_expiry() } else { None }
-    }
-
-    /// The same of a field of a hash.
-    fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
-        if self.expires_actively() { self.keyspace.next_field_expiry() } else { None }
-    }
-
-    /// The first timer of a key, unless clients are paused, or a master sees to it: it may change what keys hold.
-    fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
-        self.keyspace.next_key_timer().filter(|_| !self.hooks.has(Hook::Pause) && self.following.is_none())
+    /// The first deadlines of keys. Where keys expire only when they are named, none does by itself; while clients are
+    /// paused, or where a master sees to it, nothing changes what keys hold.
+    fn agenda_of_keys(&mut self) -> Agenda {
+        let mut agenda = Agenda::default();
+        if self.expires_actively() {
+            agenda.key = self.keyspace.next_expiry();
+            agenda.fields = self.keyspace.next_field_expiry();
+        }
+        if !self.hooks.has(Hook::Pause) && self.following.is_none() {
+            agenda.key_timer = self.keyspace.next_key_timer();
+        }
+        agenda
     }
 
     /// Keys that are due up to this deadline, in wall milliseconds, are left for later; `None`: none is.
     pub(super) fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
         self.keyspace.set_expiry_backlog(until_ms);
         self.hooks.set(Hook::Backlog, until_ms.is_some());
-    }
-
-    /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.
-    fn first_timer(&mut self, until_ms: i64) -> Option<(i64, Timer)> {
-        loop {
-            let (at_ms, timer) = self.time.timers.first()?;
-            if at_ms > until_ms || !self.put_off_idle(at_ms, timer) {
-                return Some((at_ms, timer));
-            }
-        }
     }
 }
 

@@ -22,12 +22,12 @@ impl Engine {
         let (keys, place) = (keys(on, args.all()), Place::of_newcomer(on.rank));
         let (shares, together) = (shares(on.class.name), wants_together(on));
         let waiting = Waiting { owner: &args[label], keys: &keys, place, shares, together };
-        let mut tx = self.keyspace.tx(db, self.time.now);
+        let mut tx = self.keyspace.tx(db, self.clock.now());
         let checked = check_foreign(&mut tx, &self.pubsub, waiting, self.config.lock_waits.deadlock_inferred);
         if checked.is_err() {
             on.attempt.leave(&mut tx, args);
             for key in keys {
-                events::left(&mut self.keyspace, self.time.now, (db, key), &args[label], "cancelled");
+                events::left(&mut self.keyspace, self.clock.now(), (db, key), &args[label], "cancelled");
             }
         }
         checked
@@ -38,7 +38,7 @@ impl Engine {
     pub(super) fn end_closed_cycles(&mut self) -> bool {
         let mut has_ended = false;
         while let Some((db, owner)) = self.keyspace.waiters.next_unchecked() {
-            while let Some((id, cycle)) = closed_cycle(&self.keyspace.tx(db, self.time.now), &owner)
+            while let Some((id, cycle)) = closed_cycle(&self.keyspace.tx(db, self.clock.now()), &owner)
                 && self.end_in_deadlock((db, &owner), id, &cycle)
             {
                 has_ended = true;
@@ -54,7 +54,7 @@ impl Engine {
         if !is_for_lock(on) {
             return false;
         }
-        let mut tx = self.keyspace.tx(db, self.time.now);
+        let mut tx = self.keyspace.tx(db, self.clock.now());
         for key in keys(on, &blocked.request.argv()) {
             events::deadlock(&mut tx, key, owner, cycle);
         }

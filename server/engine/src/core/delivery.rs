@@ -70,7 +70,7 @@ impl Engine {
     /// The same for a client that does not keep up, if it is not being closed already.
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now_ms = self.clock.system().monotonic_ms();
         let is_authenticated = self.is_authenticated(self.sessions.get(slot));
         let pending = self.unsent(slot);
         let session = self.sessions.get_mut(slot);

@@ -187,8 +187,8 @@ impl Engine {
         if session.closing == Some(Closing::Now) {
             return None;
         }
-        session.last_active = self.time.now;
-        self.time.note_request(session.id);
+        session.last_active = self.clock.now();
+        self.clock.note_request(session.id);
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         // Not by a closure, which would not be inlined.
@@ -199,7 +199,7 @@ impl Engine {
             self.note_answer(slot, args, open.bytes());
         }
         if open.len() > LONG_REPLY {
-            self.time.grow_stale();
+            self.clock.grow_stale();
         }
         Some((open, progress))
     }
@@ -368,14 +368,14 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Option<Unfinished> {
-        let began_ns = self.time.reading_ns();
+        let began_ns = self.clock.reading_ns();
         let mut waits = None;
         let outcome = match self.handlers[command] {
             Some(handler) => self.invoke(call, (command, handler), args, reply, &mut waits),
             None => self.answer_by_rows(command, reply),
         };
         if self.keyspace.has_overdue() {
-            self.keyspace.expire_overdue(self.time.now, self.time.clock.over());
+            self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
         // After its handler, as in Redis: INFO does not count itself, and CONFIG RESETSTAT does.
         let took_ns = self.lap(began_ns);
@@ -449,35 +449,29 @@ impl Engine {
         match handler {
             Handler::Data(run) => {
                 let actor = call.actor(args);
-                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.clock.now());
                 CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, args, reply))
             }
             Handler::BlockingData(run) => {
                 let actor = call.actor(args);
-                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
-                match CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, args, reply))? {
-                    Flow::Done => {}
-                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
-                }
-                Ok(())
+                let tx = self.keyspace.tx_by(&actor, call.db, self.clock.now());
+                let flow =
+                    CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, args, reply))?;
+                end_or_wait(call, flow, reply, waits)
             }
             Handler::ReadingAnyKey(run) => {
                 let reads_all = self.reads_all_keys(call.slot, command, args);
                 let actor = call.actor(args);
-                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.clock.now());
                 CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, reads_all, args, reply))
             }
             Handler::Listening(run) => {
                 let actor = call.actor(args);
-                let tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                let tx = self.keyspace.tx_by(&actor, call.db, self.clock.now());
                 CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, &self.pubsub, args, reply))
             }
             Handler::OfHistory(run) => {
-                match self.read_history(run, call, args, reply)? {
-                    Flow::Done => {}
-                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
-                }
-                Ok(())
+                end_or_wait(call, self.read_history(run, call, args, reply)?, reply, waits)
             }
             Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),
@@ -494,13 +488,10 @@ impl Engine {
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
             Handler::Engine(run) => run(self, call, args, reply),
-            Handler::BlockingEngine(run) => {
-                match run(self, call, args, reply)? {
-                    Flow::Done => {}
-                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
-                }
-                Ok(())
+            Handler::Clock(run) => {
+                end_or_wait(call, self.run_on_clock(run, call, args, reply)?, reply, waits)
             }
+            Handler::BlockingEngine(run) => end_or_wait(call, run(self, call, args, reply)?, reply, waits),
         }
     }
 }
@@ -512,6 +503,20 @@ impl Engine {
             multi.aborted = true;
         }
     }
+}
+
+/// A handler has answered, or waits.
+#[inline(always)]
+fn end_or_wait<R: Into<Retry>>(
+    call: Call<'_>,
+    flow: Flow<R>,
+    reply: &mut dyn Reply,
+    waits: &mut Option<Box<Wait<Retry>>>,
+) -> Outcome {
+    if let Flow::NotYet(wait) = flow {
+        not_yet(call, *wait, reply, waits);
+    }
+    Ok(())
 }
 
 /// A command is not done. A script or a transaction never waits, and is answered a null instead.

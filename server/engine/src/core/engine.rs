@@ -1,10 +1,8 @@
 //! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
 
 use super::call::Call;
-use super::clock_turn::ClockTurn;
 use super::cluster_state::Cluster;
 use super::count_waits::{CountOf, CountWaits};
-use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
 use super::heard::Heard;
 use super::hooks::Hooks;
@@ -22,9 +20,11 @@ use super::version_state::Versions;
 use super::watching::Watching;
 use crate::acl::{Setting, Users, configured_users};
 use crate::clients::{Session, Sessions};
+use crate::clock::{ClockHandler, EngineClock, TimerKey};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
 use crate::locks::{self, HistoryHandler, ListeningHandler};
+use crate::member::TopologyMember;
 use crate::memory::MemoryAccount;
 use crate::outbound::Outbound;
 use crate::persistence::Persistence;
@@ -38,7 +38,6 @@ use crate::spec::{
 };
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
-use crate::timers::TimerKey;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
 use std::io;
@@ -98,10 +97,8 @@ pub(crate) enum Retry {
     OnKeys(OnKeys),
     /// When what it is about has changed, because no key stands for the state.
     Always(Box<dyn EngineAttempt>),
-    /// Never: the client waits while others react to a turn of the clock, and its timeout continues the turn.
-    Turn(Box<ClockTurn>),
-    /// Never: its turn of the clock goes on. A client that is killed on the way is disconnected when it has its answer.
-    Turning { killed: bool },
+    /// Never: the client waits while others react to an advance of the clock, and its timeout continues that.
+    Advance,
     /// Never: a rule holds the request, or its reply.
     Held(Held),
     /// Never: it runs when clients are no longer paused; as rules have let it through, if they have seen it.
@@ -109,7 +106,7 @@ pub(crate) enum Retry {
     /// Never: the server ends, or does not after all, and then it is answered.
     Ended,
     /// Never: all servers of the process do what the request of this number asks, and then it is answered.
-    Together(u64),
+    Broadcast(u64),
     /// In every millisecond: a piece of the history is read.
     Reading,
 }
@@ -153,6 +150,8 @@ pub(crate) enum Handler {
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
     Scripts(ChangingHandler<Scripts>),
+    /// It sees the clock, and says what is to be done with it.
+    Clock(ClockHandler),
     /// It sees the engine, for what concerns several of its parts.
     Engine(EngineHandler),
     /// It sees the engine, and may wait.
@@ -179,8 +178,10 @@ pub struct Engine {
     pub(crate) users: Users,
     /// What is notified of each call.
     pub(crate) observers: Observers,
-    /// The instant, the clock that a test turns, and the engine's own timers.
-    pub(crate) time: EngineTime,
+    /// The instant, the clocks that a test moves, and the engine's own timers.
+    pub(super) clock: EngineClock,
+    /// What it knows of other servers of its process, and asks of all of them.
+    pub(super) member: TopologyMember,
     /// The requests of clients that wait.
     pub(crate) parked: Parked<Retry>,
     /// Numbers that several of them are about.
@@ -259,7 +260,8 @@ impl Engine {
             commands: Arc::new(table),
             handlers,
             versions: Versions::default(),
-            time: EngineTime::new(config.clock(system), system),
+            clock: EngineClock::new(config.clock(system), system),
+            member: TopologyMember::default(),
             parked: Parked::default(),
             state_counts: StateCounts::default(),
             count_waits: CountWaits::default(),
@@ -282,7 +284,7 @@ impl Engine {
             config,
         };
         engine.configure_ledger();
-        engine.keyspace.go_on_at(engine.time.now, engine.time.clock.over());
+        engine.keyspace.go_on_at(engine.clock.now(), engine.clock.usual_rule());
         engine.memory.commands =
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
         engine.memory.at_start = engine.memory_usage();

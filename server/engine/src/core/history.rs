@@ -1,5 +1,5 @@
 //! What the engine tells the history of locks, while it is on: which request runs and what it was answered, who waits,
-//! who comes and goes, how the clock was turned.
+//! who comes and goes, how the clock was moved.
 
 use super::engine::{Engine, Retry};
 use super::hooks::Hook;
@@ -32,7 +32,7 @@ impl Engine {
             history,
             limits,
             jeopardy_ms: config.lock_jeopardy,
-            stamps: self.time.shared.stamps.clone(),
+            stamps: self.member.stamps().cloned(),
         };
         self.hooks.set(Hook::History, config.lock_history);
         locks::configure_ledger(&mut self.keyspace, settings);
@@ -41,7 +41,7 @@ impl Engine {
     /// Owners are to be told of their leases' ends earlier than these milliseconds before them.
     pub(super) fn watch_leases(&mut self, before_ms: i64) {
         for db in 0..self.keyspace.databases() {
-            locks::watch_leases(&mut self.keyspace.tx(db, self.time.now), before_ms);
+            locks::watch_leases(&mut self.keyspace.tx(db, self.clock.now()), before_ms);
         }
     }
 
@@ -118,7 +118,7 @@ impl Engine {
     /// A request that has waited, perhaps by a ticket, is about to be tried again.
     #[cold]
     pub(super) fn note_retry(&mut self, slot: Slot, blocked: &Blocked<Retry>, ticket: Option<u64>) {
-        let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
+        let waited_ms = (self.clock.now().monotonic_ms() - blocked.since_ms).unsigned_abs();
         self.note_run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
 
@@ -160,7 +160,7 @@ impl Engine {
     fn note_what_was_refused(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {
         let session = self.sessions.get(slot);
         let actor = Actor { session: std::num::NonZeroU64::new(session.id), ..Actor::ENGINE };
-        let mut tx = self.keyspace.tx_by(&actor, session.db, self.time.now);
+        let mut tx = self.keyspace.tx_by(&actor, session.db, self.clock.now());
         let source = self.scripts.source(name, args);
         locks::call_ended(&mut tx, name, args, (answer, source));
     }
@@ -219,7 +219,7 @@ impl Engine {
                 ticket: Some(ticket_of(waiter).unwrap_or(0)),
                 ..Happening::new(event, argv[key], owner)
             };
-            locks::happened(&mut self.keyspace, self.time.now, what);
+            locks::happened(&mut self.keyspace, self.clock.now(), what);
         }
     }
 
@@ -242,7 +242,7 @@ impl Engine {
                 cause,
                 ..Happening::new(event, key, owner.unwrap_or_default())
             };
-            locks::happened(&mut self.keyspace, self.time.now, what);
+            locks::happened(&mut self.keyspace, self.clock.now(), what);
         }
     }
 
@@ -255,43 +255,45 @@ impl Engine {
         if !session.is_unrecorded {
             let client = Some(session.id);
             let what = Happening { client, ..Happening::new(event, b"", b"") };
-            locks::happened(&mut self.keyspace, self.time.now, what);
+            locks::happened(&mut self.keyspace, self.clock.now(), what);
         }
     }
 
     /// Turns the clock for the request that runs: that is who the history names for it, whoever is served on the way.
-    pub(crate) fn turning<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+    pub(crate) fn advancing<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.config.lock_history {
             return act(self);
         }
-        self.note_turning(true);
-        finally(self, act, |engine| engine.note_turning(false))
+        self.note_advancing(true);
+        finally(self, act, |engine| engine.note_advancing(false))
     }
 
-    /// The request that runs begins to turn the clock, or has ended that.
-    pub(super) fn note_turning(&mut self, is_turning: bool) {
+    /// The request that runs begins to advance the clock, or has ended that.
+    pub(super) fn note_advancing(&mut self, is_advancing: bool) {
         if self.config.lock_history {
-            locks::request_turns(&mut self.keyspace, is_turning);
+            locks::request_turns(&mut self.keyspace, is_advancing);
         }
     }
 
-    /// The turn of the clock that a client waits for goes on: that is its request again.
-    pub(super) fn note_turn_goes_on(&mut self, slot: Slot) {
-        let id = self.sessions.get(slot).id;
+    /// The advance of the clock that a client waits for goes on: that is its request again.
+    pub(super) fn note_advance_goes_on(&mut self, client: u64) {
         if self.config.lock_history
-            && let Some(blocked) = self.parked.get(id)
+            && let (Some(blocked), Some(slot)) = (self.parked.get(client), self.sessions.find(client))
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
             self.note_request(slot, command, Args::new(&request.argv()));
         }
     }
 
-    /// The clock was turned: before, it showed this.
-    pub(super) fn note_turn(&mut self, before: Now) {
+    /// The clock was moved: before, it showed this.
+    pub(super) fn note_advance(&mut self, before: Now) {
         // Of servers that share a clock the first has it.
-        if self.config.lock_history && self.place() == 0 && before.wall_ms() != self.time.now.wall_ms() {
-            let (from_ms, to_ms) = (before.wall_ms(), self.time.now.wall_ms());
-            locks::clock_turned(&mut self.keyspace, self.time.now, from_ms, to_ms);
+        if self.config.lock_history
+            && self.member.place() == 0
+            && before.wall_ms() != self.clock.now().wall_ms()
+        {
+            let (from_ms, to_ms) = (before.wall_ms(), self.clock.now().wall_ms());
+            locks::clock_turned(&mut self.keyspace, self.clock.now(), from_ms, to_ms);
         }
     }
 }

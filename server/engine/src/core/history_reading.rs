@@ -1,15 +1,14 @@
 //! Readings of the history that take long: one at a time, a piece in every millisecond, so that others are served in
 //! between.
 
+use super::broadcast::OF_HISTORY;
 use super::call::Call;
-use super::doing_together::OF_HISTORY;
 use super::engine::{Engine, Retry};
-use super::shared_clock::ClockRequest;
-use super::together::Together;
+use crate::clock::{Timer, TimerKind};
 use crate::locks::{HistoryHandler, HistoryWork, MergingHistory, history_handler};
+use crate::member::Broadcast;
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use crate::time::Now;
-use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -23,7 +22,7 @@ impl Engine {
     ) -> Result<Flow<Retry>, CommandError> {
         if self.readings.clients.is_empty() {
             let actor = call.actor(args);
-            match run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), args, reply)? {
+            match run(&mut self.keyspace.tx_by(&actor, call.db, self.clock.now()), args, reply)? {
                 Some(work) => self.readings.work = Some(work),
                 None => return Ok(Flow::Done),
             }
@@ -59,7 +58,7 @@ impl Engine {
         }
         let Some(mut work) = self.readings.work.take() else {
             let Some(run) = history_handler(self.commands.get(command).spec.name) else { return Ok(true) };
-            self.readings.work = run(&mut self.keyspace.tx(db, self.time.now), args, reply)?;
+            self.readings.work = run(&mut self.keyspace.tx(db, self.clock.now()), args, reply)?;
             return Ok(self.readings.work.is_none());
         };
         if work.go_on() {
@@ -102,14 +101,14 @@ impl Engine {
     /// other servers of the process are asked.
     pub(super) fn is_busy(&self, client: u64) -> bool {
         let retry = self.parked.get(client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Reading | Retry::Together(_)))
+        matches!(retry, Some(Retry::Reading | Retry::Broadcast(_)))
     }
 
     fn set_reading_timer(&mut self, client: u64) {
         let timer = Timer { kind: TimerKind::RealWait, client, order: self.keyspace.next_order() };
         if let Some(blocked) = self.parked.get_mut(client) {
-            let at_ms = self.time.system.monotonic_ms();
-            blocked.timeout = Some(self.time.timers.insert(timer, at_ms));
+            let at_ms = self.clock.system().monotonic_ms();
+            blocked.timeout = Some(self.clock.timers_mut().insert(timer, at_ms));
         }
     }
 
@@ -120,7 +119,7 @@ impl Engine {
         if is_later && !self.readings.clients.contains(&client) {
             self.readings.clients.push_back(client);
         }
-        self.time.shared.begins_to_read = is_later.then_some(client);
+        self.readings.begins = is_later.then_some(client);
         is_later
     }
 
@@ -131,14 +130,14 @@ impl Engine {
             if self.readings.clients.is_empty() {
                 self.readings.clients.push_back(client);
             }
-            self.time.shared.begins_to_read = Some(client);
+            self.readings.begins = Some(client);
         }
         is_long
     }
 
     /// A client that has waited for the histories of all servers goes on waiting until it has read them.
     pub(super) fn begin_to_read(&mut self) {
-        let Some(client) = self.time.shared.begins_to_read.take() else { return };
+        let Some(client) = self.readings.begins.take() else { return };
         if let Some(blocked) = self.parked.get_mut(client) {
             blocked.retry = Retry::Reading;
             if self.readings.clients.front() == Some(&client) {
@@ -158,11 +157,9 @@ impl Engine {
         let Some(&next) = self.readings.clients.front() else { return };
         let Some(blocked) = self.parked.get_mut(next) else { return };
         let is_of_all = OF_HISTORY.contains(&self.commands.get(blocked.command).spec.name);
-        if self.time.shared.is_shared && is_of_all && matches!(blocked.retry, Retry::Reading) {
+        if self.member.is_joined() && is_of_all && matches!(blocked.retry, Retry::Reading) {
             // What it reads is of all servers, as it is now.
-            let asked = self.time.shared.next_together(next);
-            blocked.retry = Retry::Together(asked.number);
-            self.ask_clock(ClockRequest::Together(asked, Together::History));
+            blocked.retry = Retry::Broadcast(self.member.broadcast(next, Broadcast::History));
         } else {
             self.set_reading_timer(next);
         }

@@ -77,7 +77,7 @@ impl Engine {
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64) -> u64 {
         let reading_ns = self.stopwatch_ns();
-        self.time.lap(began_ns, reading_ns)
+        self.clock.lap(began_ns, reading_ns)
     }
 
     /// The stopwatch's reading; it stands still without a host.
@@ -88,6 +88,6 @@ impl Engine {
 
     /// The system's clocks now, or at the start of the batch without a host.
     pub(crate) fn system_now(&self) -> Now {
-        self.environment.host.as_ref().map_or(self.time.system, |host| host.now())
+        self.environment.host.as_ref().map_or(self.clock.system(), |host| host.now())
     }
 }

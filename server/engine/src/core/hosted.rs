@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::engine::{Engine, HostedHandler};
-use super::shared_clock::{ClockRequest, place_of};
+use crate::member::TopologyRequest;
 use crate::spec::{Args, Outcome, atoi};
 use lockwheel_resp::Reply;
 
@@ -17,12 +17,12 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Outcome {
         let member = self.member_named(args);
-        let is_cut = member.is_some_and(|place| self.time.shared.cut_from.contains(&place));
+        let is_cut = member.is_some_and(|place| self.member.is_cut_from(place));
         let actor = call.actor(args);
         let host = self.environment.host.as_deref().filter(|_| !is_cut);
-        let outcome = run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), host, args, reply);
+        let outcome = run(&mut self.keyspace.tx_by(&actor, call.db, self.clock.now()), host, args, reply);
         if let Some(place) = member {
-            self.ask_clock(ClockRequest::Moved(place));
+            self.member.ask(TopologyRequest::Moved(place));
         }
         outcome
     }
@@ -31,11 +31,6 @@ impl Engine {
     fn member_named(&self, args: Args<'_>) -> Option<usize> {
         let host = std::str::from_utf8(args.get(1)?).ok()?;
         let port = u16::try_from(atoi(args.get(2)?)).ok()?;
-        place_of(&self.time.shared.members, host, port)
-    }
-
-    /// From now on it is cut off from the servers of this process at these places.
-    pub(crate) fn set_cut_from(&mut self, places: Vec<usize>) {
-        self.time.shared.cut_from = places;
+        self.member.place_of(host, port)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::engine::Engine;
 use crate::clients::{Closing, Slot};
-use crate::timers::{Timer, TimerKind};
+use crate::clock::{Timer, TimerKind};
 
 impl Engine {
     /// Gives a client a timer exactly while it can be closed for being idle. Called when it starts or stops being
@@ -47,12 +47,12 @@ impl Engine {
         let order = self.keyspace.next_order();
         let session = self.sessions.get_mut(slot);
         let timer = Timer { kind: TimerKind::Idle, client: session.id, order };
-        session.idle_timer = Some(self.time.timers.insert(timer, deadline_ms));
+        session.idle_timer = Some(self.clock.timers_mut().insert(timer, deadline_ms));
     }
 
     fn cancel_idle(&mut self, slot: Slot) {
         if let Some(timer) = self.sessions.get_mut(slot).idle_timer.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
     }
 
@@ -64,11 +64,11 @@ impl Engine {
         }
     }
 
-    /// Does something during which a client counts as active, however far the clock is turned.
+    /// Does something during which a client counts as active, however far the clock is advanced.
     pub(crate) fn keep_active<T>(&mut self, slot: Slot, act: impl FnOnce(&mut Self) -> T) -> T {
         self.cancel_idle(slot);
         let result = act(self);
-        self.sessions.get_mut(slot).last_active = self.time.now;
+        self.sessions.get_mut(slot).last_active = self.clock.now();
         self.watch_idle(slot);
         result
     }
@@ -93,7 +93,7 @@ impl Engine {
     /// wait, is written first.
     pub(super) fn close_idle(&mut self, client: u64) {
         let Some(slot) = self.sessions.find(client) else { return };
-        let now = self.time.now;
+        let now = self.clock.now();
         let session = self.sessions.get_mut(slot);
         session.idle_timer = None;
         let unread = session.delivery.buffers().unwritten();
@@ -121,7 +121,7 @@ impl Engine {
         let order = self.keyspace.next_order();
         let session = self.sessions.get_mut(slot);
         let timer = Timer { kind: TimerKind::Output, client: session.id, order };
-        session.output_timer = Some(self.time.timers.insert(timer, deadline_ms));
+        session.output_timer = Some(self.clock.timers_mut().insert(timer, deadline_ms));
     }
 
     /// The timer of a client's output has fired.
@@ -138,7 +138,7 @@ impl Engine {
     pub(crate) fn output_limits_changed(&mut self) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {
-                self.time.timers.cancel(timer);
+                self.clock.timers_mut().cancel(timer);
             }
             self.check_output_now(slot);
         }
@@ -156,7 +156,7 @@ impl Engine {
         self.cancel_idle(slot);
         let session = self.sessions.get_mut(slot);
         for timer in [session.output_timer.take(), session.lease_timer.take()].into_iter().flatten() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
     }
 }

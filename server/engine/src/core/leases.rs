@@ -2,19 +2,19 @@
 
 use super::engine::Engine;
 use crate::clients::Slot;
+use crate::clock::{Timer, TimerKind};
 use crate::locks::sessions;
-use crate::timers::{Timer, TimerKind};
 
 impl Engine {
     /// Sets the timer of a client anew: the first of its leases to be renewed has changed.
     pub(super) fn set_lease_timer(&mut self, client: u64) {
         let Some(slot) = self.sessions.find(client) else { return };
         if let Some(timer) = self.sessions.get_mut(slot).lease_timer.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
-        if let Some(due_ms) = sessions::next_renewal(&mut self.keyspace, client, self.time.now) {
+        if let Some(due_ms) = sessions::next_renewal(&mut self.keyspace, client, self.clock.now()) {
             let timer = Timer { kind: TimerKind::Lease, client, order: self.keyspace.next_order() };
-            self.sessions.get_mut(slot).lease_timer = Some(self.time.timers.insert(timer, due_ms));
+            self.sessions.get_mut(slot).lease_timer = Some(self.clock.timers_mut().insert(timer, due_ms));
         }
     }
 
@@ -24,10 +24,10 @@ impl Engine {
             let session = self.sessions.get_mut(slot);
             session.lease_timer = None;
             // Who waits cannot say anything.
-            let heard = if session.blocked { self.time.now } else { session.last_active };
+            let heard = if session.blocked { self.clock.now() } else { session.last_active };
             let heard_ms = heard.monotonic_ms();
-            self.time.renewed_leases +=
-                sessions::renew_due(&mut self.keyspace, client, heard_ms, self.time.now);
+            let renewed = sessions::renew_due(&mut self.keyspace, client, heard_ms, self.clock.now());
+            self.clock.note_renewed_leases(renewed);
             self.set_lease_timer(client);
         }
     }
@@ -38,7 +38,7 @@ impl Engine {
         let ms = i64::try_from(ms).unwrap_or(i64::MAX);
         let all = &self.sessions;
         let waits = |client| all.find(client).is_some_and(|slot| all.get(slot).blocked);
-        for client in sessions::renew_all(&mut self.keyspace, ms, waits, self.time.now) {
+        for client in sessions::renew_all(&mut self.keyspace, ms, waits, self.clock.now()) {
             self.set_lease_timer(client);
         }
     }
@@ -47,7 +47,7 @@ impl Engine {
     /// the new master's, until its time is over.
     pub(super) fn drop_leases(&mut self) {
         self.sessions.take_leaving();
-        sessions::drop_all(&mut self.keyspace, self.time.now);
+        sessions::drop_all(&mut self.keyspace, self.clock.now());
     }
 
     /// Nothing is leased any more.
@@ -61,7 +61,7 @@ impl Engine {
     /// A client is gone. What it has leased is given back when no command or script runs.
     pub(super) fn leave_leases(&mut self, slot: Slot) {
         let client = self.sessions.get(slot).id;
-        if sessions::has_leases(&mut self.keyspace, client, self.time.now) {
+        if sessions::has_leases(&mut self.keyspace, client, self.clock.now()) {
             self.sessions.leave(client);
         }
     }
@@ -69,7 +69,7 @@ impl Engine {
     /// Gives back what clients have leased that are gone.
     pub(super) fn give_back_leases(&mut self) {
         for client in self.sessions.take_leaving() {
-            sessions::give_back(&mut self.keyspace, client, self.time.now);
+            sessions::give_back(&mut self.keyspace, client, self.clock.now());
         }
     }
 }

@@ -2,13 +2,12 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use super::planned_turns::PlannedTurns;
-use super::shared_clock::ClockRequest;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
 use crate::keyspace::Watched;
 use crate::locks::{HistoryCause, HistoryEvent};
+use crate::member::TopologyRequest;
 use crate::spec::CommandId;
 use crate::statistics::{Process, Traffic};
 use crate::time::Now;
@@ -63,7 +62,7 @@ impl Engine {
         }
         self.cluster_parameters_changed(&before.cluster);
         if self.config.cluster != before.cluster || self.config.replication != before.replication {
-            self.ask_clock(ClockRequest::Announced);
+            self.member.ask(TopologyRequest::Announced);
         }
         self.rules_changed();
     }
@@ -105,8 +104,8 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.batch += 1;
         self.keyspace.drop_garbage();
-        self.time.go_on_at(system, self.stopwatch_ns());
-        self.keyspace.go_on_at(self.time.now, self.time.over());
+        self.clock.go_on_at(system, self.stopwatch_ns());
+        self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
         if self.memory.is_due(system.monotonic_us) {
             self.look_at_memory();
             self.sample_rates();
@@ -135,8 +134,8 @@ impl Engine {
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
     pub fn go_on_at(&mut self, system: Now) {
-        self.time.go_on_at(system, self.stopwatch_ns());
-        self.keyspace.go_on_at(self.time.now, self.time.over());
+        self.clock.go_on_at(system, self.stopwatch_ns());
+        self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
         self.hide_due();
     }
 
@@ -144,7 +143,7 @@ impl Engine {
     /// instant is to be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
-        self.time.take_stale()
+        self.clock.take_stale()
     }
 
     /// A new client. The slot is its handle until [`Engine::disconnect`].
@@ -164,7 +163,7 @@ impl Engine {
         self.observers.stats.connections_received += 1;
         let login = self.first_login();
         let is_refused = self.refuses_connections();
-        let (now, account) = (self.time.now, &self.memory.clients);
+        let (now, account) = (self.clock.now(), &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, login, now, account));
         if is_refused {
             let session = self.sessions.get_mut(slot);
@@ -197,7 +196,7 @@ impl Engine {
     /// did.
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
-        self.time.planned = PlannedTurns::default();
+        self.clock.take_planned();
         self.forget_held_news();
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
@@ -321,7 +320,7 @@ impl Engine {
 
     /// The system's instant at which the batch began, or was read again.
     pub fn system(&self) -> Now {
-        self.time.system
+        self.clock.system()
     }
 
     /// The session in a slot.

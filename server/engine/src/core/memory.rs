@@ -45,7 +45,7 @@ impl Engine {
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
         let usage = self.memory_usage();
-        self.memory.look(usage, self.time.system.monotonic_us);
+        self.memory.look(usage, self.clock.system().monotonic_us);
         usage
     }
 }

@@ -75,7 +75,7 @@ impl Engine {
     #[cold]
     pub(super) fn sample_rates(&mut self) {
         let totals = self.totals();
-        self.observers.rates.sample(self.time.system.monotonic_us, totals);
+        self.observers.rates.sample(self.clock.system().monotonic_us, totals);
     }
 
     /// Shows monitors a call, unless it is one that they are not shown, or are shown before what it calls.
@@ -106,7 +106,7 @@ impl Engine {
         if self.observers.monitors().is_empty() {
             return;
         }
-        let now = self.time.clock.read(self.system_now());
+        let now = self.clock.read(self.system_now());
         let session = self.sessions.get(call.slot);
         let unix = format!("unix:{}", self.config.unixsocket);
         let by = match call.origin() {

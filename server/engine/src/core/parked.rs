@@ -1,10 +1,10 @@
 //! The requests of blocked clients.
 
 use crate::clients::{HeldState, Request};
+use crate::clock::TimerKey;
 use crate::faults::{ReplyRule, RuleId};
 use crate::keyspace::Place;
 use crate::spec::{CommandId, Null};
-use crate::timers::TimerKey;
 use std::collections::BTreeMap;
 
 /// A request that waits; `R` says what is retried, and when.

@@ -1,7 +1,7 @@
 //! The pause of CLIENT PAUSE, and whom it holds.
 
 use super::shutdown_state::ShuttingDown;
-use crate::timers::TimerKey;
+use crate::clock::TimerKey;
 use std::collections::BTreeMap;
 
 /// Which requests are paused; the later is the stricter.

@@ -8,9 +8,9 @@ use super::pause_state::PauseKind;
 use super::permit::decide;
 use super::progress::Progress;
 use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::clock::{Timer, TimerKind};
 use crate::keyspace::Place;
 use crate::spec::{Args, Command, CommandId, Flags, Null};
-use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
@@ -19,12 +19,12 @@ impl Engine {
     pub(crate) fn pause(&mut self, kind: PauseKind, until_ms: i64) {
         let before = self.pausing.pause.take();
         if let Some((_, timer, _)) = before {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         let (kind, until_ms) =
             before.map_or((kind, until_ms), |(old, _, old_ms)| (kind.max(old), until_ms.max(old_ms)));
         let timer = Timer { kind: TimerKind::Pause, client: 0, order: self.keyspace.next_order() };
-        let timer = self.time.timers.insert(timer, until_ms);
+        let timer = self.clock.timers_mut().insert(timer, until_ms);
         self.pausing.pause = Some((kind, timer, until_ms));
         self.hooks.set(Hook::Pause, true);
         self.pause_expiry_if_needed();
@@ -57,7 +57,7 @@ impl Engine {
     /// Ends the pause, if there is one. Who was paused goes on when the next batch begins.
     pub(crate) fn unpause(&mut self) {
         if let Some((_, timer, _)) = self.pausing.pause.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
             self.end_pause();
         }
     }
@@ -79,7 +79,7 @@ impl Engine {
 
     /// Hides all keys that are due at this instant.
     fn hide_all_due(&mut self) {
-        let until_ms = self.time.clock.over().until_ms(self.time.now.wall_ms());
+        let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
         self.set_expiry_backlog(Some(until_ms));
     }
 
@@ -151,7 +151,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         session.blocked = true;
         session.last_command = Some(command);
-        session.last_active = self.time.now;
+        session.last_active = self.clock.now();
         let (id, db) = (session.id, session.db);
         let mut held = HeldState::new(session.delivery.buffers());
         held.set(request.memory());
@@ -167,7 +167,7 @@ impl Engine {
             timeout: None,
             place,
             db,
-            since_ms: self.time.now.monotonic_ms(),
+            since_ms: self.clock.now().monotonic_ms(),
             took_ns: 0,
         };
         self.parked.insert(id, blocked);

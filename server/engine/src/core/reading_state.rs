@@ -13,6 +13,8 @@ pub(crate) struct HistoryReadings {
     pub(super) work: Option<Box<dyn HistoryWork>>,
     /// The histories of all servers that it is to read, as they were then, until they are one.
     pub(super) merging: Option<(MergingHistory, Now)>,
+    /// The client that reads the histories of all servers in pieces from now on.
+    pub(super) begins: Option<u64>,
 }
 
 impl HistoryReadings {

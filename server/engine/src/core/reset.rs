@@ -2,13 +2,12 @@
 
 use super::engine::Engine;
 use super::limit_state::Limits;
-use super::planned_turns::PlannedTurns;
-use super::shared_clock::ClockRequest;
 use super::switches::Switches;
 use crate::acl::Login;
 use crate::clients::{Closing, Slot};
 use crate::config::HostChanges;
 use crate::locks;
+use crate::member::TopologyRequest;
 use crate::replication::Replication;
 
 /// What becomes of the other clients when an engine begins anew.
@@ -32,7 +31,7 @@ impl Engine {
         self.end_failover();
         self.forget_shutdown();
         self.end_replication();
-        self.time.shared.forget_together();
+        self.member.forget_broadcasts();
         self.reset_clients(caller, others);
         self.reset_users();
         self.unpause();
@@ -45,12 +44,11 @@ impl Engine {
         self.environment.identity.reset(self.keyspace.rng());
         self.replication = Replication::new(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
-        self.time.reset(&self.start.config.clock(self.time.started));
-        self.ask_clock(ClockRequest::Changed);
-        self.ask_clock(ClockRequest::Reset);
-        self.keyspace.go_on_at(self.time.now, self.time.clock.over());
+        self.clock.reset(&self.start.config.clock(self.clock.started()));
+        self.member.ask(TopologyRequest::ClockChanged);
+        self.member.ask(TopologyRequest::Reset);
+        self.keyspace.go_on_at(self.clock.now(), self.clock.usual_rule());
         self.switches = Switches::default();
-        self.time.planned = PlannedTurns::default();
         self.reset_config();
         self.begin_replication();
         self.reset_cluster();

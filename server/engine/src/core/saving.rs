@@ -4,11 +4,11 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clients::Content;
+use crate::clock::{Timer, TimerKind};
 use crate::config::{Config, MaxmemoryPolicy, system_reason};
 use crate::keyspace::{KeyWriter, Measure};
 use crate::persistence::{Background, FileRules, RdbFile};
 use crate::spec::REDIS_VERSION;
-use crate::timers::{Timer, TimerKind};
 use std::io;
 
 /// What a piece of a snapshot costs, in bytes of the file: about half a millisecond.
@@ -32,7 +32,7 @@ impl Engine {
         })?;
         tracing::info!("DB saved on disk");
         self.keyspace.counters.dirty = 0;
-        self.persistence.saved_ms = Some(self.time.now.wall_ms());
+        self.persistence.saved_ms = Some(self.clock.now().wall_ms());
         self.set_save_failed(false);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Engine {
     /// The beginning of a file, up to its first key.
     fn new_file(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> RdbFile {
         let number = |number: usize| number.to_string().into_bytes();
-        let created = self.time.now.wall_second().to_string().into_bytes();
+        let created = self.clock.now().wall_second().to_string().into_bytes();
         let (bits, memory) = (number(usize::BITS as usize), number(self.memory_usage().total()));
         let mut about: Vec<(&str, &[u8])> = vec![
             ("redis-ver", REDIS_VERSION.as_bytes()),
@@ -91,7 +91,7 @@ impl Engine {
     /// Begins a save in the background. There is none on its way.
     pub(crate) fn begin_background_save(&mut self) {
         let (file, now_ms) =
-            (self.new_file(Content::All, rules_of(&self.config), &[]), self.time.system.monotonic_ms());
+            (self.new_file(Content::All, rules_of(&self.config), &[]), self.clock.system().monotonic_ms());
         self.keyspace.begin_snapshot(Box::new(file));
         let changes = self.keyspace.counters.dirty;
         let (serial, path) = (self.persistence.next_serial(), self.config.saves.dbfilename.clone());
@@ -110,8 +110,8 @@ impl Engine {
     fn set_save_timer(&mut self, in_ms: i64) {
         if self.persistence.timer.is_none() {
             let timer = Timer { kind: TimerKind::Save, client: 0, order: self.keyspace.next_order() };
-            let at_ms = self.time.system.monotonic_ms().saturating_add(in_ms);
-            self.persistence.timer = Some(self.time.timers.insert(timer, at_ms));
+            let at_ms = self.clock.system().monotonic_ms().saturating_add(in_ms);
+            self.persistence.timer = Some(self.clock.timers_mut().insert(timer, at_ms));
         }
     }
 
@@ -149,7 +149,7 @@ impl Engine {
     /// The host has written the file of the save with this number, or could not.
     pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
         let Some(save) = self.persistence.background.take_if(|save| save.serial == serial) else { return };
-        let took_ms = self.time.system.monotonic_ms() - save.began_ms;
+        let took_ms = self.clock.system().monotonic_ms() - save.began_ms;
         self.persistence.took_seconds = Some(took_ms / 1000);
         self.set_save_failed(result.is_err());
         match result {
@@ -158,7 +158,7 @@ impl Engine {
                 tracing::info!("Background saving terminated with success");
                 let changes = &mut self.keyspace.counters.dirty;
                 *changes = changes.saturating_sub(save.changes);
-                self.persistence.saved_ms = Some(self.time.now.wall_ms());
+                self.persistence.saved_ms = Some(self.clock.now().wall_ms());
             }
             Err(error) => {
                 tracing::warn!("Write error saving DB on disk: {}", system_reason(&error));
@@ -170,7 +170,7 @@ impl Engine {
     /// Gives up what is being saved, and forgets what was.
     pub(super) fn reset_saves(&mut self) {
         if let Some(timer) = self.persistence.timer.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         self.keyspace.end_snapshot();
         self.persistence.reset();

@@ -3,11 +3,11 @@
 use super::engine::Engine;
 use super::outbound::OutboundEvent;
 use super::progress::Stop;
-use super::shared_clock::ClockRequest;
+use crate::clock::{Timer, TimerKind};
 use crate::config::system_reason;
+use crate::member::TopologyRequest;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::sentinel::{Effect, Level, LinkId, Sentinel, SentinelLine, WrittenLine};
-use crate::timers::{Timer, TimerKind};
 
 /// How often a sentinel looks at what it watches, in times a second: between this and twice as often, chosen anew each
 /// time, so that not all sentinels ask for votes at once.
@@ -60,7 +60,7 @@ impl Engine {
     pub(crate) fn set_sentinel_parameter(&mut self, name: &[u8], value: &[u8]) -> Option<bool> {
         let done = self.with_sentinel(|sentinel| sentinel.set_own(name, value)).flatten();
         if done == Some(true) {
-            self.ask_clock(ClockRequest::Announced);
+            self.member.ask(TopologyRequest::Announced);
         }
         done
     }
@@ -85,17 +85,17 @@ impl Engine {
     /// The next look comes so many milliseconds later than it would; another that is planned does not come.
     fn plan_sentinel_tick_after(&mut self, ms: i64) {
         let order = self.keyspace.next_order();
-        let now_ms = self.time.now.monotonic_ms();
+        let now_ms = self.clock.now().monotonic_ms();
         let Some(watching) = &mut self.sentinel else { return };
         let pause_ms = 1000 / (TICKS_PER_SECOND + watching.rng.below(TICKS_PER_SECOND));
         let timer = Timer { kind: TimerKind::Sentinel, client: 0, order };
         let at_ms = now_ms.saturating_add(pause_ms as i64).saturating_add(ms);
-        if let Some(planned) = watching.tick.replace(self.time.timers.insert(timer, at_ms)) {
-            self.time.timers.cancel(planned);
+        if let Some(planned) = watching.tick.replace(self.clock.timers_mut().insert(timer, at_ms)) {
+            self.clock.timers_mut().cancel(planned);
         }
     }
 
-    /// A turn of the clock that goes so far does not look at what is watched before its end.
+    /// An advance of the clock that goes so far does not look at what is watched before its end.
     pub(super) fn leap_over_sentinel_ticks(&mut self, ms: i64) {
         if let Some(watching) = &mut self.sentinel {
             watching.state.leap(ms);
@@ -130,7 +130,7 @@ impl Engine {
 
     /// What the sentinel is asked or told at the present instant; what it wants done is done. `None`: there is none.
     pub(crate) fn with_sentinel<T>(&mut self, work: impl FnOnce(&mut Sentinel) -> T) -> Option<T> {
-        let now = self.time.now;
+        let now = self.clock.now();
         let watching = self.sentinel.as_mut()?;
         watching.state.set_time(now.monotonic_ms(), now.wall_ms());
         let done = work(&mut watching.state);

@@ -1,6 +1,6 @@
 //! How a server ends, and how far it is.
 
-use crate::timers::TimerKey;
+use crate::clock::TimerKey;
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

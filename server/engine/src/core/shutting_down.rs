@@ -4,8 +4,8 @@
 use super::engine::{Engine, Retry};
 use super::progress::Stop;
 use super::shutdown_state::{EndSignal, Ending, ShuttingDown};
+use crate::clock::{Timer, TimerKind};
 use crate::spec::CommandError;
-use crate::timers::{Timer, TimerKind};
 
 /// What is answered when the server goes on, since something could not be saved or somebody has said so.
 const NOT_ENDED: CommandError = CommandError::text("ERR Errors trying to SHUTDOWN. Check logs.");
@@ -24,14 +24,15 @@ impl Engine {
         self.replicate();
         let timeout_ms = self.config.shutdown.timeout.saturating_mul(1000);
         // Servers of one process end as if that were killed: on a clock that stands, replicas would never catch up.
-        let waits = !ending.now && timeout_ms > 0 && !self.is_member() && self.replication.lagging() > 0;
+        let waits =
+            !ending.now && timeout_ms > 0 && !self.member.is_joined() && self.replication.lagging() > 0;
         if !waits {
             return self.end(ending).map(|()| true);
         }
         tracing::info!("Waiting for replicas before shutting down.");
         let timer = Timer { kind: TimerKind::Shutdown, client: 0, order: self.keyspace.next_order() };
-        let until_ms = self.time.system.monotonic_ms().saturating_add(timeout_ms);
-        let timeout = Some(self.time.timers.insert(timer, until_ms));
+        let until_ms = self.clock.system().monotonic_ms().saturating_add(timeout_ms);
+        let timeout = Some(self.clock.timers_mut().insert(timer, until_ms));
         self.pausing.shutting_down = Some(ShuttingDown { ending, timeout, until_ms });
         self.own_pause_changed(true);
         self.request_acknowledgements();
@@ -56,7 +57,7 @@ impl Engine {
     /// In how many milliseconds it ends at the latest, if it waits for replicas.
     pub(crate) fn shuts_down_in_ms(&self) -> Option<i64> {
         let until_ms = self.pausing.shutting_down.as_ref()?.until_ms;
-        Some((until_ms - self.time.system.monotonic_ms()).max(0))
+        Some((until_ms - self.clock.system().monotonic_ms()).max(0))
     }
 
     /// Whether a client has asked for the end, and waits for it.
@@ -101,7 +102,7 @@ impl Engine {
         let Some(waiting) = &mut self.pausing.shutting_down else { return };
         let ending = waiting.ending;
         if let Some(timeout) = waiting.timeout.take() {
-            self.time.timers.cancel(timeout);
+            self.clock.timers_mut().cancel(timeout);
         }
         if self.end(ending).is_err() {
             self.forget_shutdown();
@@ -111,7 +112,7 @@ impl Engine {
     /// Who was paused goes on, and who has asked for the end is told that it does not come.
     pub(super) fn forget_shutdown(&mut self) {
         let Some(waiting) = self.pausing.shutting_down.take() else { return };
-        waiting.timeout.into_iter().for_each(|timeout| self.time.timers.cancel(timeout));
+        waiting.timeout.into_iter().for_each(|timeout| self.clock.timers_mut().cancel(timeout));
         self.own_pause_changed(false);
         let asked = self.parked.clients().filter(|(_, retry)| matches!(retry, Retry::Ended));
         for client in asked.map(|(client, _)| client).collect::<Vec<_>>() {

@@ -11,6 +11,6 @@ impl Engine {
     /// # Panics
     /// When there is no such database.
     pub fn lock_snapshot(&mut self, db: usize, key: &[u8]) -> LockSnapshot {
-        locks::snapshot(&mut self.keyspace.tx(db, self.time.now), &self.pubsub, key)
+        locks::snapshot(&mut self.keyspace.tx(db, self.clock.now()), &self.pubsub, key)
     }
 }

@@ -99,9 +99,9 @@ impl Engine {
 
     /// Notes the last request for those who wait for silence.
     fn note_heard(&mut self) {
-        let (requests, caller) = self.time.last_request();
+        let (requests, caller) = self.clock.last_request();
         let name = self.sessions.find(caller).map(|slot| &*self.sessions.get(slot).name);
-        self.heard.note(requests, name, self.sessions.name_bytes(), self.time.system.monotonic_ms());
+        self.heard.note(requests, name, self.sessions.name_bytes(), self.clock.system().monotonic_ms());
     }
 
     /// A number that changes whenever such a state may have changed. O(1).
@@ -166,8 +166,8 @@ impl Counts for Retry {
         match self {
             Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
             Retry::Always(state) => state.is_counted(),
-            Retry::Turn(_) | Retry::Turning { .. } | Retry::Held(_) => false,
-            Retry::Together(_) | Retry::Reading => false,
+            Retry::Advance | Retry::Held(_) => false,
+            Retry::Broadcast(_) | Retry::Reading => false,
             Retry::Paused { .. } | Retry::Ended => true,
         }
     }

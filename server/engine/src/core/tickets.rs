@@ -4,10 +4,10 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, Request, Slot};
+use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{Place, Waiter, waiter_of};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, CommandId, OnKeys};
-use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,7 +43,7 @@ impl Engine {
         let (client, db) = (session.id, session.db);
         if self.keyspace.waiters.tickets.count(client) >= MOST {
             let argv = request.argv();
-            on.attempt.leave(&mut self.keyspace.tx(db, self.time.now), Args::new(&argv));
+            on.attempt.leave(&mut self.keyspace.tx(db, self.clock.now()), Args::new(&argv));
             self.tell_left_queues(&on, db, &argv, "cancelled");
             self.observers.stats.failed(command, FULL.as_bytes());
             return reply.error(FULL.as_bytes());
@@ -63,9 +63,10 @@ impl Engine {
         let timeout = wait.timeout_ms.map(|ms| {
             let timer = Timer { kind: TimerKind::Ticket, client: ticket, order: self.keyspace.next_order() };
             // Saturates on overflow.
-            self.time.timers.insert(timer, self.time.now.monotonic_ms().saturating_add_unsigned(ms))
+            let at_ms = self.clock.now().monotonic_ms().saturating_add_unsigned(ms);
+            self.clock.timers_mut().insert(timer, at_ms)
         });
-        let since_ms = self.time.now.monotonic_ms();
+        let since_ms = self.clock.now().monotonic_ms();
         let blocked = Blocked {
             command,
             request,
@@ -102,7 +103,7 @@ impl Engine {
         if self.config.lock_history {
             self.note_retry(slot, &blocked, Some(ticket));
         }
-        let began_ns = self.time.reading_ns();
+        let began_ns = self.clock.reading_ns();
         let mut reply = Vec::new();
         // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
@@ -206,7 +207,7 @@ impl Engine {
             self.leave_queues(&blocked, on);
         }
         if let Some(timer) = blocked.timeout {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         Some(blocked)
     }

@@ -106,7 +106,7 @@ impl Engine {
             Refused::Key => &mut denied.keys,
             Refused::Channel => &mut denied.channels,
         } += 1;
-        let now_ms = self.time.now.wall_ms();
+        let now_ms = self.clock.now().wall_ms();
         let mut client = Vec::new();
         self.describe_client(self.sessions.get(slot), &mut client);
         let client = client.trim_ascii_end().into();

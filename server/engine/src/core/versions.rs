@@ -9,13 +9,13 @@ use lockwheel_resp::Reply;
 impl Engine {
     /// How the version reads timeouts that begin now.
     pub(crate) fn timeout_rule(&self) -> TimeoutRule {
-        TimeoutRule { now: self.time.now, takes_far: self.keyspace.far_timeouts }
+        TimeoutRule { now: self.clock.now(), takes_far: self.keyspace.far_timeouts }
     }
 
     /// Refuses from now on what of the requests of these commands is newer than the version.
     pub(crate) fn refuse_newer(&mut self, newer: Vec<(CommandId, Newer)>) {
         let check = |handler: &Handler| match handler {
-            Handler::BlockingData(_) | Handler::BlockingEngine(_) => {
+            Handler::BlockingData(_) | Handler::Clock(_) | Handler::BlockingEngine(_) => {
                 Handler::BlockingEngine(run_that_may_wait)
             }
             _ => Handler::Engine(run),

@@ -1,11 +1,11 @@
 //! The state of a server that is a sentinel.
 
+use crate::clock::TimerKey;
 use crate::config::Config;
 use crate::keyspace::Rng;
 use crate::outbound::OutboundId;
 use crate::sentinel::{LinkId, Sentinel, SentinelLine};
 use crate::time::Now;
-use crate::timers::TimerKey;
 use std::collections::BTreeMap;
 
 /// What a sentinel watches, and its connections.

@@ -8,7 +8,7 @@ use super::event::events;
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::order::Order;
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 
 impl Keyspace {
     /// The earliest deadline of a key, in wall milliseconds.
@@ -44,15 +44,15 @@ impl Keyspace {
     }
 
     /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).
-    pub fn expire_next(&mut self, now: Now, over: Over) -> bool {
-        self.expire_next_with(now, over, |_| ())
+    pub fn expire_next(&mut self, now: Now, rule: ExpiryRule) -> bool {
+        self.expire_next_with(now, rule, |_| ())
     }
 
     /// The same; `see` is called with the key before it goes.
-    pub fn expire_next_with(&mut self, now: Now, over: Over, see: impl FnOnce(&[u8])) -> bool {
+    pub fn expire_next_with(&mut self, now: Now, rule: ExpiryRule, see: impl FnOnce(&[u8])) -> bool {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
-        let until = over.until_ms(now.wall_ms());
+        let until = rule.until_ms(now.wall_ms());
         let Some(removed) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
             return false;
         };
@@ -79,19 +79,19 @@ impl Keyspace {
         self.garbage.add(entry.value);
     }
 
-    /// The clock was turned forward: all existing deadlines have come nearer.
-    pub fn note_turn(&mut self) {
+    /// The clock was advanced: all existing deadlines have come nearer.
+    pub fn note_advance(&mut self) {
         if !self.quiet {
             self.turned = Some(self.last_order);
         }
     }
 
-    /// Whether turns of the clock publish no unlock messages from now on.
-    pub fn turn_quietly(&mut self, quiet: bool) {
+    /// Whether advances of the clock publish no unlock messages from now on.
+    pub fn advance_quietly(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
 
-    /// Whether a turn of the clock has brought a deadline made at `made` nearer, and is not a quiet one.
+    /// Whether an advance of the clock has brought a deadline made at `made` nearer, and is not a quiet one.
     pub(super) fn is_turned(&self, made: Order) -> bool {
         !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
     }
@@ -159,12 +159,12 @@ impl Keyspace {
     /// Removes the keys whose deadlines were set in the past since the last call, so that even the next command of the
     /// same transaction or script does not see them. O(1) when there are none.
     #[cold]
-    pub fn expire_overdue(&mut self, now: Now, over: Over) {
+    pub fn expire_overdue(&mut self, now: Now, rule: ExpiryRule) {
         // With a backlog, transactions skip keys that are due, and these fire in its order.
         // While it is paused they stay.
         if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() && !self.expiry_paused {
-            while self.expire_next(now, over) {}
-            while self.expire_next_fields(now, over, usize::MAX, |_| ()) > 0 {}
+            while self.expire_next(now, rule) {}
+            while self.expire_next_fields(now, rule, usize::MAX, |_| ()) > 0 {}
         }
     }
 }

@@ -9,7 +9,7 @@ use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::order::Order;
 use super::tx::Tx;
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::Value;
 
 impl Keyspace {
@@ -48,12 +48,12 @@ impl Keyspace {
     pub fn expire_next_fields(
         &mut self,
         now: Now,
-        over: Over,
+        rule: ExpiryRule,
         most: usize,
         see: impl FnOnce(&[u8]),
     ) -> usize {
         let Some((_, db)) = self.first_field_to_expire() else { return 0 };
-        let until_ms = over.until_ms(now.wall_ms());
+        let until_ms = rule.until_ms(now.wall_ms());
         let Some(id) = self.databases[db].first_with_due_field(until_ms) else { return 0 };
         let key: Box<[u8]> = self.databases[db].entry(id).key().into();
         see(&key);

@@ -22,8 +22,8 @@ impl Interests {
     pub const EVERY_CHANGE: Self = Self::QUEUED_KEYS;
     /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
     pub const ADDED: Self = Interests(1 << 17);
-    /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline a turn of
-    /// the clock has brought nearer. Other keys are not reported.
+    /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline an
+    /// advance of the clock has brought nearer. Other keys are not reported.
     pub const VALUES: Self = Interests(1 << 18);
 
     /// Values that are removed or replaced, of all keys.

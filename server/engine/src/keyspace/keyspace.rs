@@ -18,7 +18,7 @@ use super::subscriber::Subscription;
 use super::unchanged::Unchanged;
 use super::waiters::Waiters;
 use super::watches::Watches;
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::Encodings;
 use foldhash::quality::FixedState;
 use std::collections::VecDeque;
@@ -101,9 +101,9 @@ pub struct Keyspace {
     pub counters: Counters,
     pub(super) effects: VecDeque<Effect>,
     pub(super) last_order: Order,
-    /// Deadlines made up to this one have been brought nearer by a turn of the clock.
+    /// Deadlines made up to this one have been brought nearer by an advance of the clock.
     pub(super) turned: Option<Order>,
-    /// Whether the present turn of the clock publishes no unlock messages.
+    /// Whether the present advance of the clock publishes no unlock messages.
     pub(super) quiet: bool,
     /// Whether a deadline has been set that was past already.
     pub(super) overdue: bool,
@@ -117,9 +117,9 @@ pub struct Keyspace {
     pub(super) key_timers: KeyTimers,
     /// Which keys go first when memory is short.
     pub(super) eviction: Eviction,
-    /// When a deadline is over at the present instant, and up to which instant a turn of the clock has ended all, in
-    /// wall milliseconds.
-    over: Over,
+    /// The rule by which deadlines expire at the present instant, and up to which instant an advance of the clock has
+    /// ended all, in wall milliseconds.
+    rule: ExpiryRule,
     reached_ms: i64,
 }
 
@@ -162,7 +162,7 @@ impl Keyspace {
             keeper: None,
             key_timers: KeyTimers::default(),
             eviction: Eviction::new(seed),
-            over: Over::Past,
+            rule: ExpiryRule::Past,
             reached_ms: i64::MIN,
         }
     }
@@ -208,21 +208,21 @@ impl Keyspace {
         self.accesses.set_rules(rules);
     }
 
-    /// Goes on at an instant: the access clocks of keys follow the wall clock. `over` says when a deadline is over
+    /// Goes on at an instant: the access clocks of keys follow the wall clock. `rule` says when a deadline is over
     /// there.
     #[inline]
-    pub fn go_on_at(&mut self, now: Now, over: Over) {
+    pub fn go_on_at(&mut self, now: Now, rule: ExpiryRule) {
         self.accesses.go_on_at(now);
-        self.over = over;
+        self.rule = rule;
         let now_ms = now.wall_ms();
-        if over == Over::Reached || now_ms < self.reached_ms {
-            self.reached_ms = over.until_ms(now_ms);
+        if rule == ExpiryRule::Reached || now_ms < self.reached_ms {
+            self.reached_ms = rule.until_ms(now_ms);
         }
     }
 
     /// Deadlines up to this instant are over at `now`, in wall milliseconds.
     pub(super) fn over_until_ms(&self, now: Now) -> i64 {
-        self.over.until_ms(now.wall_ms()).max(self.reached_ms)
+        self.rule.until_ms(now.wall_ms()).max(self.reached_ms)
     }
 
     /// The first timer of a key: when it is due, in wall milliseconds, and when it was made; nothing when it comes
@@ -233,8 +233,8 @@ impl Keyspace {
     }
 
     /// Removes the first timer of a key that is due at `now`: the database, the key and what is due. O(log n).
-    pub fn pop_key_timer(&mut self, now: Now, over: Over) -> Option<(usize, Box<[u8]>, KeyTimer)> {
-        self.key_timers.pop_due(over.until_ms(now.wall_ms()))
+    pub fn pop_key_timer(&mut self, now: Now, rule: ExpiryRule) -> Option<(usize, Box<[u8]>, KeyTimer)> {
+        self.key_timers.pop_due(rule.until_ms(now.wall_ms()))
     }
 
     /// Whether the commands that run from now on leave the access clocks of existing keys as they are; whether those

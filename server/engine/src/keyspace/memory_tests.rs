@@ -1,7 +1,7 @@
 //! What the databases take, against a count of everything in them.
 
 use super::*;
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::{Encodings, Hash, List, Set, Str, Value, ZSet};
 use proptest::prelude::*;
 
@@ -158,7 +158,7 @@ proptest! {
         for (db, key, step) in steps {
             if let Step::Expire(ms) = step {
                 now += ms;
-                while keyspace.expire_next(at(now), Over::Reached) {}
+                while keyspace.expire_next(at(now), ExpiryRule::Reached) {}
             }
             apply(&mut keyspace.tx(db, at(now)), &name(key), step, &enc);
             for database in &keyspace.databases {

@@ -1,7 +1,7 @@
 //! The keyspace alone: expiry, effects, waiters, watches, SCAN.
 
 use super::*;
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -46,9 +46,9 @@ fn a_key_goes_at_its_millisecond_with_its_event() {
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
     assert_eq!(keyspace.next_deadline(), Some(10));
-    assert!(!keyspace.expire_next(at(9), Over::Reached));
+    assert!(!keyspace.expire_next(at(9), ExpiryRule::Reached));
     assert!(keyspace.tx(0, at(9)).exists(b"k"));
-    assert!(keyspace.expire_next(at(10), Over::Reached));
+    assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
     assert!(!keyspace.tx(0, at(10)).exists(b"k"));
     assert_eq!(effects(&mut keyspace), ["0 expired k"]);
     assert_eq!(keyspace.sizes(0), (0, 0));
@@ -60,10 +60,10 @@ fn a_deadline_set_in_the_past_is_due_when_the_command_ends() {
     put(&mut keyspace, b"k");
     put(&mut keyspace, b"later");
     keyspace.tx(0, at(10)).set_deadline(b"later", 11);
-    keyspace.expire_overdue(at(10), Over::Reached);
+    keyspace.expire_overdue(at(10), ExpiryRule::Reached);
     keyspace.tx(0, at(10)).set_deadline(b"k", 10);
     assert!(keyspace.tx(0, at(10)).exists(b"k"));
-    keyspace.expire_overdue(at(10), Over::Reached);
+    keyspace.expire_overdue(at(10), ExpiryRule::Reached);
     assert!(!keyspace.tx(0, at(10)).exists(b"k"));
     assert!(keyspace.tx(0, at(10)).exists(b"later"));
     assert_eq!(effects(&mut keyspace), ["0 expired k"]);
@@ -230,7 +230,7 @@ fn a_subscriber_of_keys_is_told_of_each_way_in_which_they_change() {
     keyspace.tx(0, at(0)).delete(b"k");
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
-    assert!(keyspace.expire_next(at(10), Over::Reached));
+    assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
     keyspace.tx(0, at(10)).touched(b"k");
     keyspace.tx(1, at(10)).flush();
     let told = &keyspace.subscriber::<Cache>().unwrap().0;
@@ -244,12 +244,12 @@ fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_q
     let mut expire = |quiet: bool, turn: bool| {
         put(&mut keyspace, b"k");
         keyspace.tx(0, at(0)).set_deadline(b"k", 10);
-        keyspace.turn_quietly(quiet);
+        keyspace.advance_quietly(quiet);
         if turn {
-            keyspace.note_turn();
+            keyspace.note_advance();
         }
-        assert!(keyspace.expire_next(at(10), Over::Reached));
-        keyspace.turn_quietly(false);
+        assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
+        keyspace.advance_quietly(false);
         told(&mut keyspace)
     };
     assert_eq!(expire(false, true), ["Deadline { turned: true } false of k by Engine None"]);
@@ -305,7 +305,7 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
     keyspace.tx(0, at(0)).delete(b"large");
     large(&mut keyspace);
     keyspace.tx(0, at(0)).set_deadline(b"large", 1);
-    assert!(keyspace.expire_next(at(1), Over::Reached));
+    assert!(keyspace.expire_next(at(1), ExpiryRule::Reached));
     assert_eq!(parts(&mut keyspace), Some(5000));
     for n in 0..10_000_u32 {
         let key = n.to_le_bytes();
@@ -330,7 +330,7 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     put(&mut keyspace, b"stays");
     keyspace.tx(0, at(0)).set_deadline(b"stays", 11);
     effects(&mut keyspace);
-    assert!(keyspace.expire_next(at(10), Over::Reached));
+    assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
     keyspace.set_expiry_backlog(Some(10));
     let mut tx = keyspace.tx(0, at(10));
     assert_eq!((tx.len(), tx.exists(b"b"), tx.deadline(b"c")), (1, false, None));
@@ -344,7 +344,7 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     assert!(!tx.clear_deadline(b"d"));
     assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
     assert_eq!(keyspace.sizes(0), (2, 1));
-    while keyspace.expire_next(at(10), Over::Reached) {}
+    while keyspace.expire_next(at(10), ExpiryRule::Reached) {}
     keyspace.set_expiry_backlog(None);
     assert_eq!(keyspace.sizes(0), (2, 1));
     assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
@@ -360,7 +360,7 @@ fn keys_that_were_due_break_no_watch_where_they_are_swapped_to() {
         keyspace.tx(db, at(0)).set_deadline(b"due", 10);
         keyspace.tx(db, at(0)).set_deadline(b"both", 10);
     }
-    assert!(keyspace.expire_next(at(10), Over::Reached));
+    assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
     keyspace.set_expiry_backlog(Some(10));
     keyspace.watch(1, b"due", 1);
     keyspace.watch(1, b"now", 2);
@@ -383,7 +383,7 @@ fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first
         keyspace.tx(db, at(0)).set_deadline(key.as_bytes(), deadline);
     }
     effects(&mut keyspace);
-    while keyspace.expire_next(at(10), Over::Reached) {}
+    while keyspace.expire_next(at(10), ExpiryRule::Reached) {}
     assert_eq!(
         effects(&mut keyspace),
         ["1 expired c", "0 expired e", "2 expired a", "0 expired b", "2 expired d"]
@@ -488,7 +488,7 @@ proptest! {
                 }
                 _ => {
                     now += ms / 4;
-                    while keyspace.expire_next(at(now), Over::Reached) {}
+                    while keyspace.expire_next(at(now), ExpiryRule::Reached) {}
                     model.retain(|_, deadline| deadline.is_none_or(|deadline| deadline > now));
                 }
             }
@@ -536,9 +536,9 @@ fn a_key_has_one_timer_of_each_kind_and_they_fire_in_order() {
     keyspace.tx(0, at(0)).set_key_timer(b"b", KeyTimer::Retry, None);
     assert_eq!(keyspace.key_timers.len(), 3);
     assert!(keyspace.key_timers.memory() > 0);
-    assert_eq!(keyspace.pop_key_timer(at(9), Over::Reached), None);
+    assert_eq!(keyspace.pop_key_timer(at(9), ExpiryRule::Reached), None);
     let mut fired = Vec::new();
-    while let Some((db, key, timer)) = keyspace.pop_key_timer(at(20), Over::Reached) {
+    while let Some((db, key, timer)) = keyspace.pop_key_timer(at(20), ExpiryRule::Reached) {
         fired.push((db, key, timer));
     }
     let a: Box<[u8]> = (*b"a").into();
@@ -551,14 +551,14 @@ fn a_key_has_one_timer_of_each_kind_and_they_fire_in_order() {
 #[test]
 fn what_a_turn_of_the_clock_has_reached_is_over_also_when_time_runs_again() {
     let mut keyspace = Keyspace::new(1, 7);
-    keyspace.go_on_at(at(10), Over::Past);
+    keyspace.go_on_at(at(10), ExpiryRule::Past);
     assert_eq!(keyspace.tx(0, at(10)).over_until_ms(), 9);
-    keyspace.go_on_at(at(15), Over::Reached);
+    keyspace.go_on_at(at(15), ExpiryRule::Reached);
     assert_eq!(keyspace.tx(0, at(15)).over_until_ms(), 15);
-    keyspace.go_on_at(at(15), Over::Past);
+    keyspace.go_on_at(at(15), ExpiryRule::Past);
     assert_eq!(keyspace.tx(0, at(15)).over_until_ms(), 15);
-    keyspace.go_on_at(at(16), Over::Past);
+    keyspace.go_on_at(at(16), ExpiryRule::Past);
     assert_eq!(keyspace.tx(0, at(16)).over_until_ms(), 15);
-    keyspace.go_on_at(at(3), Over::Past);
+    keyspace.go_on_at(at(3), ExpiryRule::Past);
     assert_eq!(keyspace.tx(0, at(3)).over_until_ms(), 2);
 }

@@ -4,7 +4,7 @@ mod rdb_file;
 
 pub(crate) use rdb_file::{FileRules, RdbFile};
 
-use crate::timers::TimerKey;
+use crate::clock::TimerKey;
 
 /// A save in the background.
 #[derive(Debug)]

@@ -350,7 +350,7 @@ fn log(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
         3 => usize::try_from(args.int(2)?).unwrap_or(0),
         _ => return Err(unknown_or_arity(args)),
     };
-    let now_ms = engine.time.now.wall_ms();
+    let now_ms = engine.now().wall_ms();
     let entries = engine.observers.acl_log.iter();
     reply.array(entries.len().min(count));
     entries.take(count).for_each(|entry| write_entry(entry, now_ms, reply));

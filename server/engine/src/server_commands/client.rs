@@ -321,7 +321,7 @@ impl Engine {
         if slot == asked_by {
             return self.sessions.get_mut(slot).close(Closing::AfterOutput);
         }
-        if !self.killed_while_turning(slot) {
+        if !self.killed_while_advancing(slot) {
             self.cut_off(slot);
         }
     }

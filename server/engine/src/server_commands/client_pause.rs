@@ -42,7 +42,7 @@ fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply
     };
     // As in Redis, a pause without an end is over at once.
     let ms = parse_integer_timeout_ms(&args[2], engine.timeout_rule())?.unwrap_or(0);
-    engine.pause(kind, engine.time.now.monotonic_ms().saturating_add_unsigned(ms));
+    engine.pause(kind, engine.now().monotonic_ms().saturating_add_unsigned(ms));
     reply.ok();
     Ok(())
 }

@@ -1,23 +1,22 @@
-//! `CLOCK.*`: a test turns the two hands.
+//! `CLOCK.*`: a test moves the wall clock and the monotonic clock.
 
-use crate::core::{
-    BlockingEngineHandler, Call, ClockChange, ClockRequest, ClockTurn, Engine, Handler, Origin, PlannedTurn,
-    RedissonWaiters, Retry, Settle, TurnProgress,
+use crate::clock::{
+    ClockAdvance, ClockChange, ClockHandler, ClockOrder, EngineClock, OUT_OF_RANGE, PlannedAdvance,
+    RedissonWaiters, Settle,
 };
-use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, ValidValues, Wait, errors};
-use crate::time::{Clock, ClockError};
-use lockwheel_resp::Reply;
+use crate::core::Handler;
+use crate::spec::{Args, CommandError, Flags, Row, ValidValues, errors};
+use crate::time::Clock;
 use std::time::Duration;
 
 /// Moving time inside a script or a transaction would break its one instant.
 const FLAGS: Flags = Flags::of(&[FROM_SCRIPTS, Flags::NOSCRIPT]);
 /// Of those that scripts may call too: the clock moves when the script has ended.
 const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
-const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range: *", "ERR value is not an integer or out of range: *"];
 
-const TURN_ERRORS: &[&str] = &[
+const ADVANCE_ERRORS: &[&str] = &[
     "ERR time is out of range: *",
     "ERR value is not an integer or out of range: *",
     "ERR value is out of range, must be positive: *",
@@ -25,13 +24,13 @@ const TURN_ERRORS: &[&str] = &[
 ];
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
 
-const fn blocking_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::BlockingEngine(handler)).categories(&["control"])
+const fn clock_row(name: &'static str, arity: i32, handler: ClockHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Clock(handler)).categories(&["control"])
 }
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    blocking_row("clock.info", 1, info)
+    clock_row("clock.info", 1, info)
         .flags(&[FLAGS])
         .about("control", "7.2.0", "O(1)")
         .summary("Tells where both hands stand and when the next deadline is.")
@@ -40,22 +39,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Where both hands stand, how far the wall hand is from the system's time, and \
              when the next deadline is.",
         ]),
-    blocking_row("clock.freeze", 1, freeze)
+    clock_row("clock.freeze", 1, freeze)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Stops both hands.")
         .help(&["CLOCK.FREEZE", "    Both hands stand still."]),
-    blocking_row("clock.resume", 1, resume)
+    clock_row("clock.resume", 1, resume)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Lets both hands run from where they stand.")
         .help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
-    blocking_row("clock.reset", 1, reset)
+    clock_row("clock.reset", 1, reset)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand to the system's time and lets both run.")
         .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
-    blocking_row("clock.advance", -2, advance)
+    clock_row("clock.advance", -2, advance)
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
@@ -68,8 +67,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Called from a script, it happens when the script has ended.",
         ])
         .syntax("milliseconds [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
-        .errors(TURN_ERRORS),
-    blocking_row("clock.next", -1, next)
+        .errors(ADVANCE_ERRORS),
+    clock_row("clock.next", -1, next)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
@@ -79,7 +78,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
         .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
-    blocking_row("clock.step", 2, step)
+    clock_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
         .help(&[
@@ -91,7 +90,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
-    blocking_row("clock.set", 2, set)
+    clock_row("clock.set", 2, set)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand alone.")
@@ -105,93 +104,71 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Explains these commands."),
 ];
 
-impl From<ClockError> for CommandError {
-    fn from(_: ClockError) -> Self {
-        OUT_OF_RANGE
-    }
+/// The order of a command on the clock.
+type Ordered = Result<ClockOrder, CommandError>;
+
+/// The order to advance the clock.
+fn order(advance: ClockAdvance) -> ClockOrder {
+    ClockOrder::Advance(Box::new(advance))
 }
 
-/// The milliseconds of a script's turn: other turns may come before it.
+/// The milliseconds of an advance by a script: other advances may come before it.
 const IN_RANGE: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
 const FORWARD_IN_RANGE: ValidValues =
     ValidValues::Value("an integer from 0 on that keeps the clocks within their range");
 
-/// Plans a turn of the clock for the end of the running script.
-fn plan(engine: &mut Engine, turn: PlannedTurn) -> Outcome {
+/// Plans an advance of the clock for the end of the running script.
+fn plan(clock: &mut EngineClock, planned: PlannedAdvance) -> Ordered {
     let wrong =
         |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, IN_RANGE) } else { error };
-    engine.plan_turn(turn).map_err(wrong)
+    clock.plan(planned).map_err(wrong)?;
+    Ok(ClockOrder::Planned)
 }
 
 /// The error for the milliseconds of a request that are wrong, or by which a clock at `now_ms` would leave its range.
 /// `least` is the lowest number that a request may have.
 #[cold]
-fn wrong_ms(error: CommandError, call: Call<'_>, now_ms: i64, least: i64) -> CommandError {
-    let valid = match call.origin() {
-        Origin::Script if least == 0 => FORWARD_IN_RANGE,
-        Origin::Script => IN_RANGE,
-        _ => ValidValues::Integer(least, Clock::MAX_MS - now_ms),
+fn wrong_ms(error: CommandError, from_script: bool, now_ms: i64, least: i64) -> CommandError {
+    let valid = match from_script {
+        true if least == 0 => FORWARD_IN_RANGE,
+        true => IN_RANGE,
+        false => ValidValues::Integer(least, Clock::MAX_MS - now_ms),
     };
     error.of_argument(1, valid)
 }
 
-fn info(
-    engine: &mut Engine,
-    call: Call<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    if engine.is_member() {
-        return Ok(engine.clock_together(call));
-    }
-    let (next_ms, pending) = (engine.next_in_ms(), engine.pending_timers());
-    engine.tell_clock(next_ms, pending, reply);
-    Ok(Flow::Done)
+fn info(_: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
+    Ok(ClockOrder::Inform)
 }
 
-fn freeze(
-    engine: &mut Engine,
-    call: Call<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    change(engine, call, ClockChange::Freeze, reply)
+fn freeze(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
+    change(clock, ClockChange::Freeze)
 }
 
-fn resume(
-    engine: &mut Engine,
-    call: Call<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    change(engine, call, ClockChange::Resume, reply)
+fn resume(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
+    change(clock, ClockChange::Resume)
 }
 
-fn reset(
-    engine: &mut Engine,
-    call: Call<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    change(engine, call, ClockChange::Reset, reply)
+fn reset(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
+    change(clock, ClockChange::Reset)
 }
 
-/// The options of a turn of both hands.
+/// The options of an advance of both clocks.
 #[derive(Debug, Default)]
-struct TurnOptions {
+struct AdvanceOptions {
     count: Option<u64>,
     waiters: RedissonWaiters,
     settle: Option<Settle>,
 }
 
-impl TurnOptions {
+impl AdvanceOptions {
     /// Reads them from argument `at` to the end, each at most once; `counts`: whether COUNT is one.
     fn parse(args: Args<'_>, mut at: usize, counts: bool) -> Result<Self, CommandError> {
         let positive = |at| {
             let number = args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
             number.map(i64::unsigned_abs)
         };
-        let mut options = TurnOptions::default();
+        let mut options = AdvanceOptions::default();
         while at < args.len() {
             let has_value = at + 1 < args.len();
             if args.is(at, "nowake") && options.waiters == RedissonWaiters::Woken {
@@ -215,102 +192,42 @@ impl TurnOptions {
     }
 }
 
-fn advance(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let latest_ms = engine.now().wall_ms().max(engine.now().monotonic_ms());
-    let wrong = |error| wrong_ms(error, call, latest_ms, 0);
+fn advance(clock: &mut EngineClock, from_script: bool, args: Args<'_>) -> Ordered {
+    let latest_ms = clock.now().wall_ms().max(clock.now().monotonic_ms());
+    let wrong = |error| wrong_ms(error, from_script, latest_ms, 0);
     let ms = args.int_in(1, 0, i64::MAX, errors::NOT_AN_INTEGER).map_err(wrong)?.unsigned_abs();
-    let TurnOptions { waiters, settle, .. } = TurnOptions::parse(args, 2, false)?;
-    if call.origin() == Origin::Script {
+    let AdvanceOptions { waiters, settle, .. } = AdvanceOptions::parse(args, 2, false)?;
+    if from_script {
         if settle.is_some() {
             return Err(SETTLES_IN_SCRIPT);
         }
-        plan(engine, PlannedTurn::Advance { ms, waiters })?;
-        reply.ok();
-        return Ok(Flow::Done);
+        return plan(clock, PlannedAdvance::Advance { ms, waiters });
     }
-    let turn = engine.turn_by(ms).map_err(|_| wrong(OUT_OF_RANGE))?;
-    let turn = turn.waking(waiters).settling(settle);
-    begin(engine, call, turn, reply)
+    let advance = clock.advance_by(ms).map_err(|_| wrong(OUT_OF_RANGE))?;
+    Ok(order(advance.waking(waiters).settling(settle)))
 }
 
-fn next(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let TurnOptions { count, waiters, settle } = TurnOptions::parse(args, 1, true)?;
-    let turn = ClockTurn::to_next(count.unwrap_or(1)).waking(waiters).settling(settle);
-    begin(engine, call, turn, reply)
+fn next(_: &mut EngineClock, _: bool, args: Args<'_>) -> Ordered {
+    let AdvanceOptions { count, waiters, settle } = AdvanceOptions::parse(args, 1, true)?;
+    Ok(order(ClockAdvance::to_next(count.unwrap_or(1)).waking(waiters).settling(settle)))
 }
 
-/// Turns the clock. The client waits while others react to that.
-fn begin(
-    engine: &mut Engine,
-    call: Call<'_>,
-    turn: ClockTurn,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    // A transaction cannot wait.
-    let mut turn = if call.origin() == Origin::Client { turn.in_pieces() } else { turn };
-    if engine.shares_clock() {
-        engine.ask_clock(ClockRequest::Turn(call.session));
-        let retry = Retry::Turn(Box::new(turn));
-        return Ok(Wait { real_time: true, ..Wait::new(retry, None, Null::Bulk) }.into());
-    }
-    let turned =
-        engine.keep_active(call.slot, |engine| engine.turning(|engine| engine.continue_turning(&mut turn)));
-    match turned {
-        TurnProgress::Done => {
-            turn.write(engine.now(), reply)?;
-            Ok(Flow::Done)
-        }
-        TurnProgress::WaitUs(us) => {
-            let retry = Retry::Turn(Box::new(turn));
-            Ok(Wait { real_time: true, ..Wait::new(retry, Some(us.div_ceil(1000)), Null::Bulk) }.into())
-        }
-    }
-}
-
-fn step(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let now_ms = engine.now().wall_ms();
-    let wrong = |error| wrong_ms(error, call, now_ms, -now_ms);
+fn step(clock: &mut EngineClock, from_script: bool, args: Args<'_>) -> Ordered {
+    let now_ms = clock.now().wall_ms();
+    let wrong = |error| wrong_ms(error, from_script, now_ms, -now_ms);
     let ms = args.int(1).map_err(wrong)?;
-    if call.origin() == Origin::Script {
-        plan(engine, PlannedTurn::Step(ms))?;
-        reply.ok();
-        return Ok(Flow::Done);
+    if from_script {
+        return plan(clock, PlannedAdvance::Step(ms));
     }
-    change(engine, call, ClockChange::Step(ms), reply).map_err(|_| wrong(OUT_OF_RANGE))
+    change(clock, ClockChange::Step(ms)).map_err(|_| wrong(OUT_OF_RANGE))
 }
 
-fn set(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let set = args.int(1).and_then(|ms| change(engine, call, ClockChange::Set(ms), reply));
+fn set(clock: &mut EngineClock, _: bool, args: Args<'_>) -> Ordered {
+    let set = args.int(1).and_then(|ms| change(clock, ClockChange::Set(ms)));
     set.map_err(|error| error.of_argument(1, ValidValues::Integer(0, Clock::MAX_MS)))
 }
 
-/// Changes the clock and fires what is due then.
-fn change(
-    engine: &mut Engine,
-    call: Call<'_>,
-    change: ClockChange,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let turn = engine.turn_changing(change)?;
-    begin(engine, call, turn, reply)
+/// Changes the clock; then all that is due fires.
+fn change(clock: &EngineClock, change: ClockChange) -> Ordered {
+    Ok(order(clock.advance_changing(change)?))
 }

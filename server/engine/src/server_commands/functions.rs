@@ -244,7 +244,7 @@ pub(super) struct Loader {
 
 impl Loader {
     pub(super) fn new(engine: &Engine) -> Self {
-        Loader { host: engine.environment.host.clone(), at_us: engine.time.system.monotonic_us }
+        Loader { host: engine.environment.host.clone(), at_us: engine.clock().system().monotonic_us }
     }
 }
 

@@ -87,7 +87,8 @@ pub(super) fn run(
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
     // Scripts of a transaction share its instant, but each has its own time before it is slow.
-    let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
+    let began =
+        if call.origin() == Origin::Transaction { engine.system_now() } else { engine.clock().system() };
     let inner = call.of_script(&inputs);
     let kind = match id {
         EntryId::Script(_) => EntryKind::Script,
@@ -96,12 +97,12 @@ pub(super) fn run(
     let failed = with_runtime(engine, |engine, runtime| {
         engine.scripts.caller = Some(call.slot);
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
-        let began_ns = engine.time.reading_ns();
+        let began_ns = engine.clock().reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
         script.run(inputs.keys, inputs.arguments, &mut host, reply);
         let errors = host.old_errors + u64::from(host.new_errors);
         // Up to the end of the last command that it has called: each begins where the one before ends.
-        engine.observers.stats.nested_ns += engine.time.reading_ns() - began_ns;
+        engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         errors
     })?;
     if failed > 0
@@ -112,7 +113,7 @@ pub(super) fn run(
     // SELECT in a script affects only the script.
     engine.sessions.get_mut(call.slot).db = call.db;
     if call.origin() == Origin::Client {
-        engine.turn_as_planned(call.slot);
+        engine.advance_as_planned(call.slot);
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
             break;
         }
     }
-    engine.turn_as_planned(call.slot);
+    engine.advance_as_planned(call.slot);
     Ok(())
 }
 
@@ -144,9 +144,9 @@ fn run_queued(
     match permit(&caller, engine.commands.get(command), args) {
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
         Ok(()) => {
-            let began_ns = engine.time.reading_ns();
+            let began_ns = engine.clock().reading_ns();
             drop(engine.run(call, command, args, reply));
-            engine.observers.stats.nested_ns += engine.time.reading_ns() - began_ns;
+            engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         }
         Err(refusal) => engine.refuse_call(slot, refusal, args, reply),
     }

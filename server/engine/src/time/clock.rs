@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Deadlines, Now, Over, US_PER_MS};
+use super::{Deadlines, ExpiryRule, Now, US_PER_MS};
 
 /// The furthest that either clock can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
 /// that a clock which runs on from there has room.
@@ -100,11 +100,11 @@ impl Clock {
         }
     }
 
-    /// When a deadline is over, as long as the clocks are not turned.
-    pub fn over(&self) -> Over {
+    /// The rule by which deadlines expire, as long as the clocks are not moved.
+    pub fn expiry_rule(&self) -> ExpiryRule {
         match self.mode() {
-            Mode::Real => Over::Past,
-            Mode::Manual => Over::Reached,
+            Mode::Real => ExpiryRule::Past,
+            Mode::Manual => ExpiryRule::Reached,
         }
     }
 
@@ -119,7 +119,7 @@ impl Clock {
     pub fn until(&self, system: Now, deadlines: Deadlines) -> Option<u64> {
         match self.mode() {
             Mode::Manual => None,
-            Mode::Real => self.read(system).us_until(deadlines, self.over()),
+            Mode::Real => self.read(system).us_until(deadlines, self.expiry_rule()),
         }
     }
 
@@ -201,9 +201,11 @@ impl Clock {
         self.turn(system, moved(self.read(system), us)?)
     }
 
-    /// Whether [`advance_us`](Clock::advance_us) by `us` µs would bring both clocks within their range.
-    pub fn reaches_us(&self, system: Now, us: u64) -> bool {
-        moved(self.read(system), us).and_then(in_range).is_ok()
+    /// The most µs by which [`advance_us`](Clock::advance_us) leaves both clocks within their range; `None` when they
+    /// are out of it.
+    pub fn room_us(&self, system: Now) -> Option<u64> {
+        let Now { wall_us, monotonic_us } = in_range(self.read(system)).ok()?;
+        Some((MAX_US - wall_us).unsigned_abs().min(MAX_US as u64 - monotonic_us))
     }
 
     /// Puts both clocks at `to`, running or frozen as they were.

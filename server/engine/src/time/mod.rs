@@ -38,10 +38,10 @@ impl Now {
 
     /// How far this instant is from the first of `deadlines` being over, in µs: 0 when one is, `None` when there are
     /// none.
-    pub fn us_until(self, deadlines: Deadlines, over: Over) -> Option<u64> {
-        let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), over.begins_ms(ms)));
+    pub fn us_until(self, deadlines: Deadlines, rule: ExpiryRule) -> Option<u64> {
+        let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), rule.begins_ms(ms)));
         let monotonic = deadlines.monotonic_ms;
-        let monotonic = monotonic.map(|ms| us_between(i128::from(self.monotonic_us), over.begins_ms(ms)));
+        let monotonic = monotonic.map(|ms| us_between(i128::from(self.monotonic_us), rule.begins_ms(ms)));
         wall.into_iter().chain(monotonic).min()
     }
 }
@@ -52,31 +52,31 @@ fn us_between(from_us: i128, to_ms: i128) -> u64 {
     u64::try_from(us.max(0)).unwrap_or(u64::MAX)
 }
 
-/// When a deadline is over.
+/// The rule by which deadlines expire.
 ///
 /// Deadlines are whole milliseconds, counted from the whole millisecond of the instant at which they were set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum ExpiryRule {
     /// Once its millisecond has passed, as in Redis: while time runs, so that no timeout is shorter than requested.
     Past,
-    /// As soon as the clock reaches it: on clocks that are frozen or turned.
+    /// As soon as the clock reaches it: on clocks that are frozen or advanced.
     Reached,
 }
 
-impl Over {
+impl ExpiryRule {
     /// The last deadline that is over when a clock shows `now_ms`.
     pub fn until_ms(self, now_ms: i64) -> i64 {
         match self {
-            Over::Past => now_ms.saturating_sub(1),
-            Over::Reached => now_ms,
+            ExpiryRule::Past => now_ms.saturating_sub(1),
+            ExpiryRule::Reached => now_ms,
         }
     }
 
     /// From when on a deadline is over, in ms.
     fn begins_ms(self, deadline_ms: i64) -> i128 {
         match self {
-            Over::Past => i128::from(deadline_ms) + 1,
-            Over::Reached => i128::from(deadline_ms),
+            ExpiryRule::Past => i128::from(deadline_ms) + 1,
+            ExpiryRule::Reached => i128::from(deadline_ms),
         }
     }
 }
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn distance_is_to_the_earlier_of_the_two_clocks() {
         let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
-        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, Over::Reached);
+        let until =
+            |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, ExpiryRule::Reached);
         assert_eq!(until(None, None), None);
         assert_eq!(until(Some(11), None), Some(500));
         assert_eq!(until(Some(11), Some(3)), Some(1));
@@ -119,12 +120,13 @@ mod tests {
     #[test]
     fn while_time_runs_a_deadline_is_over_when_its_millisecond_is_past() {
         let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
-        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, Over::Past);
+        let until =
+            |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, ExpiryRule::Past);
         assert_eq!(until(Some(11), None), Some(1_500));
         assert_eq!(until(Some(10), Some(3)), Some(500));
         assert_eq!(until(Some(9), None), Some(0));
         assert_eq!(until(Some(i64::MAX), Some(i64::MAX)), Some(u64::MAX));
-        assert_eq!((Over::Past.until_ms(10), Over::Reached.until_ms(10)), (9, 10));
-        assert_eq!(Over::Past.until_ms(i64::MIN), i64::MIN);
+        assert_eq!((ExpiryRule::Past.until_ms(10), ExpiryRule::Reached.until_ms(10)), (9, 10));
+        assert_eq!(ExpiryRule::Past.until_ms(i64::MIN), i64::MIN);
     }
 }

@@ -5,10 +5,9 @@ use super::missed::Missed;
 use super::network::{Key, Network};
 use super::nodes::Nodes;
 use crate::clients::Slot;
-use crate::core::{
-    Apart, DataFate, Engine, Fed, GrantNumbers, LAST, NodeFault, Promotion, TogetherAnswer, merged_history,
-};
-use crate::faults::Link;
+use crate::core::{Engine, Fed, merged_history};
+use crate::faults::{Apart, DataFate, GrantNumbers, Link, NodeFault};
+use crate::member::{BroadcastAnswer, LAST, Promotion};
 use crate::spec::CommandError;
 
 const NO_REPLICA: CommandError =
@@ -29,10 +28,10 @@ impl Network {
         nodes: &mut Nodes<'_, '_>,
         (node, client): (usize, u64),
         fault: NodeFault,
-    ) -> Result<TogetherAnswer, CommandError> {
+    ) -> Result<BroadcastAnswer, CommandError> {
         let asker = Asker { node, client };
         match fault {
-            NodeFault::Down { node, .. } if self.has_left(node) => Ok(TogetherAnswer::Ok),
+            NodeFault::Down { node, .. } if self.has_left(node) => Ok(BroadcastAnswer::Ok),
             NodeFault::Down { node, ms, .. } if !self.may_be_killed(nodes, node, ms) => {
                 Err(CommandError::text(LAST))
             }
@@ -41,24 +40,24 @@ impl Network {
                 let until_ms = ms.map_or(i64::MAX, |ms| now_ms.saturating_add_unsigned(ms));
                 let caller = (asker.node == node).then_some(asker.client);
                 self.kill(nodes, node, until_ms, caller, data);
-                Ok(TogetherAnswer::Ok)
+                Ok(BroadcastAnswer::Ok)
             }
             NodeFault::Up { node } => {
                 let was_down = !self.has_left(node) && nodes[node].was_killed();
                 if was_down {
                     nodes[node].come_up();
                 }
-                Ok(TogetherAnswer::Count(usize::from(was_down)))
+                Ok(BroadcastAnswer::Count(usize::from(was_down)))
             }
             NodeFault::Lag { ms } => {
                 let lag_ms = ms.map_or(i64::MAX, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
                 self.lag(lag_ms, nodes[asker.node].now().monotonic_ms());
-                Ok(TogetherAnswer::Ok)
+                Ok(BroadcastAnswer::Ok)
             }
             NodeFault::FailOver { node, numbers } => {
                 let replica = self.replica_to_promote(nodes, asker.node, node)?;
                 self.fail_over(nodes, replica, numbers, asker);
-                Ok(TogetherAnswer::Ok)
+                Ok(BroadcastAnswer::Ok)
             }
             NodeFault::Part { nodes: places, from: Apart::Clients, link } => {
                 self.part_from_clients(nodes, asker, &places, link)
@@ -68,11 +67,11 @@ impl Network {
                     Apart::Nodes(others) => others,
                     _ => nodes.places().filter(|place| !places.contains(place)).collect(),
                 };
-                Ok(TogetherAnswer::Count(self.part(nodes, places, others)?))
+                Ok(BroadcastAnswer::Count(self.part(nodes, places, others)?))
             }
             NodeFault::Heal => {
                 let healed = std::mem::take(&mut self.healed) + self.heal_all(nodes);
-                Ok(TogetherAnswer::Count(healed))
+                Ok(BroadcastAnswer::Count(healed))
             }
         }
     }
@@ -175,7 +174,7 @@ impl Network {
         any
     }
 
-    /// When all servers are down, and nobody is connected who could turn the clock that stands, those come back that
+    /// When all servers are down, and nobody is connected who could move the clock that stands, those come back that
     /// would in time.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
@@ -312,7 +311,9 @@ impl Network {
     /// The same of all replicas that are masters now.
     pub(super) fn note_promotions(&mut self, nodes: &mut Nodes<'_, '_>) {
         for node in nodes.places() {
-            while let Some(promotion) = nodes.get_mut(node).and_then(Engine::take_promotion) {
+            while let Some(promotion) =
+                nodes.get_mut(node).and_then(|node| node.member_mut().take_promotion())
+            {
                 self.note_promotion(nodes, node, &promotion);
             }
         }
@@ -349,13 +350,13 @@ impl Network {
         asker: Asker,
         places: &[usize],
         link: Link,
-    ) -> Result<TogetherAnswer, CommandError> {
+    ) -> Result<BroadcastAnswer, CommandError> {
         let mut count = 0;
         for &place in places {
             let spared = if place == asker.node { asker.client } else { 0 };
             count += nodes[place].part_from_clients(link, spared, &self.slots_at(place))?;
         }
-        Ok(TogetherAnswer::Count(count))
+        Ok(BroadcastAnswer::Count(count))
     }
 
     /// The sessions that other servers have at this one.

@@ -6,13 +6,14 @@ use super::missed::Missed;
 use super::network::{Key, Network, Outside};
 use super::nodes::Nodes;
 use crate::clients::Slot;
-use crate::core::{Apart, ClockRequest, NodeFault, Together};
+use crate::faults::{Apart, NodeFault};
+use crate::member::{Broadcast, TopologyRequest};
 
 impl Network {
     /// Does what servers have missed that are back, and notes which are left out now. What they want of connections
     /// then is done before anything is carried over these.
     pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
-        self.take_over_turn(nodes);
+        self.take_over_advance(nodes);
         let left_out = nodes.left_out();
         if left_out == self.left_out && self.missed.is_empty() {
             return;
@@ -63,19 +64,21 @@ impl Network {
     }
 
     /// The next request that can be served without the servers that are left out.
-    pub(super) fn next_request(&mut self, nodes: &mut Nodes<'_, '_>) -> Option<(usize, ClockRequest)> {
-        let may_go =
-            |(place, request): &(usize, ClockRequest)| nodes.has(*place) && !self.needs_more(nodes, request);
+    pub(super) fn next_request(&mut self, nodes: &mut Nodes<'_, '_>) -> Option<(usize, TopologyRequest)> {
+        let may_go = |(place, request): &(usize, TopologyRequest)| {
+            nodes.has(*place) && !self.needs_more(nodes, request)
+        };
         if let Some(at) = self.put_off.iter().position(may_go) {
             return Some(self.put_off.remove(at));
         }
         loop {
-            let (place, request) =
-                nodes.iter_mut().find_map(|(place, node)| Some((place, node.next_clock_request()?)))?;
+            let (place, request) = nodes
+                .iter_mut()
+                .find_map(|(place, node)| Some((place, node.member_mut().next_request()?)))?;
             if !self.needs_more(nodes, &request) {
                 return Some((place, request));
             }
-            if matches!(request, ClockRequest::Together(_, Together::Fault(NodeFault::Heal))) {
+            if matches!(request, TopologyRequest::Broadcast(_, Broadcast::Fault(NodeFault::Heal))) {
                 self.healed += self.heal_all(nodes);
             }
             self.put_off.push((place, request));
@@ -84,18 +87,18 @@ impl Network {
 
     /// Drops what clients of a server have asked of all, whose waits have ended.
     pub(super) fn forget_put_off(&mut self, place: usize) {
-        let is_its = |(from, request): &(usize, ClockRequest)| {
-            *from == place && matches!(request, ClockRequest::Together(..))
+        let is_its = |(from, request): &(usize, TopologyRequest)| {
+            *from == place && matches!(request, TopologyRequest::Broadcast(..))
         };
         self.put_off.retain(|put_off| !is_its(put_off));
     }
 
     /// Whether a request needs a server that is left out: it waits until that is back.
-    fn needs_more(&self, nodes: &Nodes<'_, '_>, request: &ClockRequest) -> bool {
+    fn needs_more(&self, nodes: &Nodes<'_, '_>, request: &TopologyRequest) -> bool {
         let is_missing = |place: &usize| !nodes.has(*place) && !self.has_left(*place);
         match request {
-            ClockRequest::Moved(to) => is_missing(to),
-            ClockRequest::Together(_, Together::Fault(fault)) => match fault {
+            TopologyRequest::Moved(to) => is_missing(to),
+            TopologyRequest::Broadcast(_, Broadcast::Fault(fault)) => match fault {
                 NodeFault::Down { node, .. }
                 | NodeFault::Up { node }
                 | NodeFault::FailOver { node: Some(node), .. } => is_missing(node),

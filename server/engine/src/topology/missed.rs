@@ -1,7 +1,7 @@
 //! Events that a server misses while it is left out of exchanges.
 
 use crate::clients::Slot;
-use crate::core::Promotion;
+use crate::member::Promotion;
 use crate::outbound::OutboundId;
 
 /// Something that a server missed while it was left out.

@@ -14,4 +14,5 @@ mod nodes;
 mod tests;
 
 pub use crate::locks::StampSource;
+pub use crate::member::TopologyMember;
 pub use network::{Network, Outside};

@@ -4,11 +4,11 @@ use super::link::Link;
 use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
-use crate::core::{
-    ClockChange, ClockRequest, ClockTurn, DataFate, Engine, MemberAddress, PARTITIONS_MAX, TOO_MANY,
-    Together, TogetherAnswer, TurnProgress, place_of, read_history, turn_together,
-};
+use crate::clock::{AdvanceProgress, ClockAdvance, ClockChange};
+use crate::core::{Engine, PARTITIONS_MAX, TOO_MANY, advance_together, read_history};
+use crate::faults::DataFate;
 use crate::locks::StampSource;
+use crate::member::{Broadcast, BroadcastAnswer, MemberAddress, TopologyRequest, place_of};
 use crate::outbound::{OutboundId, Outgoing};
 use crate::spec::CommandError;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,8 +40,8 @@ pub struct Network {
     /// Events that servers have missed while they were left out, in order.
     pub(super) missed: Vec<(usize, Missed)>,
     /// Requests that wait for servers that are left out, with the places of those that have made them.
-    pub(super) put_off: Vec<(usize, ClockRequest)>,
-    /// The server whose turn of the clock has stopped amid an instant, by its place.
+    pub(super) put_off: Vec<(usize, TopologyRequest)>,
+    /// The server whose advance of the clock has stopped amid an instant, by its place.
     amid: Option<usize>,
     /// The number of partitions that a FAULT.HEAL has ended that still waits for servers.
     pub(super) healed: usize,
@@ -83,9 +83,9 @@ impl Network {
         let members = self.members.iter_mut().zip(nodes.iter());
         members.for_each(|(member, node)| member.announce(&node.config, node.announced_as_sentinel()));
         let places = nodes.iter_mut().enumerate();
-        places.for_each(|(place, node)| node.share_clock(&self.members, place, stamps.clone()));
-        let clock = nodes[0].clock();
-        turn_together(nodes, &mut ClockTurn::changing(ClockChange::Follow(clock)), &mut |_| ());
+        places.for_each(|(place, node)| node.join(&self.members, place, stamps.clone()));
+        let clock = nodes[0].clock().clocks().clone();
+        advance_together(nodes, &mut ClockAdvance::changing(ClockChange::Follow(clock)), &mut |_| ());
     }
 
     /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
@@ -118,52 +118,47 @@ impl Network {
         &mut self,
         nodes: &mut Nodes<'_, '_>,
         node: usize,
-        request: ClockRequest,
+        request: TopologyRequest,
         outside: &mut dyn Outside,
     ) {
         match request {
-            ClockRequest::Changed => {
-                let change = ClockChange::Follow(nodes[node].clock());
-                let mut turn = Box::new(ClockTurn::changing(change).in_pieces());
-                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
-                nodes[node].end_left_turn(turn, progress);
+            TopologyRequest::ClockChanged => {
+                let change = ClockChange::Follow(nodes[node].clock().clocks().clone());
+                let mut advance = Box::new(ClockAdvance::changing(change).in_pieces());
+                let progress = self.advance_all(nodes, Some(node), &mut advance, outside);
+                nodes[node].end_detached_advance(advance, progress);
             }
-            ClockRequest::Turn(client) => {
-                let Some((slot, mut turn)) = nodes[node].begin_shared_turn(client) else { return };
-                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
-                nodes[node].end_shared_turn(slot, turn, progress);
+            TopologyRequest::Advance(owner) => {
+                let Some(mut advance) = nodes[node].take_advance(owner) else { return };
+                let progress = self.advance_all(nodes, Some(node), &mut advance, outside);
+                nodes[node].end_advance(owner, advance, progress);
             }
-            ClockRequest::LeftTurn(number) => {
-                let Some(mut turn) = nodes[node].take_left_turn(number) else { return };
-                let progress = self.turn_all(nodes, Some(node), &mut turn, outside);
-                nodes[node].end_left_turn(turn, progress);
-            }
-            ClockRequest::Arrival | ClockRequest::Look => {}
-            ClockRequest::Announced => self.note_address(nodes, node),
-            ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
-            ClockRequest::SlotsMove => count_all_grants(nodes),
-            ClockRequest::Moved(to) => self.receive_keys(nodes, node, to),
-            ClockRequest::Refused => self.let_clients_in(nodes),
-            ClockRequest::Reset => self.end_faults(nodes),
-            ClockRequest::Planned(planned) => {
-                if let Some(mut turn) = nodes[node].planned_turn(planned) {
-                    self.turn_all(nodes, None, &mut turn, outside);
+            TopologyRequest::Arrival | TopologyRequest::Look => {}
+            TopologyRequest::Announced => self.note_address(nodes, node),
+            TopologyRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
+            TopologyRequest::SlotsMove => count_all_grants(nodes),
+            TopologyRequest::Moved(to) => self.receive_keys(nodes, node, to),
+            TopologyRequest::Refused => self.let_clients_in(nodes),
+            TopologyRequest::Reset => self.end_faults(nodes),
+            TopologyRequest::Planned(planned) => {
+                if let Some(mut advance) = nodes[node].clock().planned_advance(planned) {
+                    self.advance_all(nodes, None, &mut advance, outside);
                 }
             }
-            ClockRequest::Together(asked, Together::Fault(fault)) => {
+            TopologyRequest::Broadcast(asked, Broadcast::Fault(fault)) => {
                 let answer = self.inflict(nodes, (node, asked.client), fault);
-                nodes[node].answer_together(asked, answer);
+                nodes[node].answer_broadcast(asked, answer);
             }
-            ClockRequest::Together(asked, Together::History) => {
+            TopologyRequest::Broadcast(asked, Broadcast::History) => {
                 let mut hanging = nodes.left_out();
                 hanging.retain(|place| !self.has_left(*place) && !self.members[*place].is_sentinel);
                 let merged = read_history(nodes.engines(), &hanging);
-                nodes[node].answer_together(asked, Ok(TogetherAnswer::History(merged)));
+                nodes[node].answer_broadcast(asked, Ok(BroadcastAnswer::History(merged)));
             }
-            ClockRequest::Together(asked, Together::Clock) => {
+            TopologyRequest::Broadcast(asked, Broadcast::Clock) => {
                 let next_ms = nodes.iter_mut().filter_map(|(_, node)| node.next_in_ms()).min();
                 let pending = nodes.iter().map(|(_, node)| node.pending_timers()).sum();
-                nodes[node].answer_together(asked, Ok(TogetherAnswer::Clock(next_ms, pending)));
+                nodes[node].answer_broadcast(asked, Ok(BroadcastAnswer::Clock(next_ms, pending)));
             }
         }
         self.drain_all(nodes, outside);
@@ -172,7 +167,7 @@ impl Network {
     /// Tells all servers of newly announced addresses, before anybody connects there.
     fn note_announcements(&mut self, nodes: &mut Nodes<'_, '_>) {
         for place in nodes.places() {
-            if nodes.get_mut(place).is_some_and(Engine::take_announcement) {
+            if nodes.get_mut(place).is_some_and(|node| node.member_mut().take_announcement()) {
                 self.note_address(nodes, place);
             }
         }
@@ -186,13 +181,13 @@ impl Network {
 
     /// The servers know where all are.
     pub(super) fn tell_addresses(&self, nodes: &mut Nodes<'_, '_>) {
-        nodes.iter_mut().for_each(|(_, node)| node.note_members(&self.members));
+        nodes.iter_mut().for_each(|(_, node)| node.member_mut().note_addresses(&self.members));
     }
 
     /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
     /// before any of them says what it knew. What was on its way between them, or held by a partition, does not arrive.
     fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
-        let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.take_reset()).collect();
+        let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.member_mut().take_reset()).collect();
         if !reset.contains(&true) {
             return;
         }
@@ -209,40 +204,41 @@ impl Network {
         self.drain_all(nodes, outside);
     }
 
-    /// Turns the clock of these servers, as far as the turn goes before clients are to react.
-    pub fn turn(
+    /// Advances the clock of these servers, as far as that goes before clients are to react.
+    pub fn advance(
         &mut self,
         engines: &mut [&mut Engine],
-        turn: &mut ClockTurn,
+        advance: &mut ClockAdvance,
         outside: &mut dyn Outside,
-    ) -> TurnProgress {
+    ) -> AdvanceProgress {
         let nodes = &mut Nodes::new(engines, self.members.len());
         self.look_who_is_there(nodes, outside);
-        self.turn_all(nodes, None, turn, outside)
+        self.advance_all(nodes, None, advance, outside)
     }
 
-    /// Does the same for the server at a place, which continues the turn if it stops; `None`: it is the process itself.
-    fn turn_all(
+    /// Does the same for the server at a place, which continues the advance if it stops. `None`: it is the process
+    /// itself.
+    fn advance_all(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
         place: Option<usize>,
-        turn: &mut ClockTurn,
+        advance: &mut ClockAdvance,
         outside: &mut dyn Outside,
-    ) -> TurnProgress {
+    ) -> AdvanceProgress {
         let places = self.members.len();
-        let progress = turn_together(nodes.engines(), turn, &mut |engines| {
+        let progress = advance_together(nodes.engines(), advance, &mut |engines| {
             let nodes = &mut Nodes::new(engines, places);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
             // Who has lost its master may find it again, one that has just come back among them.
             self.reconnect(nodes, outside);
         });
-        self.amid = place.filter(|_| turn.is_amid());
+        self.amid = place.filter(|_| advance.is_amid());
         progress
     }
 
-    /// Lets another server fire the rest of an instant, if the one whose turn has stopped amid it hangs or is gone.
-    pub(super) fn take_over_turn(&mut self, nodes: &mut Nodes<'_, '_>) {
+    /// Lets another server fire the rest of an instant, if the one whose advance has stopped amid it hangs or is gone.
+    pub(super) fn take_over_advance(&mut self, nodes: &mut Nodes<'_, '_>) {
         if self.amid.is_some_and(|place| !nodes.has(place)) {
             let first = nodes.iter_mut().next();
             first.into_iter().for_each(|(_, node)| node.fire_rest_of_instant());
@@ -453,7 +449,7 @@ impl Network {
             self.left.push(node);
             let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
-            // It may have been the last that could be asked to turn the clock.
+            // It may have been the last that could be asked to move the clock.
             if nodes.iter().any(|(_, node)| !node.clock_runs()) {
                 self.let_clients_in(nodes);
             }
@@ -509,7 +505,8 @@ impl Network {
             }
         }
         for (place, node) in nodes.iter_mut() {
-            node.set_cut_from((0..self.members.len()).filter(|other| self.is_cut(place, *other)).collect());
+            let cut_from = (0..self.members.len()).filter(|other| self.is_cut(place, *other)).collect();
+            node.member_mut().set_cut_from(cut_from);
         }
     }
 

@@ -37,12 +37,12 @@ impl<'a, 'e> Nodes<'a, 'e> {
 
     /// All that take part, with their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Engine)> {
-        self.engines.iter().map(|engine| (engine.place(), &**engine))
+        self.engines.iter().map(|engine| (engine.member().place(), &**engine))
     }
 
     /// All that take part, with their places.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Engine)> {
-        self.engines.iter_mut().map(|engine| (engine.place(), &mut **engine))
+        self.engines.iter_mut().map(|engine| (engine.member().place(), &mut **engine))
     }
 
     /// The places of all servers, whether they take part or not.
@@ -57,10 +57,10 @@ impl<'a, 'e> Nodes<'a, 'e> {
 
     fn find(&self, place: usize) -> Option<usize> {
         // Mostly all take part.
-        if self.engines.get(place).is_some_and(|engine| engine.place() == place) {
+        if self.engines.get(place).is_some_and(|engine| engine.member().place() == place) {
             return Some(place);
         }
-        self.engines.binary_search_by_key(&place, |engine| engine.place()).ok()
+        self.engines.binary_search_by_key(&place, |engine| engine.member().place()).ok()
     }
 }
 

@@ -112,23 +112,23 @@ fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
     assert_eq!(pair.engines[1].pending_timers(), 0);
 }
 
-/// A turn has stopped amid an instant, and its server hangs before it goes on.
+/// An advance has stopped amid an instant, and its server hangs before it goes on.
 #[test]
 fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     let mut pair = Pair::new([PIECE, 3]);
     pair.send(1, 0, "BLPOP q 0.01");
     assert_eq!(pair.ask(0, 0, "CLOCK.ADVANCE 20"), "");
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
-    // It is left to the turn, whose server is there.
+    // It is left to the advance, whose server is there.
     pair.engines[1].begin(at(50));
     assert_eq!(pair.engines[1].pending_timers(), 4);
-    let look_us = pair.engines[1].next_deadline().expect("it looks whether the turn goes on");
+    let look_us = pair.engines[1].next_deadline().expect("it looks whether the advance goes on");
     pair.begin(look_us / 1000, Some(0));
     pair.begin(look_us / 1000 + 2, Some(0));
     assert_eq!(pair.engines[1].pending_timers(), 0);
     assert_eq!(pair.received(1, 0), "*-1\r\n");
-    // The server is back, and its turn goes on.
-    let clock = pair.engines[1].clock();
+    // The server is back, and its advance goes on.
+    let clock = pair.engines[1].clock().clocks().clone();
     pair.engines[0].catch_up(&clock, at(1000));
     (1000..1003).for_each(|ms| pair.begin(ms, None));
     assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
@@ -151,7 +151,7 @@ fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
     }
 }
 
-/// The reset leaves the other server amid the instant of the turn that it ends.
+/// The reset leaves the other server amid the instant of the advance that it ends.
 #[test]
 fn a_reset_ends_the_turn_of_another_server() {
     for turner in 0..2 {
@@ -176,7 +176,7 @@ fn what_a_server_that_hangs_has_hidden_stays_gone() {
     pair.send(0, 1, "CLOCK.STEP -5");
     pair.serve(Some(1));
     assert_eq!(pair.received(0, 1), ":5\r\n");
-    let clock = pair.engines[0].clock();
+    let clock = pair.engines[0].clock().clocks().clone();
     pair.engines[1].catch_up(&clock, at(3));
     pair.begin(3, None);
     assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].pending_timers()), (":0\r\n".to_owned(), 0));
@@ -197,7 +197,7 @@ fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
     assert_eq!((pair.engines[0].pending_timers(), pair.received(0, 0)), (0, ":10\r\n".to_owned()));
 }
 
-/// A server hangs while the other one turns the clock.
+/// A server hangs while the other one advances the clock.
 #[test]
 fn what_a_server_that_hung_has_missed_fires_in_pieces() {
     const KEYS: usize = 5000;
@@ -206,7 +206,7 @@ fn what_a_server_that_hung_has_missed_fires_in_pieces() {
     pair.send(0, 0, "CLOCK.ADVANCE 20");
     pair.serve(Some(1));
     assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
-    let clock = pair.engines[0].clock();
+    let clock = pair.engines[0].clock().clocks().clone();
     pair.engines[1].catch_up(&clock, at(5));
     pair.begin(5, None);
     let left = pair.engines[1].pending_timers();
@@ -234,7 +234,7 @@ fn what_a_server_that_hung_has_hidden_stays_gone() {
             pair.send(0, 0, step);
             pair.serve(hanging);
             if hanging.is_some() {
-                let clock = pair.engines[0].clock();
+                let clock = pair.engines[0].clock().clocks().clone();
                 pair.engines[1].catch_up(&clock, at(ms));
             }
             pair.begin(ms, None);

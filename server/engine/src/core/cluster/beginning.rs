@@ -87,7 +87,7 @@ impl Engine {
                 return Err(format!("Loading the cluster node config from {file}: {why}"));
             }
         };
-        read(&text, self.time.now.wall_ms()).map_err(|Broken { line, text }| {
+        read(&text, self.clock.now().wall_ms()).map_err(|Broken { line, text }| {
             let line =
                 if line > 0 { format!(" Line {line} of {file}: {text}") } else { format!(" {file}: {text}") };
             format!("Unrecoverable error: corrupted cluster config file.{line}")
@@ -102,7 +102,7 @@ impl Engine {
     /// Knows from now on which keys are in which slot. O(keys).
     fn index_slots(&mut self) {
         let mut keys = SlotKeys::new();
-        let tx = self.keyspace.tx(0, self.time.now);
+        let tx = self.keyspace.tx(0, self.clock.now());
         let mut cursor = 0;
         loop {
             cursor = tx.scan(cursor, PIECE, &mut |key, _| keys.add(key));
@@ -211,7 +211,7 @@ impl Engine {
     fn begin_view_anew(&mut self) -> Option<Box<Cluster>> {
         self.with_gossip(Gossip::end);
         let cluster = self.cluster.take()?;
-        cluster.tick.into_iter().for_each(|tick| self.time.timers.cancel(tick));
+        cluster.tick.into_iter().for_each(|tick| self.clock.timers_mut().cancel(tick));
         let seed = self.keyspace.rng().next_u64();
         self.cluster = Some(Box::new(Cluster::new(cluster.start.clone(), seed)));
         Some(cluster)

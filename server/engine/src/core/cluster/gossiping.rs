@@ -5,10 +5,10 @@ use super::super::cluster_state::Cluster;
 use super::super::engine::Engine;
 use super::super::outbound::OutboundEvent;
 use super::super::pause_state::PauseKind;
+use crate::clock::{Timer, TimerKind};
 use crate::cluster::{ClusterView, Effect, Facts, Gossip, Login, Message, Speaker, TICK_MS};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::spec::CommandError;
-use crate::timers::{Timer, TimerKind};
 
 /// A message of a node that is none.
 const NO_MESSAGE: CommandError = CommandError::text("ERR Invalid message of a node");
@@ -21,19 +21,19 @@ impl Engine {
 
     fn plan_cluster_tick_after(&mut self, ms: i64) {
         let order = self.keyspace.next_order();
-        let at_ms = self.time.now.monotonic_ms().saturating_add(ms);
+        let at_ms = self.clock.now().monotonic_ms().saturating_add(ms);
         let Some(cluster) = self.cluster.as_mut() else { return };
         if cluster.tick.is_none() && cluster.view.nodes().len() > 1 {
             let timer = Timer { kind: TimerKind::Cluster, client: 0, order };
-            cluster.tick = Some(self.time.timers.insert(timer, at_ms));
+            cluster.tick = Some(self.clock.timers_mut().insert(timer, at_ms));
         }
     }
 
-    /// A turn of the clock that goes so far does not look at other nodes before its end.
+    /// An advance of the clock that goes so far does not look at other nodes before its end.
     pub(in super::super) fn leap_over_cluster_ticks(&mut self, ms: i64) {
         let Some(cluster) = self.cluster.as_mut() else { return };
         let Some(planned) = cluster.tick.take() else { return };
-        self.time.timers.cancel(planned);
+        self.clock.timers_mut().cancel(planned);
         cluster.gossip.leap(ms);
         self.plan_cluster_tick_after(ms.saturating_add(TICK_MS));
     }
@@ -137,8 +137,8 @@ impl Engine {
         let user = Some(replication.masteruser.clone().into_bytes())
             .filter(|user| !user.is_empty() && !replication.masterauth.is_empty());
         Facts {
-            now: self.time.now.monotonic_ms(),
-            wall_ms: self.time.now.wall_ms(),
+            now: self.clock.now().monotonic_ms(),
+            wall_ms: self.clock.now().wall_ms(),
             offset: self.replication.offset.max(0).unsigned_abs(),
             is_synced: following.is_none_or(|following| is_connected || following.down_since_ms.is_some()),
             hears_master: following.is_some_and(|following| following.hears_master()),
@@ -179,7 +179,7 @@ impl Engine {
                     self.send_to_shard(&channel, &message)
                 }
                 Effect::PauseWrites { ms } => {
-                    let until_ms = self.time.now.monotonic_ms().saturating_add(ms);
+                    let until_ms = self.clock.now().monotonic_ms().saturating_add(ms);
                     self.pause(PauseKind::Write, until_ms);
                 }
                 Effect::Unpause => self.unpause(),
@@ -201,7 +201,7 @@ impl Engine {
             .filter_map(|slot| Some(self.slot_keys()?.of(*slot).iter().map(|key| key.to_vec())))
             .flatten()
             .collect();
-        let mut tx = self.keyspace.tx(0, self.time.now);
+        let mut tx = self.keyspace.tx(0, self.clock.now());
         for key in keys {
             tx.delete(&key);
         }

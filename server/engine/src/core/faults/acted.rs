@@ -40,7 +40,7 @@ impl Engine {
         text[..args[0].len()].make_ascii_uppercase();
         let what =
             Happening { client: Some(0), text: &text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
-        locks::happened(&mut self.keyspace, self.time.now, what);
+        locks::happened(&mut self.keyspace, self.clock.now(), what);
     }
 
     /// A client has been answered, and does not get it while its connection is not carried.
@@ -55,7 +55,7 @@ impl Engine {
     fn note_unsent_by_link(&mut self, slot: Slot) {
         if self.link(slot).holds_output || self.is_lost(slot) {
             let client = self.sessions.get(slot).id;
-            locks::answer_kept(&mut self.keyspace, self.time.now, client, b"unsent");
+            locks::answer_kept(&mut self.keyspace, self.clock.now(), client, b"unsent");
         }
     }
 
@@ -80,6 +80,6 @@ impl Engine {
         text.split_mut(|&byte| byte == b' ').take(1).for_each(<[u8]>::make_ascii_uppercase);
         let what =
             Happening { client, db, text: &text, holds, ..Happening::new(HistoryEvent::Fault, key, b"") };
-        locks::happened(&mut self.keyspace, self.time.now, what);
+        locks::happened(&mut self.keyspace, self.clock.now(), what);
     }
 }

@@ -3,14 +3,14 @@
 use super::super::call::Call;
 use super::super::engine::Engine;
 use super::super::progress::{Crash, Stop};
-use super::super::shared_clock::ClockRequest;
-use super::node_fault::GrantNumbers;
 use crate::clients::{Closing, Slot};
+use crate::clock::TimerKind;
+use crate::faults::GrantNumbers;
 use crate::keyspace::Actor;
 use crate::locks;
+use crate::member::TopologyRequest;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
-use crate::timers::TimerKind;
 use crate::values::Value;
 
 impl Engine {
@@ -24,7 +24,7 @@ impl Engine {
     /// all connections are cut but the caller's and those that rules do not see.
     pub(crate) fn fail_over(&mut self, call: Call<'_>, args: Args<'_>, numbers: GrantNumbers) {
         self.cut_others(call.slot);
-        let (actor, now) = (call.actor(args), self.time.now);
+        let (actor, now) = (call.actor(args), self.clock.now());
         locks::failing_over(&mut self.keyspace, |keyspace| keyspace.go_back(are_same, &actor, now));
         if let Ok(runtime) = self.scripts.idle() {
             runtime.flush();
@@ -51,7 +51,7 @@ impl Engine {
             self.let_in();
             self.let_nobody_in(down_ms);
             self.faults.has_kept_history = knows_history;
-        } else if self.was_killed() && self.is_member() {
+        } else if self.was_killed() && self.member.is_joined() {
             self.begin_again();
         } else {
             self.let_in();
@@ -62,7 +62,7 @@ impl Engine {
     /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
     fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
         let master = self.followed().map(|(host, port)| (host.to_owned(), port));
-        let comes_up = down_ms == 0 && self.was_killed() && self.is_member();
+        let comes_up = down_ms == 0 && self.was_killed() && self.member.is_joined();
         if master.is_some() {
             self.end_replication();
             self.forget_data_history();
@@ -81,7 +81,7 @@ impl Engine {
             return self.begin_again();
         }
         // One of several servers that is down follows its master when it comes up.
-        if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.is_member()) {
+        if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.member.is_joined()) {
             self.follow_from_start(host, port);
         }
     }
@@ -99,7 +99,7 @@ impl Engine {
 
     /// All keys are gone, as with the process; what a replica had its master has still.
     fn lose_all(&mut self, actor: Option<&Actor<'_>>, is_replica: bool) {
-        let now = self.time.now;
+        let now = self.clock.now();
         let flush = |engine: &mut Engine| {
             locks::failing_over(&mut engine.keyspace, |keyspace| match actor {
                 Some(actor) => keyspace.tx_by(actor, 0, now).flush_all(),
@@ -110,9 +110,10 @@ impl Engine {
     }
 
     fn let_nobody_in(&mut self, ms: u64) {
-        let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
+        let until_ms = self.clock.now().monotonic_ms().saturating_add_unsigned(ms);
         (self.faults.down_until_ms, self.faults.has_kept_history) = (Some(until_ms), false);
-        self.faults.down_timer = (!self.is_member()).then(|| self.set_fault_timer(TimerKind::Restart, 0, ms));
+        self.faults.down_timer =
+            (!self.member.is_joined()).then(|| self.set_fault_timer(TimerKind::Restart, 0, ms));
         self.follow_doors();
     }
 
@@ -126,12 +127,12 @@ impl Engine {
         }
     }
 
-    /// A client has left. While nobody is let in, and the clock stands, it may have been the last that could turn it:
+    /// A client has left. While nobody is let in, and the clock stands, it may have been the last that could move it:
     /// without one, clients are let in again.
     pub(in crate::core) fn let_in_without_clients(&mut self) {
         if self.is_down() && !self.clock_runs() {
-            if self.is_member() {
-                self.ask_clock(ClockRequest::Refused);
+            if self.member.is_joined() {
+                self.member.ask(TopologyRequest::Refused);
             } else if !self.has_clients(&[]) {
                 self.let_in();
             }
@@ -148,7 +149,7 @@ impl Engine {
     pub(super) fn let_in(&mut self) {
         self.faults.down_until_ms = None;
         if let Some(timer) = self.faults.down_timer.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         self.follow_doors();
     }
@@ -156,11 +157,11 @@ impl Engine {
     /// Whether nobody is let in at present.
     #[inline]
     pub(in crate::core) fn is_down(&self) -> bool {
-        self.faults.down_until_ms.is_some_and(|until_ms| self.time.now.monotonic_ms() < until_ms)
+        self.faults.down_until_ms.is_some_and(|until_ms| self.clock.now().monotonic_ms() < until_ms)
     }
 
-    /// A client comes. Whether nobody is let in at present: on frozen hands only while somebody is connected who can
-    /// turn them, or the server would never be reached again. That may be a client of another server of the process.
+    /// A client comes. Whether nobody is let in at present: on frozen clocks only while somebody is connected who can
+    /// move them, or the server would never be reached again. That may be a client of another server of the process.
     pub(in crate::core) fn refuses_connections(&mut self) -> bool {
         self.let_in_without_clients();
         self.is_down()
@@ -196,7 +197,7 @@ impl Engine {
 
     fn renumber(&mut self, numbers: GrantNumbers) {
         if numbers == GrantNumbers::Restart {
-            locks::restart_numbers(&mut self.keyspace.tx(0, self.time.now));
+            locks::restart_numbers(&mut self.keyspace.tx(0, self.clock.now()));
         }
     }
 }

@@ -5,10 +5,10 @@ use super::super::hooks::Hook;
 use super::super::parked::Blocked;
 use super::held::{Held, HeldPart};
 use crate::clients::{HeldState, Request, Slot};
+use crate::clock::{Timer, TimerKey, TimerKind};
 use crate::faults::RuleId;
 use crate::keyspace::Place;
 use crate::spec::{Args, CommandId, Null};
-use crate::timers::{Timer, TimerKey, TimerKind};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,7 +29,7 @@ impl Engine {
         session.blocked = true;
         let mut memory = HeldState::new(session.delivery.buffers());
         memory.set(request.memory() + held.part.memory());
-        let since_ms = self.time.now.monotonic_ms();
+        let since_ms = self.clock.now().monotonic_ms();
         let timeout = delay_ms.map(|ms| self.set_fault_timer(TimerKind::Delay, id, ms));
         self.faults.held.add(held.rule, place.arrival, id);
         self.rule_holds(held.rule);
@@ -54,12 +54,12 @@ impl Engine {
     /// Sets a timer of a client that is due in so many milliseconds of the monotonic clock.
     pub(super) fn set_fault_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         let timer = Timer { kind, client, order: self.keyspace.next_order() };
-        let due_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
+        let due_ms = self.clock.now().monotonic_ms().saturating_add_unsigned(ms);
         if ms == 0 {
-            // It is over at once, on frozen hands too.
+            // It is over at once, on frozen clocks too.
             self.hooks.set(Hook::NextBatch, true);
         }
-        self.time.timers.insert(timer, due_ms)
+        self.clock.timers_mut().insert(timer, due_ms)
     }
 
     /// What a rule held of a client is no longer parked.

@@ -3,9 +3,9 @@
 use super::super::engine::Engine;
 use super::subject::client_of;
 use crate::clients::{Session, Slot};
+use crate::clock::TimerKind;
 use crate::faults::{Group, Link, Partition};
 use crate::spec::CommandError;
-use crate::timers::TimerKind;
 
 /// The most partitions at a time.
 pub(crate) const PARTITIONS_MAX: usize = 1000;
@@ -52,7 +52,7 @@ impl Engine {
         for &client in clients {
             let timer = ms.map(|ms| self.set_fault_timer(TimerKind::Thaw, client, ms));
             if let Some(Some(before)) = self.faults.frozen.insert(client, timer) {
-                self.time.timers.cancel(before);
+                self.clock.timers_mut().cancel(before);
             }
         }
         self.links_changed();
@@ -64,7 +64,7 @@ impl Engine {
         for client in clients {
             if let Some(timer) = self.faults.frozen.remove(client) {
                 thawed += 1;
-                timer.into_iter().for_each(|timer| self.time.timers.cancel(timer));
+                timer.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
             }
         }
         self.links_changed();
@@ -148,7 +148,7 @@ impl Engine {
         let frozen = self.faults.frozen.remove(&client).flatten();
         let lost = self.faults.lost.remove(&client).flatten();
         for timer in frozen.into_iter().chain(lost) {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         self.faults.exempt.remove(&client);
         self.faults.orphans.remove(&client);

@@ -10,7 +10,6 @@ mod held;
 mod holding;
 mod links;
 mod messages;
-mod node_fault;
 mod nodes;
 mod replies;
 mod requests;
@@ -20,6 +19,5 @@ mod subject;
 
 pub(super) use held::Held;
 pub(crate) use links::{PARTITIONS_MAX, TOO_MANY};
-pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
 pub(crate) use nodes::Fed;
 pub(super) use state::Faults;

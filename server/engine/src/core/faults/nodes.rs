@@ -2,12 +2,12 @@
 
 use super::super::engine::Engine;
 use super::super::progress::Stop;
-use super::super::shared_clock::Promotion;
 use super::failover::dumped;
-use super::node_fault::DataFate;
 use crate::clients::{Closing, Session, Slot};
+use crate::faults::DataFate;
 use crate::faults::{Group, Link, Partition};
 use crate::locks::{self, Happening, HistoryEvent, MergedHistory};
+use crate::member::Promotion;
 use crate::replication::Replication;
 use crate::sentinel::SentinelLine;
 use crate::spec::{Args, CommandError};
@@ -72,7 +72,7 @@ impl Engine {
     fn lose_data(&mut self) {
         self.keyspace.end_lag();
         self.environment.identity.reset(self.keyspace.rng());
-        let now = self.time.now;
+        let now = self.clock.now();
         self.as_another_did(|engine| {
             locks::failing_over(&mut engine.keyspace, |keyspace| {
                 keyspace.tx(0, now).flush_all();
@@ -140,7 +140,7 @@ impl Engine {
 
     /// Whether its clock runs by itself.
     pub(crate) fn clock_runs(&self) -> bool {
-        self.time.clock.mode() == Mode::Real
+        self.clock.mode() == Mode::Real
     }
 
     /// Whether it may come back now.
@@ -156,7 +156,7 @@ impl Engine {
             SentinelLine { number: 0, text: name.to_owned(), words }
         });
         let lines: Vec<SentinelLine> = lines.collect();
-        let now_ms = self.time.now.monotonic_ms();
+        let now_ms = self.clock.now().monotonic_ms();
         let Some(watching) = &mut self.sentinel else { return };
         watching.begin_anew(&lines, now_ms, (self.config.shown_port(), &self.config.requirepass));
         self.begin_as_sentinel();
@@ -164,27 +164,27 @@ impl Engine {
 
     /// The numbers of grants go on behind this one.
     pub(crate) fn grants_go_on_after(&mut self, last: u64) {
-        locks::numbers_go_on_after(&mut self.keyspace.tx(0, self.time.now), last);
+        locks::numbers_go_on_after(&mut self.keyspace.tx(0, self.clock.now()), last);
     }
 
     /// The numbers of grants begin anew.
     pub(crate) fn grants_begin_anew(&mut self) {
-        locks::restart_numbers(&mut self.keyspace.tx(0, self.time.now));
+        locks::restart_numbers(&mut self.keyspace.tx(0, self.clock.now()));
     }
 
     /// The number of the last grant.
     pub(crate) fn last_grant(&mut self) -> u64 {
-        locks::last_number(&mut self.keyspace.tx(0, self.time.now))
+        locks::last_number(&mut self.keyspace.tx(0, self.clock.now()))
     }
 
     /// What its keys hold by grants of other servers is held by these here, too: it takes over.
     pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
-        locks::inherit_holds(&mut self.keyspace, history, self.time.now);
+        locks::inherit_holds(&mut self.keyspace, history, self.clock.now());
     }
 
     /// The same of keys that MIGRATE has brought.
     pub(crate) fn receive_holds(&mut self, history: &MergedHistory) {
-        locks::receive_holds(&mut self.keyspace, history, self.time.now);
+        locks::receive_holds(&mut self.keyspace, history, self.clock.now());
     }
 
     /// All clients are cut but this one, those that are exempt from faults, and these, which are no clients.
@@ -235,7 +235,7 @@ impl Engine {
     pub(crate) fn dumped_keys(&mut self) -> Vec<DumpedKey> {
         let mut all = Vec::new();
         for db in 0..self.keyspace.databases() {
-            let tx = self.keyspace.tx(db, self.time.now);
+            let tx = self.keyspace.tx(db, self.clock.now());
             let mut cursor = 0;
             loop {
                 let see = &mut |key: &[u8], value: &Value| all.push((db, key.to_vec(), dumped(value)));
@@ -250,7 +250,7 @@ impl Engine {
 
     /// Whether it has a key with this value.
     pub(crate) fn has_dumped(&mut self, (db, key, value): &DumpedKey) -> bool {
-        self.keyspace.tx(*db, self.time.now).peek(key).is_some_and(|its| dumped(its) == *value)
+        self.keyspace.tx(*db, self.clock.now()).peek(key).is_some_and(|its| dumped(its) == *value)
     }
 
     /// The first keys of what its stream has behind an offset, as many as an entry of the history names, each once; and
@@ -312,7 +312,7 @@ impl Engine {
         }
         let what =
             Happening { client: Some(0), text: &text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
-        locks::happened(&mut self.keyspace, self.time.now, what);
+        locks::happened(&mut self.keyspace, self.clock.now(), what);
     }
 
     /// Cuts the server off from its clients but `spared`, and but those that are exempt; how many they are now.

@@ -101,7 +101,7 @@ impl Engine {
             RequestAction::ExpireKeys => {
                 let db = self.sessions.get(slot).db;
                 for position in command.key_positions(args) {
-                    self.keyspace.expire_now(db, &args[position], self.time.now);
+                    self.keyspace.expire_now(db, &args[position], self.clock.now());
                 }
                 self.commit();
                 self.execute_request(slot, args.all())
@@ -110,7 +110,7 @@ impl Engine {
                 (index == argument).then(|| value.checked_add(by)).flatten()
             }),
             RequestAction::ShiftTimes => {
-                let (system_ms, wall_ms) = (self.time.system.wall_ms(), self.time.now.wall_ms());
+                let (system_ms, wall_ms) = (self.clock.system().wall_ms(), self.clock.now().wall_ms());
                 self.execute_changed(slot, args, |_, value| {
                     let is_instant = value.checked_sub(system_ms).is_some_and(|far| far.abs() <= DAY_MS);
                     is_instant.then(|| value.checked_add(wall_ms - system_ms)).flatten()
@@ -139,7 +139,7 @@ impl Engine {
             self.unwatch(slot);
         }
         self.observers.stats.rejected(Some(command.id), text);
-        let now = self.time.now;
+        let now = self.clock.now();
         let session = self.sessions.get_mut(slot);
         session.last_active = now;
         let protocol = session.protocol;

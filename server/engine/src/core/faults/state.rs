@@ -3,8 +3,8 @@
 use super::causes::Cause;
 use super::held::HeldClients;
 use crate::clients::Request;
+use crate::clock::TimerKey;
 use crate::faults::{Client, Link, Partition, Rules};
-use crate::timers::TimerKey;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Rules, and what they and the test hold, cut and keep.

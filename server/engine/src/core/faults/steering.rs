@@ -102,7 +102,7 @@ impl Engine {
         self.keyspace.end_lag();
         self.let_in();
         let timers = self.faults.frozen.values().chain(self.faults.lost.values()).flatten();
-        timers.for_each(|timer| self.time.timers.cancel(*timer));
+        timers.for_each(|timer| self.clock.timers_mut().cancel(*timer));
         let had_links = self.faults.has_links;
         let exempt = std::mem::take(&mut self.faults.exempt);
         let held = std::mem::take(&mut self.faults.held);

@@ -30,7 +30,7 @@ impl Engine {
         let unread = self.replica_buffers();
         let gone = self.limits.leaving.iter().filter_map(|id| self.sessions.find(*id));
         let gone: usize = gone.map(|slot| self.sessions.get(slot).memory()).sum();
-        let told = self.limits.on_the_way(self.bytes_for_clients(), self.time.system.monotonic_us);
+        let told = self.limits.on_the_way(self.bytes_for_clients(), self.clock.system().monotonic_us);
         let tools = locks::bytes_apart_from_keys(&self.keyspace) + self.faults.memory();
         self.memory_usage().total().saturating_sub(unread + gone + told + tools) as u64
     }
@@ -90,11 +90,11 @@ impl Engine {
         };
         let before = self.bytes_for_clients();
         self.commit();
-        self.limits.told(before, self.bytes_for_clients(), self.time.system.monotonic_us);
+        self.limits.told(before, self.bytes_for_clients(), self.clock.system().monotonic_us);
         if has_room && !self.exceeds_maxmemory() {
             return self.memory_suffices();
         }
-        let now_us = self.time.system.monotonic_us;
+        let now_us = self.clock.system().monotonic_us;
         self.observers.stats.exceeded_since_us.get_or_insert(now_us);
         self.limits.out_of_memory = !has_room;
         self.limits.evicts = has_room;
@@ -112,7 +112,7 @@ impl Engine {
     fn evict_as_many_as_may_go(&mut self, rules: EvictionRules) -> bool {
         let mut left = most_at_once(self.config.maxmemory_eviction_tenacity);
         while self.exceeds_maxmemory() {
-            if !self.keyspace.evict_next(rules, self.time.now) {
+            if !self.keyspace.evict_next(rules, self.clock.now()) {
                 return false;
             }
             left -= 1;
@@ -129,7 +129,7 @@ impl Engine {
         self.limits.out_of_memory = false;
         let stats = &mut self.observers.stats;
         if let Some(since_us) = stats.exceeded_since_us.take() {
-            stats.exceeded_us += self.time.system.monotonic_us.saturating_sub(since_us);
+            stats.exceeded_us += self.clock.system().monotonic_us.saturating_sub(since_us);
         }
     }
 }

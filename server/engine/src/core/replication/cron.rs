@@ -3,8 +3,8 @@
 
 use super::super::engine::Engine;
 use crate::clients::Closing;
+use crate::clock::{Timer, TimerKind};
 use crate::replication::{LinkState, ReplicaState};
-use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::write_request;
 
 /// Between two looks, in milliseconds.
@@ -19,20 +19,20 @@ impl Engine {
     /// The same, in so many milliseconds.
     pub(super) fn set_replication_timer_in(&mut self, in_ms: i64) {
         if let Some((timer, due_ms)) = self.replication_timer {
-            if due_ms <= self.time.system.monotonic_ms() + in_ms {
+            if due_ms <= self.clock.system().monotonic_ms() + in_ms {
                 return;
             }
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
         let timer = Timer { kind: TimerKind::Replication, client: 0, order: self.keyspace.next_order() };
-        let due_ms = self.time.system.monotonic_ms() + in_ms;
-        self.replication_timer = Some((self.time.timers.insert(timer, due_ms), due_ms));
+        let due_ms = self.clock.system().monotonic_ms() + in_ms;
+        self.replication_timer = Some((self.clock.timers_mut().insert(timer, due_ms), due_ms));
     }
 
     /// There is nothing to look at any more.
     pub(super) fn cancel_replication_timer(&mut self) {
         if let Some((timer, _)) = self.replication_timer.take() {
-            self.time.timers.cancel(timer);
+            self.clock.timers_mut().cancel(timer);
         }
     }
 
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     fn ping_replicas(&mut self) {
-        let now_ms = self.time.system.monotonic_ms();
+        let now_ms = self.clock.system().monotonic_ms();
         let period_ms = self.config.replication.ping_period.saturating_mul(1000);
         // Who has everything when the master's part is handed over must not lack a PING.
         let fails_over = self.replication.failover.is_some();

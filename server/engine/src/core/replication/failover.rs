@@ -1,8 +1,8 @@
 //! A master hands its part over to a replica that has everything (FAILOVER).
 
 use super::super::engine::Engine;
+use crate::clock::{Timer, TimerKind};
 use crate::replication::{CoordinatedFailover, CoordinatedFailoverState};
-use crate::timers::{Timer, TimerKind};
 
 /// The name of a replica that is to take over.
 fn name_of(replica: Option<&(String, u16)>) -> String {
@@ -22,9 +22,9 @@ impl Engine {
         self.replicate();
         tracing::info!("FAILOVER requested to {}.", name_of(to.as_ref()));
         let timer = Timer { kind: TimerKind::Failover, client: 0, order: self.keyspace.next_order() };
-        let now_ms = self.time.now.monotonic_ms();
+        let now_ms = self.clock.now().monotonic_ms();
         self.pausing.failover_timeout =
-            timeout_ms.map(|ms| self.time.timers.insert(timer, now_ms.saturating_add(ms)));
+            timeout_ms.map(|ms| self.clock.timers_mut().insert(timer, now_ms.saturating_add(ms)));
         let state = CoordinatedFailoverState::WaitsForSync;
         self.replication.failover = Some(CoordinatedFailover { state, to, is_forced });
         self.pause_for_failover(true);
@@ -88,6 +88,6 @@ impl Engine {
 
     fn cancel_failover_timeout(&mut self) {
         let timeout = self.pausing.failover_timeout.take();
-        timeout.into_iter().for_each(|timeout| self.time.timers.cancel(timeout));
+        timeout.into_iter().for_each(|timeout| self.clock.timers_mut().cancel(timeout));
     }
 }

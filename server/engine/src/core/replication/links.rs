@@ -1,7 +1,6 @@
 //! The clocks that links of replication go by, and what is told of a link between two servers of this process.
 
 use super::super::engine::Engine;
-use super::super::shared_clock::place_of;
 use crate::clients::Slot;
 use crate::outbound::OutboundId;
 use crate::replication::LinkClocks;
@@ -9,7 +8,7 @@ use crate::replication::LinkClocks;
 impl Engine {
     /// The present instant on the clocks that links go by.
     pub(crate) fn link_clocks(&self) -> LinkClocks {
-        let (real_ms, shared_ms) = (self.time.system.monotonic_ms(), self.time.now.monotonic_ms());
+        let (real_ms, shared_ms) = (self.clock.system().monotonic_ms(), self.clock.now().monotonic_ms());
         LinkClocks { real_ms, shared_ms }
     }
 
@@ -17,12 +16,12 @@ impl Engine {
     /// process share, if there are others.
     pub(super) fn alone_clock_ms(&self) -> i64 {
         let clocks = self.link_clocks();
-        if self.shares_clock() { clocks.shared_ms } else { clocks.real_ms }
+        if self.member.is_joined() { clocks.shared_ms } else { clocks.real_ms }
     }
 
     /// Whether a server of this process listens there.
     pub(super) fn is_in_process(&self, host: &str, port: u16) -> bool {
-        place_of(&self.time.shared.members, host, port).is_some()
+        self.member.place_of(host, port).is_some()
     }
 
     /// Whether the replica whose session this is, if it is one, is cut off from this server.

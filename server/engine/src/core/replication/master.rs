@@ -74,7 +74,7 @@ impl Engine {
         }
         unit.structure.iter().for_each(|structure| writer.structure(*structure));
         for (db, key) in &unit.keys {
-            let tx = self.keyspace.tx(*db, self.time.now);
+            let tx = self.keyspace.tx(*db, self.clock.now());
             let value = tx.peek(key).map(|value| (value, tx.deadline(key)));
             writer.key((*db, key), value);
         }

@@ -2,11 +2,11 @@
 
 use super::super::engine::Engine;
 use super::super::outbound::OutboundEvent;
-use super::super::shared_clock::{ClockRequest, Promotion};
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::finally::finally;
 use crate::locks::HistoryCause;
+use crate::member::{Promotion, TopologyRequest};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{
     LastHeard, Link, LinkEvent, LinkParameters, LinkState, ReplicationId, is_newer_request, to_be_run,
@@ -103,7 +103,7 @@ impl Engine {
         }
         if let Some(Following { host, port, .. }) = self.following.take() {
             let (id, offset) = (self.replication.id, self.replication.offset);
-            self.ask_clock(ClockRequest::Promoted(Promotion { host, port, id, offset }));
+            self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
         }
         self.tell_role(false);
         self.disconnect(slot);
@@ -171,7 +171,7 @@ impl Engine {
 
     /// The log says of each line what the process is, if that is one server.
     fn tell_role(&self, is_replica: bool) {
-        if !self.is_member() {
+        if !self.member.is_joined() {
             tracing::info!(target: ROLE_CHANGES, is_replica);
         }
     }

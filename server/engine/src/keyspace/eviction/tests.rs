@@ -2,7 +2,7 @@
 
 use super::{EvictionPolicy, EvictionRules, Rank};
 use crate::keyspace::{AccessRules, Keyspace, Measure};
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::{Str, Value};
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn key(n: i64) -> Vec<u8> {
 fn filled(keys: std::ops::Range<i64>, deadline_of: impl Fn(i64) -> Option<i64>) -> Keyspace {
     let mut keyspace = Keyspace::new(4, 7);
     for n in keys {
-        keyspace.go_on_at(at(n), Over::Past);
+        keyspace.go_on_at(at(n), ExpiryRule::Past);
         let mut tx = keyspace.tx(0, at(n));
         tx.set(&key(n), Value::Str(Str::from_i64(n)), false);
         if let Some(deadline) = deadline_of(n) {
@@ -34,7 +34,7 @@ fn rules(volatile: bool, rank: Rank) -> EvictionRules {
 
 /// Evicts so many keys; the numbers of those that are left.
 fn left_after(keyspace: &mut Keyspace, count: usize, rules: EvictionRules, second: i64) -> BTreeSet<i64> {
-    keyspace.go_on_at(at(second), Over::Past);
+    keyspace.go_on_at(at(second), ExpiryRule::Past);
     for _ in 0..count {
         assert!(keyspace.evict_next(rules, at(second)));
     }

@@ -2,7 +2,7 @@
 
 use super::{LockLedger, current_grant, grant, last_loss};
 use crate::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
-use crate::time::{Now, Over};
+use crate::time::{ExpiryRule, Now};
 use crate::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
@@ -49,13 +49,13 @@ fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebo
     {
         keyspace.audience = audience;
         take(&mut keyspace, b"l", 10);
-        keyspace.turn_quietly(quiet);
-        keyspace.note_turn();
-        assert!(keyspace.expire_next(at(10), Over::Reached));
+        keyspace.advance_quietly(quiet);
+        keyspace.note_advance();
+        assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
         assert_eq!(messages(&mut keyspace), expected);
-        keyspace.turn_quietly(false);
+        keyspace.advance_quietly(false);
         take(&mut keyspace, b"l", 20);
-        assert!(keyspace.expire_next(at(20), Over::Reached));
+        assert!(keyspace.expire_next(at(20), ExpiryRule::Reached));
         assert!(messages(&mut keyspace).is_empty());
     }
 }
@@ -131,7 +131,7 @@ fn act(keyspace: &mut Keyspace, act: Act, key: &[u8], owner: &[u8]) {
             tx.set_deadline(key, 10);
         }
         Act::GiveBack | Act::Force | Act::Delete => drop(tx.delete(key)),
-        Act::Expire => while keyspace.expire_next(at(10), Over::Reached) {},
+        Act::Expire => while keyspace.expire_next(at(10), ExpiryRule::Reached) {},
     }
 }
 

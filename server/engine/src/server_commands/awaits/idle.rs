@@ -59,7 +59,7 @@ impl EngineAttempt for Idle {
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
         let was_reached = self.look(engine);
-        let is_reached = was_reached || engine.time.system.monotonic_ms() >= self.quiet_at_ms();
+        let is_reached = was_reached || engine.clock().system().monotonic_ms() >= self.quiet_at_ms();
         if is_reached {
             reply.integer(1);
         }
@@ -67,7 +67,7 @@ impl EngineAttempt for Idle {
     }
 
     fn goes_on_for_ms(&self, engine: &Engine) -> Option<u64> {
-        let now_ms = engine.time.system.monotonic_ms();
+        let now_ms = engine.clock().system().monotonic_ms();
         let many = engine.waiting_for(StateOf::Silence) / LOOKS_PER_MS;
         let again_ms = now_ms.saturating_add_unsigned(many as u64);
         let next_ms = self.quiet_at_ms().max(again_ms).min(self.limit_at_ms);
@@ -83,7 +83,7 @@ fn idle(
 ) -> Result<Flow<Retry>, CommandError> {
     let quiet_ms = number(args, 1)?;
     let options = Known { name: true, ..Known::default() }.parse(args, 2)?;
-    let now_ms = engine.time.system.monotonic_ms();
+    let now_ms = engine.clock().system().monotonic_ms();
     let state = Idle {
         quiet_ms: i64::try_from(quiet_ms).unwrap_or(i64::MAX),
         pattern: options.name.map(Box::from),

@@ -53,7 +53,7 @@ fn port_at(args: Args<'_>, at: usize, which: &str) -> Result<i64, CommandError> 
 }
 
 pub(super) fn forget(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let now_ms = engine.time.now.wall_ms();
+    let now_ms = engine.now().wall_ms();
     let view = &mut engine.cluster_mut()?.view;
     if view.is_forgotten(&args[2], now_ms) && view.find(&args[2]).is_none() {
         return ok(reply);
@@ -145,7 +145,7 @@ pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mu
         ));
     }
     if is_replica {
-        engine.keyspace.tx(0, engine.time.now).flush_all();
+        engine.keyspace.tx(0, engine.now()).flush_all();
     }
     let name = hard.then(|| engine.new_node_id());
     engine.with_gossip(Gossip::end);

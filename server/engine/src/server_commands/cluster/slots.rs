@@ -3,7 +3,8 @@
 use super::nodes::known;
 use super::ok;
 use crate::cluster::{Gossip, Node, NodeNumber, SLOTS};
-use crate::core::{Call, ClockRequest, Engine};
+use crate::core::{Call, Engine};
+use crate::member::TopologyRequest;
 use crate::spec::{Args, CommandError, Outcome, quotable};
 use lockwheel_resp::{Reply, number};
 use std::collections::BTreeSet;
@@ -134,7 +135,7 @@ pub(super) fn flush(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut d
 
 pub(super) fn set_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.cluster()?;
-    engine.ask_clock(ClockRequest::SlotsMove);
+    engine.member_mut().ask(TopologyRequest::SlotsMove);
     let view = &engine.cluster()?.view;
     if view.me().is_replica() {
         return Err(CommandError::text("ERR Please use SETSLOT only with masters."));

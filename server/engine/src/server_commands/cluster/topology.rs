@@ -192,7 +192,7 @@ fn field(reply: &mut dyn Reply, name: &str, value: &[u8]) {
 }
 
 pub(super) fn links(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wall_ms = engine.time.now.wall_ms();
+    let wall_ms = engine.now().wall_ms();
     let cluster = engine.cluster()?;
     let links: Vec<(LinkInfo, &Node)> = cluster
         .gossip

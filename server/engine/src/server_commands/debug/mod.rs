@@ -8,11 +8,10 @@ mod protocol;
 mod reload;
 mod switches;
 
-use crate::core::{Call, Engine, Handler, Stop};
+use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, help, quotable};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
-use std::time::Duration;
 
 const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
                        you can run it from a local connection, otherwise you need to set this option in the \
@@ -155,12 +154,7 @@ fn sleep(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) {
     let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;
-    engine.time.sleep(us);
-    let asked_before = match engine.stop {
-        Some(Stop::Sleep(time)) => time,
-        _ => Duration::ZERO,
-    };
-    engine.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
+    engine.sleep(us);
     reply.ok();
 }
 
@@ -171,6 +165,6 @@ fn peek<T>(
     key: &[u8],
     look: impl FnOnce(&Value) -> T,
 ) -> Result<T, CommandError> {
-    let tx = engine.keyspace.tx(call.db, engine.time.now);
+    let tx = engine.keyspace.tx(call.db, engine.now());
     tx.peek(key).map(look).ok_or(errors::NO_SUCH_KEY)
 }

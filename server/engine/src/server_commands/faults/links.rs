@@ -1,8 +1,9 @@
 //! Connections that carry nothing.
 
 use super::{milliseconds, nodes, row, together_row};
-use crate::core::{ALONE, Call, Engine, Handler, NO_SUCH_SERVER, NodeFault, Retry};
-use crate::faults::{Group, Link, Partition, is_number, parse_group};
+use crate::core::{Call, Engine, Handler, Retry};
+use crate::faults::{Group, Link, NodeFault, Partition, is_number, parse_group};
+use crate::member::{ALONE, NO_SUCH_SERVER};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -131,8 +132,8 @@ fn heal(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    if engine.is_member() {
-        return engine.fault_together(call, args, NodeFault::Heal);
+    if engine.member().is_joined() {
+        return engine.broadcast_fault(call, args, NodeFault::Heal);
     }
     let healed = engine.heal();
     engine.note_steering(args);

@@ -1,8 +1,9 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
 use super::{milliseconds, together_row};
-use crate::core::{ALONE, Apart, Call, DataFate, Engine, Handler, LAST, NO_SUCH_SERVER, NodeFault, Retry};
-use crate::faults::Link;
+use crate::core::{Call, Engine, Handler, Retry};
+use crate::faults::{Apart, DataFate, Link, NodeFault};
+use crate::member::{ALONE, LAST, NO_SUCH_SERVER};
 use crate::spec::{Args, CommandError, Flow, Row, errors};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
@@ -47,9 +48,9 @@ fn down(
         3 => Some(milliseconds(args, 2)?),
         _ => return Err(errors::SYNTAX),
     };
-    let node = engine.member(&args[1])?;
+    let node = engine.member().find(&args[1])?;
     let data = if keeps { DataFate::Kept } else { DataFate::Lost };
-    engine.fault_together(call, args, NodeFault::Down { node, ms, data })
+    engine.broadcast_fault(call, args, NodeFault::Down { node, ms, data })
 }
 
 fn up(
@@ -58,13 +59,13 @@ fn up(
     args: Args<'_>,
     _: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let node = engine.member(&args[1])?;
-    engine.fault_together(call, args, NodeFault::Up { node })
+    let node = engine.member().find(&args[1])?;
+    engine.broadcast_fault(call, args, NodeFault::Up { node })
 }
 
 /// The servers of a list, `0,127.0.0.1:6380`, each once.
 fn servers(engine: &Engine, list: &[u8]) -> Result<Vec<usize>, CommandError> {
-    let named = list.split(|byte| *byte == b',').map(|word| engine.member(word));
+    let named = list.split(|byte| *byte == b',').map(|word| engine.member().find(word));
     let servers: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
     Ok(servers.into_iter().collect())
 }
@@ -83,5 +84,5 @@ pub(super) fn partition(
         5 if args.is(3, "from") => (Apart::Nodes(servers(engine, &args[4])?), Link::HELD),
         _ => return Err(errors::SYNTAX),
     };
-    engine.fault_together(call, args, NodeFault::Part { nodes, from, link })
+    engine.broadcast_fault(call, args, NodeFault::Part { nodes, from, link })
 }

@@ -1,7 +1,9 @@
 //! Replicas that lag and take over, and restarts.
 
 use super::{milliseconds, row, together_row};
-use crate::core::{ALONE, Call, Engine, GrantNumbers, Handler, NO_SUCH_SERVER, NodeFault, Retry};
+use crate::core::{Call, Engine, Handler, Retry};
+use crate::faults::{GrantNumbers, NodeFault};
+use crate::member::{ALONE, NO_SUCH_SERVER};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, kept_pattern};
 use lockwheel_resp::Reply;
 
@@ -71,7 +73,7 @@ fn lag(
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let pattern = match args.len() {
-        1 | 2 if engine.is_member() || args.len() == 2 => {
+        1 | 2 if engine.member().is_joined() || args.len() == 2 => {
             let ms = match args.get(1) {
                 None => None,
                 // A word that is no number may be meant for KEY.
@@ -80,10 +82,10 @@ fn lag(
                 }
                 Some(_) => return Err(errors::SYNTAX),
             };
-            return engine.fault_together(call, args, NodeFault::Lag { ms });
+            return engine.broadcast_fault(call, args, NodeFault::Lag { ms });
         }
         1 => None,
-        3 if args.is(1, "key") && engine.is_member() => return Err(NO_KEYS),
+        3 if args.is(1, "key") && engine.member().is_joined() => return Err(NO_KEYS),
         3 if args.is(1, "key") => Some(kept_pattern(&args[2])?),
         _ => return Err(errors::SYNTAX),
     };
@@ -110,9 +112,9 @@ fn failover(
 ) -> Result<Flow<Retry>, CommandError> {
     let names_one = args.len() > 1 && !args.is(1, "tokens");
     let numbers = numbers(args, if names_one { 2 } else { 1 })?;
-    if engine.is_member() || names_one {
-        let node = if names_one { Some(engine.member(&args[1])?) } else { None };
-        return engine.fault_together(call, args, NodeFault::FailOver { node, numbers });
+    if engine.member().is_joined() || names_one {
+        let node = if names_one { Some(engine.member().find(&args[1])?) } else { None };
+        return engine.broadcast_fault(call, args, NodeFault::FailOver { node, numbers });
     }
     engine.note_steering(args);
     engine.fail_over(call, args, numbers);

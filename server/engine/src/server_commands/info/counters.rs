@@ -36,7 +36,7 @@ pub(super) fn stats(engine: &Engine, lines: &mut Lines) {
 
 /// How much of something was done in a second of the last moments.
 fn rate(engine: &Engine, totals: Totals, of: fn(&Totals) -> u64) -> f64 {
-    engine.observers.rates.per_second(engine.time.system.monotonic_us, totals, of)
+    engine.observers.rates.per_second(engine.clock().system().monotonic_us, totals, of)
 }
 
 fn work(engine: &Engine, totals: Totals, lines: &mut Lines) {
@@ -69,7 +69,7 @@ fn keys(engine: &Engine, lines: &mut Lines) {
     let stats = &engine.observers.stats;
     lines.field("evicted_keys", counters.evicted_keys);
     lines.field("evicted_clients", stats.evicted_clients);
-    let now_us = engine.time.system.monotonic_us;
+    let now_us = engine.clock().system().monotonic_us;
     let current_us = stats.exceeded_since_us.map_or(0, |since_us| now_us.saturating_sub(since_us));
     lines.field("total_eviction_exceeded_time", (stats.exceeded_us + current_us) / 1000);
     lines.field("current_eviction_exceeded_time", current_us / 1000);

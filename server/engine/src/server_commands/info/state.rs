@@ -33,13 +33,13 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
 }
 
 fn times(engine: &Engine, lines: &mut Lines) {
-    let uptime = (engine.time.system.monotonic_us - engine.time.started.monotonic_us) / 1_000_000;
-    lines.field("server_time_usec", engine.time.now.wall_us);
+    let uptime = (engine.clock().system().monotonic_us - engine.clock().started().monotonic_us) / 1_000_000;
+    lines.field("server_time_usec", engine.now().wall_us);
     lines.field("uptime_in_seconds", uptime);
     lines.field("uptime_in_days", uptime / 86_400);
     lines.field("hz", parameter(&engine.config, "hz"));
     lines.field("configured_hz", parameter(&engine.config, "hz"));
-    lines.field("lru_clock", (engine.time.now.wall_ms() / 1000) & 0xff_ffff);
+    lines.field("lru_clock", (engine.now().wall_ms() / 1000) & 0xff_ffff);
 }
 
 fn supervisor(engine: &Engine) -> String {
@@ -101,11 +101,11 @@ fn saves(engine: &Engine, lines: &mut Lines) {
     lines.field("current_save_keys_total", progress.total);
     lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
     lines.field("rdb_bgsave_in_progress", i32::from(saves.background.is_some()));
-    let saved_ms = saves.saved_ms.unwrap_or(engine.time.started.wall_ms());
+    let saved_ms = saves.saved_ms.unwrap_or(engine.clock().started().wall_ms());
     lines.field("rdb_last_save_time", saved_ms / 1000);
     lines.field("rdb_last_bgsave_status", if saves.has_failed { "err" } else { "ok" });
     lines.field("rdb_last_bgsave_time_sec", saves.took_seconds.unwrap_or(-1));
-    let now_ms = engine.time.system.monotonic_ms();
+    let now_ms = engine.clock().system().monotonic_ms();
     let current = saves.background.as_ref().map_or(-1, |save| (now_ms - save.began_ms) / 1000);
     lines.field("rdb_current_bgsave_time_sec", current);
     lines.field("rdb_saves", saves.saves);
@@ -140,7 +140,7 @@ pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
                 0 => String::new(),
                 timed => format!(",keys_with_volatile_items={timed}"),
             };
-            let left_ms = engine.keyspace.average_ttl_ms(db, engine.time.now);
+            let left_ms = engine.keyspace.average_ttl_ms(db, engine.now());
             let text = format_args!("keys={keys},expires={expires},avg_ttl={left_ms}{timed}");
             lines.field(&format!("db{db}"), text);
         }

@@ -66,7 +66,7 @@ impl Engine {
     /// # Errors
     /// Why it is refused; then nothing has changed.
     fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
-        self.load_until(file, mode, self.time.now.wall_ms()).map(drop)
+        self.load_until(file, mode, self.now().wall_ms()).map(drop)
     }
 
     /// The same, without keys whose deadlines are over at an instant, in wall milliseconds; the database that a stream
@@ -98,7 +98,7 @@ impl Engine {
 
     /// Whether no key of a file is there yet.
     fn check_new(&mut self, staged: &Staged<'_>) -> Result<(), String> {
-        let mut tx = self.keyspace.tx(0, self.time.now);
+        let mut tx = self.keyspace.tx(0, self.now());
         for key in &staged.keys {
             tx.select(key.db);
             if tx.peek(&key.key).is_some() {
@@ -124,7 +124,7 @@ impl Engine {
     }
 
     fn load_keys(&mut self, staged: Staged<'_>, mode: LoadMode) {
-        let mut tx = self.keyspace.tx(0, self.time.now);
+        let mut tx = self.keyspace.tx(0, self.now());
         if mode.flush {
             tx.flush_all();
         }

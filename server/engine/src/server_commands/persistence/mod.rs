@@ -80,7 +80,7 @@ fn bgrewriteaof(_: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
 }
 
 fn lastsave(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let saved_ms = engine.persistence.saved_ms.unwrap_or(engine.time.started.wall_ms());
+    let saved_ms = engine.persistence.saved_ms.unwrap_or(engine.clock().started().wall_ms());
     reply.integer(saved_ms / 1000);
     Ok(())
 }

@@ -126,11 +126,11 @@ fn advancing_stops_at_every_deadline_at_its_own_instant() {
         let end = clock.after(frozen, 100).unwrap();
         let mut stops = Vec::new();
         let mut due = vec![wall_in(40), monotonic_in(30), wall_in(500)];
-        due.sort_by_key(|deadlines| clock.read(frozen).us_until(*deadlines, Over::Reached));
+        due.sort_by_key(|deadlines| clock.read(frozen).us_until(*deadlines, ExpiryRule::Reached));
         for deadlines in due {
             let now = clock.read(frozen);
             let Some(us) = now
-                .us_until(deadlines, Over::Reached)
+                .us_until(deadlines, ExpiryRule::Reached)
                 .filter(|&us| us <= end.monotonic_us - now.monotonic_us)
             else {
                 continue;

@@ -1,53 +1,7 @@
-//! A clock that several engines of one process share: what each asks of it.
+//! The addresses of the servers of one process.
 
-use super::planned_turns::PlannedTurn;
-use super::together::{Together, TogetherAnswer, TogetherId};
 use crate::config::Config;
-use crate::locks::StampSource;
-use crate::replication::ReplicationId;
-use crate::spec::CommandError;
-use crate::timers::TimerKey;
 use std::collections::VecDeque;
-
-/// What an engine asks of the clock that it shares.
-#[derive(Debug)]
-pub(crate) enum ClockRequest {
-    /// It has begun anew, and its clock with it: the others follow that.
-    Changed,
-    /// It may announce another address now.
-    Announced,
-    /// It follows its master no longer, with the data that it has.
-    Promoted(Promotion),
-    /// A client of it moves a slot from one node of a cluster to another.
-    SlotsMove,
-    /// A client of it has had keys moved to the server at this place.
-    Moved(usize),
-    /// It has refused a client, since it is down, and the clock stands.
-    Refused,
-    /// It begins anew: faults of servers and between them end.
-    Reset,
-    /// Something arrives from another engine.
-    Arrival,
-    /// A turn that has stopped amid an instant has not gone on for long: its server may hang.
-    Look,
-    /// This client of it waits for a turn.
-    Turn(u64),
-    /// The turn of this number goes on, whose client has gone.
-    LeftTurn(u64),
-    /// A script or a transaction of it has asked for a turn.
-    Planned(PlannedTurn),
-    /// A client of it waits for something that all servers do together.
-    Together(TogetherId, Together),
-}
-
-/// What a replica had when it became a master: whose data, of which history, and how far.
-#[derive(Clone, Debug)]
-pub(crate) struct Promotion {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) id: ReplicationId,
-    pub(crate) offset: i64,
-}
 
 /// The number of announcements of a server that are known.
 const MAX_ANNOUNCEMENTS: usize = 16;
@@ -116,39 +70,4 @@ impl Announcement {
 pub(crate) fn place_of(members: &[MemberAddress], host: &str, port: u16) -> Option<usize> {
     let found = |age| members.iter().position(|member| port != 0 && member.is(host, port, age));
     (0..MAX_ANNOUNCEMENTS).find_map(found)
-}
-
-/// Whether an engine shares its clock, and what it has asked for, in order.
-#[derive(Debug, Default)]
-pub(crate) struct SharedClock {
-    pub(super) is_shared: bool,
-    /// Where the servers that share it listen, and which of them this one is.
-    pub(super) members: Vec<MemberAddress>,
-    pub(super) place: usize,
-    /// What orders the entries of their histories.
-    pub(super) stamps: Option<StampSource>,
-    /// The number of requests to all servers that its clients have made.
-    asked: u64,
-    /// What a client is answered that waits for what all do together.
-    pub(super) answer: Option<Result<TogetherAnswer, CommandError>>,
-    /// The client that reads the histories of all servers in pieces from now on.
-    pub(super) begins_to_read: Option<u64>,
-    pub(super) requests: VecDeque<ClockRequest>,
-    /// The servers that it is cut off from, by their places.
-    pub(super) cut_from: Vec<usize>,
-    /// When something arrives from another engine, and its timer.
-    pub(super) arrival: Option<(i64, TimerKey)>,
-}
-
-impl SharedClock {
-    /// The next request of a client to all servers.
-    pub(super) fn next_together(&mut self, client: u64) -> TogetherId {
-        self.asked += 1;
-        TogetherId { client, number: self.asked }
-    }
-
-    /// Drops the requests to all servers that have not been taken up.
-    pub(super) fn forget_together(&mut self) {
-        self.requests.retain(|request| !matches!(request, ClockRequest::Together(..)));
-    }
 }

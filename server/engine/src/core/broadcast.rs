@@ -1,17 +1,16 @@
-//! What servers of one process do together: the one that is asked lets its client wait until it is done.
+//! Broadcasts: a client's request that all servers of its process carry out. The client waits until that is done.
 
 use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
-use super::faults::NodeFault;
-use super::shared_clock::{ClockRequest, place_of};
-use super::together::{ALONE, Together, TogetherAnswer, TogetherId};
 use crate::clients::{Closing, Slot};
+use crate::clock::write_info;
+use crate::faults::NodeFault;
 use crate::finally::finally;
 use crate::keyspace::Keyspace;
-use crate::locks::{self, MergedHistory, MergingHistory};
-use crate::spec::syntax::Shown;
+use crate::locks::{self, MergedHistory, MergingHistory, StampSource};
+use crate::member::{ALONE, Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::Reply;
 use std::net::SocketAddr;
 
 /// The commands that read the history of locks of all servers.
@@ -20,7 +19,7 @@ pub(super) const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 impl Engine {
     /// Does what another server of the process has done, whose history has it.
     pub(in crate::core) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
-        if !self.is_member() {
+        if !self.member.is_joined() {
             return act(self);
         }
         let was_muted = locks::mute_history(&mut self.keyspace, true);
@@ -29,99 +28,80 @@ impl Engine {
         })
     }
 
-    /// Whether it is one of several servers of its process.
-    pub(crate) fn is_member(&self) -> bool {
-        self.time.shared.is_shared
+    /// This server as one of several of its process.
+    pub fn member(&self) -> &TopologyMember {
+        &self.member
     }
 
-    /// Its place among the servers of its process.
-    pub(crate) fn place(&self) -> usize {
-        self.time.shared.place
+    /// The same, for whoever drives all of them.
+    pub(crate) fn member_mut(&mut self) -> &mut TopologyMember {
+        &mut self.member
     }
 
-    /// The server that a word names: by its place, from 0, or by host and port.
-    ///
-    /// # Errors
-    /// When there is none, or no others at all.
-    pub(crate) fn member(&self, word: &[u8]) -> Result<usize, CommandError> {
-        if !self.is_member() {
-            return Err(CommandError::text(ALONE));
-        }
-        let members = &self.time.shared.members;
-        let unknown = || {
-            let (last, word) = (members.len() - 1, Shown(word));
-            let servers = format!("a server is a number from 0 to {last} or host:port, not '{word}'");
-            CommandError::new(format!("ERR there is no such server in this topology: {servers}"))
-        };
-        let text = std::str::from_utf8(word).map_err(|_| unknown())?;
-        let number = |digits: &str| number::parse_i64(digits.as_bytes());
-        let found = match text.rsplit_once(':') {
-            Some((host, port)) => {
-                let port = number(port).and_then(|port| u16::try_from(port).ok());
-                port.and_then(|port| place_of(members, host, port))
-            }
-            None => number(text).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < members.len()),
-        };
-        found.ok_or_else(unknown)
+    /// Makes it the server at `place` of several that share a clock.
+    pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
+        self.member.join(members, place, stamps);
+        self.configure_ledger();
+        self.ask_all_for_history();
+    }
+
+    /// Something from another engine arrives at this instant of the monotonic clock, in milliseconds.
+    pub(crate) fn look_again_at(&mut self, at_ms: i64) {
+        let order = self.keyspace.next_order();
+        self.member.expect_arrival(at_ms, order, self.clock.timers_mut());
     }
 
     /// Leaves a client's request for a fault to who drives all servers.
     ///
     /// # Errors
     /// When there are no others.
-    pub(crate) fn fault_together(
+    pub(crate) fn broadcast_fault(
         &mut self,
         call: Call<'_>,
         args: Args<'_>,
         fault: NodeFault,
     ) -> Result<Flow<Retry>, CommandError> {
-        if !self.is_member() {
+        if !self.member.is_joined() {
             return Err(CommandError::text(ALONE));
         }
         self.note_steering(args);
-        Ok(self.do_together(call, Together::Fault(fault)))
+        Ok(self.ask_all(call, Broadcast::Fault(fault)))
     }
 
-    /// Leaves a client's request to who drives all servers.
-    fn do_together(&mut self, call: Call<'_>, what: Together) -> Flow<Retry> {
-        let asked = self.time.shared.next_together(call.session);
-        self.ask_clock(ClockRequest::Together(asked, what));
-        Wait { real_time: true, ..Wait::new(Retry::Together(asked.number), None, Null::Bulk) }.into()
+    /// Leaves a client's request to whoever drives all servers.
+    pub(super) fn ask_all(&mut self, call: Call<'_>, broadcast: Broadcast) -> Flow<Retry> {
+        let number = self.member.broadcast(call.session, broadcast);
+        Wait { real_time: true, ..Wait::new(Retry::Broadcast(number), None, Null::Bulk) }.into()
     }
 
     /// `LOCK.HISTORY` of all servers.
-    fn history_together(
+    fn broadcast_history(
         &mut self,
         call: Call<'_>,
         args: Args<'_>,
         _: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
         locks::check_history_request(args)?;
-        Ok(self.read_together(call))
+        Ok(self.broadcast_reading(call))
     }
 
     /// `LOCK.VERIFY` of all servers.
-    fn verify_together(
+    fn broadcast_verify(
         &mut self,
         call: Call<'_>,
         args: Args<'_>,
         _: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
         locks::check_verify_request(args)?;
-        Ok(self.read_together(call))
+        Ok(self.broadcast_reading(call))
     }
 
     /// Answers a command that reads the history of locks by those of all servers.
-    fn read_together(&mut self, call: Call<'_>) -> Flow<Retry> {
+    fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
         if self.is_history_read() {
             return self.wait_to_read(call.session);
         }
-        self.do_together(call, Together::History)
-    }
-
-    /// What is due next is of all servers, whose clock is one.
-    pub(crate) fn clock_together(&mut self, call: Call<'_>) -> Flow<Retry> {
-        self.do_together(call, Together::Clock)
+        self.ask_all(call, Broadcast::History)
     }
 
     /// From now on commands that read the history of locks ask all servers.
@@ -129,30 +109,30 @@ impl Engine {
         for name in OF_HISTORY {
             if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
                 self.handlers[command] = Some(Handler::BlockingEngine(match *name {
-                    "lock.verify" => Engine::verify_together,
-                    _ => Engine::history_together,
+                    "lock.verify" => Engine::broadcast_verify,
+                    _ => Engine::broadcast_history,
                 }));
             }
         }
     }
 
     /// Whether a client still waits for the answer to this request.
-    fn awaits_together(&self, asked: TogetherId) -> bool {
+    fn awaits_broadcast(&self, asked: BroadcastId) -> bool {
         let retry = self.parked.get(asked.client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Together(number)) if *number == asked.number)
+        matches!(retry, Some(Retry::Broadcast(number)) if *number == asked.number)
     }
 
     /// Answers a client's request to all servers, unless its wait has ended otherwise.
-    pub(crate) fn answer_together(
+    pub(crate) fn answer_broadcast(
         &mut self,
-        asked: TogetherId,
-        answer: Result<TogetherAnswer, CommandError>,
+        asked: BroadcastId,
+        answer: Result<BroadcastAnswer, CommandError>,
     ) {
         let client = asked.client;
-        if self.awaits_together(asked) {
-            self.time.shared.answer = Some(answer);
+        if self.awaits_broadcast(asked) {
+            self.member.set_answer(Some(answer));
             self.retry(client);
-            self.time.shared.answer = None;
+            self.member.set_answer(None);
             self.begin_to_read();
         }
         if self.faults.killed_its_own.take_if(|killer| *killer == client).is_some()
@@ -164,21 +144,23 @@ impl Engine {
     }
 
     /// Writes the answer that there is for a client; whether there is one.
-    pub(super) fn write_together(
+    pub(super) fn write_broadcast(
         &mut self,
         slot: Slot,
         (command, db): (CommandId, usize),
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        let Some(answer) = self.time.shared.answer.take() else { return Ok(false) };
+        let Some(answer) = self.member.take_answer() else { return Ok(false) };
         match answer? {
-            TogetherAnswer::Ok => reply.ok(),
-            TogetherAnswer::Count(count) => reply.integer(count as i64),
-            TogetherAnswer::Clock(next_ms, pending) => self.tell_clock(next_ms, pending, reply),
-            TogetherAnswer::History(_) if self.reads_later(self.sessions.get(slot).id) => return Ok(false),
-            TogetherAnswer::History(merging) => {
-                let (client, now) = (self.sessions.get(slot).id, self.time.now);
+            BroadcastAnswer::Ok => reply.ok(),
+            BroadcastAnswer::Count(count) => reply.integer(count as i64),
+            BroadcastAnswer::Clock(next_ms, pending) => {
+                write_info(self.clock.info(), next_ms, pending, reply);
+            }
+            BroadcastAnswer::History(_) if self.reads_later(self.sessions.get(slot).id) => return Ok(false),
+            BroadcastAnswer::History(merging) => {
+                let (client, now) = (self.sessions.get(slot).id, self.clock.now());
                 match merging {
                     Some(merging) if merging.is_long() => self.readings.merging = Some((merging, now)),
                     Some(merging) => {
@@ -211,7 +193,7 @@ pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Opti
 
 /// The address of the server at a place, as a server of the same process tells it.
 fn name_of(node: &Engine, place: usize) -> String {
-    SocketAddr::new(node.config.loopback(), node.time.shared.members[place].port).to_string()
+    SocketAddr::new(node.config.loopback(), node.member.addresses()[place].port).to_string()
 }
 
 /// The histories of locks of these servers as one.
@@ -221,7 +203,7 @@ pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
 
 /// The servers that have locks, and what they are called. A sentinel has none.
 fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
-    let named = |node: &Engine| name_of(node, node.place());
+    let named = |node: &Engine| name_of(node, node.member.place());
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
     keep_locks.map(|node| (&node.keyspace, named(node))).collect()
 }
@@ -231,8 +213,8 @@ mod tests {
     use super::*;
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
-    use crate::core::MemberAddress;
-    use crate::locks::{HistoryReader, StampSource};
+    use crate::locks::HistoryReader;
+    use crate::member::TopologyRequest;
     use crate::spec::errors;
     use crate::time::Now;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -244,7 +226,7 @@ mod tests {
         let mut config = Config::default();
         config.lock_history = true;
         let mut engine = Engine::new(config, 7, Now::default());
-        engine.share_clock(&[7001, 7002].map(MemberAddress::new), 0, StampSource::new(|_| 1));
+        engine.join(&[7001, 7002].map(MemberAddress::new), 0, StampSource::new(|_| 1));
         acquire(&mut engine, b"first");
         engine
     }
@@ -258,7 +240,7 @@ mod tests {
             let mut engine = Engine::new(config, 7, Now::default());
             let last = last.clone();
             let stamps = StampSource::new(move |count| last.fetch_add(count, Ordering::Relaxed) + count);
-            engine.share_clock(&[7001, 7002].map(MemberAddress::new), place, stamps);
+            engine.join(&[7001, 7002].map(MemberAddress::new), place, stamps);
             engine
         });
         for lock in 0..locks {
@@ -274,17 +256,17 @@ mod tests {
     }
 
     /// Returns the last request of a client to all servers.
-    fn asked(engine: &mut Engine) -> TogetherId {
-        let requests = std::iter::from_fn(|| engine.next_clock_request());
+    fn asked(engine: &mut Engine) -> BroadcastId {
+        let requests = std::iter::from_fn(|| engine.member.next_request());
         let mut asked = requests.filter_map(|request| match request {
-            ClockRequest::Together(asked, _) => Some(asked),
+            TopologyRequest::Broadcast(asked, _) => Some(asked),
             _ => None,
         });
         asked.next().expect("it has asked")
     }
 
     /// A client asks something of all servers.
-    fn ask(engine: &mut Engine, slot: Slot, line: &str) -> TogetherId {
+    fn ask(engine: &mut Engine, slot: Slot, line: &str) -> BroadcastId {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         engine.execute(slot, &words);
         asked(engine)
@@ -298,7 +280,7 @@ mod tests {
         engines[0].execute(reader, request);
         let asked = asked(&mut engines[0]);
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
-        engines[0].answer_together(asked, Ok(TogetherAnswer::History(merging)));
+        engines[0].answer_broadcast(asked, Ok(BroadcastAnswer::History(merging)));
         let mut pieces = 1;
         while engines[0].continue_reading(client) {
             engines[0].execute(other, &[b"SET", b"lock:between", b"x", b"NX", b"PX", b"1000"]);
@@ -333,11 +315,11 @@ mod tests {
         for request in ["LOCK.VERIFY LEVEL nonsense", "LOCK.HISTORY FORMAT nonsense", "LOCK.HISTORY COUNT"] {
             let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
             engine.execute(client, &words);
-            assert!(!engine.asks_clock(), "{request}");
+            assert!(!engine.member.is_asking(), "{request}");
             assert!(received(&mut engine, client).starts_with("-ERR syntax error"), "{request}");
         }
         engine.execute(client, &[b"LOCK.VERIFY", b"LEVEL", b"LINT"]);
-        assert!(engine.asks_clock());
+        assert!(engine.member.is_asking());
     }
 
     #[test]
@@ -361,11 +343,12 @@ mod tests {
             engine.end_wait(waiting);
             assert!(!received(&mut engine, waiting).is_empty());
             let asked = ask(&mut engine, waiting, next);
-            for answer in [Ok(TogetherAnswer::Ok), Ok(TogetherAnswer::Clock(None, 9)), Err(errors::SYNTAX)] {
-                engine.answer_together(late, answer);
+            for answer in [Ok(BroadcastAnswer::Ok), Ok(BroadcastAnswer::Clock(None, 9)), Err(errors::SYNTAX)]
+            {
+                engine.answer_broadcast(late, answer);
                 assert_eq!(received(&mut engine, waiting), "", "{line}, {next}");
             }
-            engine.answer_together(asked, Ok(TogetherAnswer::Ok));
+            engine.answer_broadcast(asked, Ok(BroadcastAnswer::Ok));
             assert_eq!(received(&mut engine, waiting), "+OK\r\n", "{line}, {next}");
         }
     }
@@ -378,7 +361,7 @@ mod tests {
         engine.execute(resets, &[b"CONTROL.RESET", b"KEEPCLIENTS"]);
         assert_eq!(received(&mut engine, resets), "+OK\r\n");
         assert_eq!(received(&mut engine, waiting), "$-1\r\n");
-        assert_eq!(engine.asks_to_kill().count(), 0);
+        assert_eq!(engine.member.asks_to_kill().count(), 0);
     }
 
     #[test]
@@ -387,7 +370,7 @@ mod tests {
         let reader = engines[0].connect(Peer::default());
         let asked = ask(&mut engines[0], reader, "LOCK.VERIFY");
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
-        engines[0].answer_together(asked, Ok(TogetherAnswer::History(merging)));
+        engines[0].answer_broadcast(asked, Ok(BroadcastAnswer::History(merging)));
         assert!(engines[0].readings.merging.is_some() && engines[0].readings.memory() > 1_000_000);
         engines[0].disconnect(reader);
         assert!(engines[0].readings.merging.is_none() && !engines[0].is_history_read());

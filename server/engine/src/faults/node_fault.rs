@@ -1,6 +1,6 @@
 //! What a test does to servers that share a process.
 
-use crate::faults::Link;
+use super::partition::Link;
 
 /// Whether the numbers of grants begin anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,12 +46,12 @@ pub(crate) enum TimerKind {
     Replication,
     /// Replicas are waited for no longer by a server that is to end, in real time.
     Shutdown,
-    /// A turn of the clock goes on whose client has gone, in real time; `client` is the number of the turn.
-    Turn,
+    /// An advance of the clock whose client has gone goes on, in real time; `client` is the number of the advance.
+    Advance,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Turn as usize + 1;
+    const COUNT: usize = TimerKind::Advance as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
@@ -62,7 +62,7 @@ impl TimerKind {
                 | TimerKind::Save
                 | TimerKind::Replication
                 | TimerKind::Shutdown
-                | TimerKind::Turn
+                | TimerKind::Advance
         )
     }
 }

@@ -1,9 +1,10 @@
-//! Turns in pieces, and one that panics on its way.
+//! Advances in pieces, and one that panics on its way.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
+use crate::clock::AdvanceProgress;
 use crate::config::Config;
 use crate::core::test_host::TestHost;
-use crate::core::{Engine, Output, TurnProgress};
+use crate::core::{Engine, Output};
 use crate::keyspace::EventClasses;
 use crate::time::Now;
 use std::sync::Arc;
@@ -22,29 +23,29 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
-/// Who turns the clock does not wait for ever, and what has fired has fired.
+/// The client that advances the clock does not wait for ever, and what has fired has fired.
 #[test]
-fn a_panic_while_clients_settle_disconnects_who_turns_the_clock() {
+fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock() {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(b"Ex").expect("classes");
     let mut engine = Engine::new(config, 7, at(0));
     engine.begin(at(0));
-    let [turner, listener] = [engine.connect(Peer::default()), engine.connect(Peer::default())];
+    let [mover, listener] = [engine.connect(Peer::default()), engine.connect(Peer::default())];
     ask(&mut engine, listener, "SUBSCRIBE __keyevent@0__:expired");
-    ask(&mut engine, turner, "CLOCK.FREEZE");
-    ask(&mut engine, turner, "SET a 1 PX 10");
-    ask(&mut engine, turner, "SET b 1 PX 20");
+    ask(&mut engine, mover, "CLOCK.FREEZE");
+    ask(&mut engine, mover, "SET a 1 PX 10");
+    ask(&mut engine, mover, "SET b 1 PX 20");
     // Its clocks can be read once.
     let left = AtomicU32::new(1);
     engine.set_host(Arc::new(TestHost(move || {
         assert!(left.fetch_sub(1, Ordering::Relaxed) > 0, "the clocks are worn out");
         at(0)
     })));
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 5"), "");
-    assert_eq!(engine.session(turner).closing(), None);
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 5"), "");
+    assert_eq!(engine.session(mover).closing(), None);
 
     engine.begin(at(6));
-    assert_eq!(engine.session(turner).closing(), Some(Closing::Now));
+    assert_eq!(engine.session(mover).closing(), Some(Closing::Now));
     assert_eq!(ask(&mut engine, listener, "UNSUBSCRIBE").matches("expired").count(), 3);
     while !matches!(engine.poll_output(), Output::Idle { .. }) {}
     let other = engine.connect(Peer::default());
@@ -54,7 +55,7 @@ fn a_panic_while_clients_settle_disconnects_who_turns_the_clock() {
 /// The most deadlines that fire in one piece.
 const PIECE: usize = 131_072;
 
-/// An engine on frozen hands with so many keys that are due in 10 ms, and two clients.
+/// An engine on frozen clocks with so many keys that are due in 10 ms, and two clients.
 fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));
@@ -70,9 +71,9 @@ fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
 #[test]
 fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
     let keys = 2 * PIECE + 10;
-    let (mut engine, [turner, other]) = frozen(keys);
+    let (mut engine, [mover, other]) = frozen(keys);
     ask(&mut engine, other, "SET later 1 PX 11");
-    assert_eq!(ask(&mut engine, turner, "CLOCK.NEXT"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.NEXT"), "");
     for pieces in 1..3 {
         engine.begin(at(0));
         let named = pieces - 1;
@@ -87,25 +88,25 @@ fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
         engine.begin(at(pieces as u64 + 1));
         ask(&mut engine, other, "PING");
     }
-    let turned = ask(&mut engine, turner, "PING");
-    assert!(turned.contains(&format!("fired\r\n:{}\r\n", keys - 1)), "{}", &turned[..100]);
+    let answer = ask(&mut engine, mover, "PING");
+    assert!(answer.contains(&format!("fired\r\n:{}\r\n", keys - 1)), "{}", &answer[..100]);
     assert_eq!(engine.now().monotonic_ms(), 10, "that was one instant");
     engine.begin(at(9));
     assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (1, false));
 }
 
 #[test]
-fn a_turn_goes_on_when_its_client_is_gone() {
+fn an_advance_goes_on_when_its_client_is_gone() {
     for (request, keys) in [("CLOCK.ADVANCE 100", PIECE + 10), ("CLOCK.ADVANCE 100 SETTLE 5", 10)] {
         for way in 0..4 {
-            let (mut engine, [turner, other]) = frozen(keys);
+            let (mut engine, [mover, other]) = frozen(keys);
             ask(&mut engine, other, "SET later 1 PX 50");
             let waiter = engine.connect(Peer::default());
             assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
-            assert_eq!(ask(&mut engine, turner, request), "");
-            let id = engine.session(turner).id;
+            assert_eq!(ask(&mut engine, mover, request), "");
+            let id = engine.session(mover).id;
             match way {
-                0 => engine.disconnect(turner),
+                0 => engine.disconnect(mover),
                 1 => drop(ask(&mut engine, other, &format!("CLIENT KILL ID {id}"))),
                 2 => drop(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id} ERROR"))),
                 _ => drop(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}"))),
@@ -119,10 +120,10 @@ fn a_turn_goes_on_when_its_client_is_gone() {
 }
 
 #[test]
-fn a_turn_whose_client_is_gone_ends_with_a_reset() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 10);
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 100"), "");
-    engine.disconnect(turner);
+fn an_advance_whose_client_is_gone_ends_with_a_reset() {
+    let (mut engine, [mover, other]) = frozen(PIECE + 10);
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100"), "");
+    engine.disconnect(mover);
     ask(&mut engine, other, "CONTROL.RESET");
     ask(&mut engine, other, "CLOCK.FREEZE");
     let before = engine.now();
@@ -132,11 +133,11 @@ fn a_turn_whose_client_is_gone_ends_with_a_reset() {
 
 #[test]
 fn clients_settle_at_the_end_of_a_piece_too() {
-    let (mut engine, [turner, other]) = frozen(PIECE - 1);
+    let (mut engine, [mover, other]) = frozen(PIECE - 1);
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
     ask(&mut engine, other, "SET later 1 PX 20");
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 50"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 50"), "");
     assert_eq!(ask(&mut engine, waiter, "SET reaction 1 PX 5"), "*-1\r\n+OK\r\n");
     engine.begin(at(20));
     assert_eq!(engine.now().monotonic_ms(), 10, "clients may still react");
@@ -144,53 +145,53 @@ fn clients_settle_at_the_end_of_a_piece_too() {
     assert_eq!(engine.now().monotonic_ms(), 30);
 }
 
-/// A turn whose limit is over is not one piece from then on.
+/// An advance whose limit is over is not one piece from then on.
 #[test]
-fn a_turn_that_no_longer_settles_still_lets_others_be_answered() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
+    let (mut engine, [mover, other]) = frozen(PIECE + 10);
     ask(&mut engine, other, "SET later 1 PX 20");
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 30 SETTLE 50 LIMIT 10"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 50 LIMIT 10"), "");
     engine.begin(at(12));
     assert_eq!(engine.now().monotonic_ms(), 10, "a piece has ended");
     engine.begin(at(14));
-    assert!(ask(&mut engine, turner, "PING").contains("settled\r\n:0\r\n"));
+    assert!(ask(&mut engine, mover, "PING").contains("settled\r\n:0\r\n"));
 }
 
 /// Its wait for the others to settle is over with it, and no other wait.
 #[test]
-fn who_turns_the_clock_is_unblocked_at_once_and_the_turn_goes_on() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on() {
+    let (mut engine, [mover, other]) = frozen(PIECE + 10);
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 100 SETTLE 5000 LIMIT 5000"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100 SETTLE 5000 LIMIT 5000"), "");
     assert_eq!(engine.now().monotonic_ms(), 5);
-    let id = engine.session(turner).id;
+    let id = engine.session(mover).id;
     assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":1\r\n");
-    assert!(!engine.session(turner).is_blocked());
-    assert_eq!(ask(&mut engine, turner, "PING"), "$-1\r\n+PONG\r\n");
+    assert!(!engine.session(mover).is_blocked());
+    assert_eq!(ask(&mut engine, mover, "PING"), "$-1\r\n+PONG\r\n");
     assert_eq!(engine.now().monotonic_ms(), 10, "amid an instant");
     assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":0\r\n");
     (1..5).for_each(|ms| engine.begin(at(ms)));
     assert_eq!(engine.now().monotonic_ms(), 100);
-    assert_eq!(ask(&mut engine, turner, "BLPOP x 0"), "");
+    assert_eq!(ask(&mut engine, mover, "BLPOP x 0"), "");
     engine.begin(at(20_000));
-    assert!(engine.session(turner).is_blocked());
+    assert!(engine.session(mover).is_blocked());
     assert_eq!(engine.next_deadline(), None);
 }
 
 /// One lets clients react for long; the other has been left amid an instant.
 #[test]
-fn turns_whose_clients_are_gone_go_on_each_at_its_own_time() {
+fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
     let (mut engine, [settling, other]) = frozen(PIECE + 10);
-    let [waiter, turner] = [0; 2].map(|_| engine.connect(Peer::default()));
+    let [waiter, mover] = [0; 2].map(|_| engine.connect(Peer::default()));
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
     assert_eq!(ask(&mut engine, settling, "CLOCK.ADVANCE 100 SETTLE 60000 LIMIT 60000"), "");
     engine.disconnect(settling);
     engine.begin(at(1));
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 1000"), "");
-    engine.disconnect(turner);
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 1000"), "");
+    engine.disconnect(mover);
     (2..5).for_each(|ms| engine.begin(at(ms)));
     assert_eq!(engine.now().monotonic_ms(), 1005);
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
@@ -210,22 +211,22 @@ fn what_a_change_of_the_clock_passes_fires_in_pieces() {
         ("CLOCK.FREEZE", "10"),
     ];
     for (request, wall_ms) in changes {
-        let (mut engine, [turner, other]) = frozen(2 * PIECE);
+        let (mut engine, [mover, other]) = frozen(2 * PIECE);
         if request == "CLOCK.FREEZE" {
-            ask(&mut engine, turner, "CLOCK.RESUME");
+            ask(&mut engine, mover, "CLOCK.RESUME");
             engine.hide_due();
             // Here the keys are not over yet: they are when the clock stands.
             engine.go_on_at(Now { wall_us: 10_400, monotonic_us: 10_400 });
         } else {
             engine.go_on_at(at(11));
         }
-        assert_eq!(ask(&mut engine, turner, request), "", "{request}");
+        assert_eq!(ask(&mut engine, mover, request), "", "{request}");
         assert_eq!(engine.keyspace.timers(), PIECE, "{request}");
         assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n", "what is due is hidden");
         assert_eq!(ask(&mut engine, other, "SET new 1"), "+OK\r\n");
         (13..15).for_each(|ms| engine.begin(at(ms)));
         assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (0, false), "{request}");
-        let answer = ask(&mut engine, turner, "PING");
+        let answer = ask(&mut engine, mover, "PING");
         assert_eq!(answer, format!(":{wall_ms}\r\n+PONG\r\n"), "{request}");
         assert_eq!(ask(&mut engine, other, "DBSIZE"), ":1\r\n");
     }
@@ -233,36 +234,36 @@ fn what_a_change_of_the_clock_passes_fires_in_pieces() {
 
 #[test]
 fn a_jump_of_the_clock_by_a_script_is_one_step() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+    let (mut engine, [mover, other]) = frozen(PIECE + 10);
     let jump = b"return redis.call('CLOCK.STEP', 10)";
-    engine.execute(turner, &[b"EVAL", jump, b"0"]);
+    engine.execute(mover, &[b"EVAL", jump, b"0"]);
     assert_eq!(engine.keyspace.timers(), 0);
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
 }
 
-/// Keys that expire only when they are named are hidden after a turn, too.
+/// Keys that expire only when they are named are hidden after an advance, too.
 #[test]
-fn what_a_turn_has_passed_is_hidden_while_nothing_expires_by_itself() {
+fn what_an_advance_has_passed_is_hidden_while_nothing_expires_by_itself() {
     for request in ["CLOCK.STEP 10", "CLOCK.ADVANCE 10"] {
-        let (mut engine, [turner, other]) = frozen(3);
-        ask(&mut engine, turner, "DEBUG SET-ACTIVE-EXPIRE 0");
-        assert!(!ask(&mut engine, turner, request).is_empty());
+        let (mut engine, [mover, other]) = frozen(3);
+        ask(&mut engine, mover, "DEBUG SET-ACTIVE-EXPIRE 0");
+        assert!(!ask(&mut engine, mover, request).is_empty());
         assert_eq!(ask(&mut engine, other, "KEYS *"), "*0\r\n", "{request}");
     }
 }
 
 /// Deadlines that others have seen pass stay passed, however the clock is set back before all have fired.
 #[test]
-fn what_a_turn_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
-    let turns = [
+fn what_an_advance_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
+    let moves = [
         ("CLOCK.STEP 10", "CLOCK.STEP -5", ":10\r\n"),
         ("CLOCK.ADVANCE 10", "CLOCK.SET 3", "wall\r\n:10\r\n"),
         ("CLOCK.NEXT", "CLOCK.RESET", "wall\r\n:10\r\n"),
     ];
-    for (request, back, own) in turns {
-        let (mut engine, [turner, other]) = frozen(2 * PIECE + 10);
+    for (request, back, own) in moves {
+        let (mut engine, [mover, other]) = frozen(2 * PIECE + 10);
         let third = engine.connect(Peer::default());
-        assert_eq!(ask(&mut engine, turner, request), "");
+        assert_eq!(ask(&mut engine, mover, request), "");
         assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "what is due is hidden");
         assert_eq!(ask(&mut engine, other, back), "", "{request}, {back}");
         assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "{request}, {back}");
@@ -270,54 +271,54 @@ fn what_a_turn_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
         assert_eq!(ask(&mut engine, third, "DBSIZE"), ":0\r\n", "{request}, {back}");
         assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (0, false));
         assert!(ask(&mut engine, other, "PING").starts_with(':'), "{request}, {back}");
-        let answer = ask(&mut engine, turner, "PING");
+        let answer = ask(&mut engine, mover, "PING");
         assert!(answer.contains(own), "{request}, {back}: {}", &answer[..answer.len().min(100)]);
     }
 }
 
 #[test]
 fn what_time_has_passed_stays_gone_when_the_clock_is_set_back() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 2000);
-    ask(&mut engine, turner, "CLOCK.RESUME");
+    let (mut engine, [mover, other]) = frozen(PIECE + 2000);
+    ask(&mut engine, mover, "CLOCK.RESUME");
     engine.begin(at(11));
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
-    assert_eq!(ask(&mut engine, turner, "CLOCK.STEP -5"), "", "a piece has fired");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.STEP -5"), "", "a piece has fired");
     (11..14).for_each(|ms| engine.begin(at(ms)));
     assert_eq!((ask(&mut engine, other, "DBSIZE"), engine.keyspace.timers()), (":0\r\n".to_owned(), 0));
 }
 
 #[test]
 fn a_script_sets_the_clock_back_after_all_that_is_due() {
-    let (mut engine, [turner, other]) = frozen(2 * PIECE);
-    assert_eq!(ask(&mut engine, turner, "CLOCK.STEP 10"), "");
+    let (mut engine, [mover, other]) = frozen(2 * PIECE);
+    assert_eq!(ask(&mut engine, mover, "CLOCK.STEP 10"), "");
     engine.execute(other, &[b"EVAL", b"return redis.call('CLOCK.STEP', -5)", b"0"]);
     assert_eq!((engine.keyspace.timers(), engine.now().wall_ms()), (0, 5));
     engine.begin(at(2));
-    assert_eq!(ask(&mut engine, turner, "PING"), ":10\r\n+PONG\r\n");
+    assert_eq!(ask(&mut engine, mover, "PING"), ":10\r\n+PONG\r\n");
 }
 
 /// The process itself takes it to its end, in a loop of its own.
 #[test]
-fn a_reset_ends_a_turn_of_the_process_itself() {
+fn a_reset_ends_an_advance_of_the_process_itself() {
     let (mut engine, [_, other]) = frozen(PIECE + 10);
-    let mut turn = engine.turn_by(1000).expect("it is in range").in_pieces();
-    assert_eq!(engine.continue_turning(&mut turn), TurnProgress::WaitUs(0));
+    let mut advance = engine.clock().advance_by(1000).expect("it is in range").in_pieces();
+    assert_eq!(engine.continue_advance(&mut advance), AdvanceProgress::WaitUs(0));
     ask(&mut engine, other, "CONTROL.RESET");
     ask(&mut engine, other, "CLOCK.FREEZE");
     ask(&mut engine, other, "SET k v PX 5");
     let before = engine.now();
-    assert_eq!(engine.continue_turning(&mut turn), TurnProgress::Done);
+    assert_eq!(engine.continue_advance(&mut advance), AdvanceProgress::Done);
     assert_eq!(engine.now(), before);
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":1\r\n");
 }
 
 #[test]
-fn a_turn_that_another_client_has_put_out_of_range_is_refused() {
-    let (mut engine, [turner, other]) = frozen(PIECE + 10);
+fn an_advance_that_another_client_has_put_out_of_range_is_refused() {
+    let (mut engine, [mover, other]) = frozen(PIECE + 10);
     let far = (1_i64 << 62) / 1000 - 1000;
-    assert_eq!(ask(&mut engine, turner, "CLOCK.ADVANCE 5000"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 5000"), "");
     assert_eq!(ask(&mut engine, other, &format!("CLOCK.SET {far}")), format!(":{far}\r\n"));
     engine.begin(at(2));
     let refused = "-ERR time is out of range: another client has moved the clock meanwhile\r\n";
-    assert_eq!(ask(&mut engine, turner, "PING"), format!("{refused}+PONG\r\n"));
+    assert_eq!(ask(&mut engine, mover, "PING"), format!("{refused}+PONG\r\n"));
 }

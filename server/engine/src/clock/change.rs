@@ -1,6 +1,6 @@
 //! A change of the clock that does not lead through time: deadlines that it passes fire where it ends.
 
-use crate::time::{Clock, ClockError, Now, Over};
+use crate::time::{Clock, ClockError, ExpiryRule, Now};
 
 /// A change of the clock.
 #[derive(Clone, Debug)]
@@ -36,12 +36,12 @@ impl ClockChange {
         Ok(())
     }
 
-    /// The rule by which deadlines are over where the change ends.
-    pub(super) fn over(&self) -> Over {
+    /// The rule by which deadlines expire where the change ends.
+    pub(crate) fn rule(&self) -> ExpiryRule {
         match self {
-            ClockChange::Freeze | ClockChange::Step(_) | ClockChange::Set(_) => Over::Reached,
-            ClockChange::Resume | ClockChange::Reset => Over::Past,
-            ClockChange::Follow(clock) => clock.over(),
+            ClockChange::Freeze | ClockChange::Step(_) | ClockChange::Set(_) => ExpiryRule::Reached,
+            ClockChange::Resume | ClockChange::Reset => ExpiryRule::Past,
+            ClockChange::Follow(clock) => clock.expiry_rule(),
         }
     }
 }

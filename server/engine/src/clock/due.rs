@@ -1,0 +1,70 @@
+//! What is due first on either clock.
+
+use crate::keyspace::Order;
+use crate::time::{Deadlines, Now};
+
+/// The kind of a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A key expires.
+    Key,
+    /// Fields of a hash expire.
+    Fields,
+    /// Something else about a key.
+    KeyTimer,
+    /// A timer on the monotonic clock.
+    Timer,
+}
+
+/// The first deadline of each kind: its milliseconds on its clock, and when it was made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agenda {
+    /// A key expires, on the wall clock.
+    pub(crate) key: Option<(i64, Order)>,
+    /// Fields of a hash expire, on the wall clock.
+    pub(crate) fields: Option<(i64, Order)>,
+    /// Something else about a key, on the wall clock. A request may have set it for the present instant.
+    pub(crate) key_timer: Option<(i64, Option<Order>)>,
+    /// A timer on the monotonic clock.
+    pub(crate) timer: Option<(i64, Order)>,
+}
+
+/// The first deadline of all kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FirstDue {
+    /// Its kind.
+    pub(crate) due: Due,
+    /// How many milliseconds it is ahead; negative: overdue.
+    pub(crate) in_ms: i64,
+    /// Where it stands on its clock.
+    pub(crate) deadlines: Deadlines,
+}
+
+impl Agenda {
+    /// The first deadline at an instant. Of two at one instant, the one that was made first.
+    pub(crate) fn first(&self, now: Now) -> Option<FirstDue> {
+        let wall = |due, at_ms: i64| {
+            let deadlines = Deadlines { wall_ms: Some(at_ms), monotonic_ms: None };
+            FirstDue { due, in_ms: at_ms.saturating_sub(now.wall_ms()), deadlines }
+        };
+        let monotonic = |due, at_ms: i64| {
+            let deadlines = Deadlines { wall_ms: None, monotonic_ms: Some(at_ms) };
+            FirstDue { due, in_ms: at_ms.saturating_sub(now.monotonic_ms()), deadlines }
+        };
+        let of_kinds = [
+            self.key.map(|(at_ms, made)| (wall(Due::Key, at_ms), Some(made))),
+            self.fields.map(|(at_ms, made)| (wall(Due::Fields, at_ms), Some(made))),
+            self.key_timer.map(|(at_ms, made)| (wall(Due::KeyTimer, at_ms), made)),
+            self.timer.map(|(at_ms, made)| (monotonic(Due::Timer, at_ms), Some(made))),
+        ];
+        let first = of_kinds.into_iter().flatten().reduce(|one, other| {
+            let is_made_first = match (one.1, other.1) {
+                (Some(made), Some(later)) => made.is_before(later),
+                (made, _) => made.is_none(),
+            };
+            let is_first = one.0.in_ms < other.0.in_ms || (one.0.in_ms == other.0.in_ms && is_made_first);
+            if is_first { one } else { other }
+        });
+        first.map(|(first, _)| first)
+    }
+}

@@ -1,0 +1,54 @@
+//! What a command wants of the clock: its handler sees the clock alone, and the engine carries the order out.
+
+use super::advance::ClockAdvance;
+use super::engine_clock::EngineClock;
+use crate::spec::{Args, CommandError};
+use crate::time::{ClockError, Info, Mode};
+use lockwheel_resp::Reply;
+
+/// The handler of a command on the clock. `from_script`: it is called by a script, at whose end the clock moves.
+pub(crate) type ClockHandler =
+    fn(&mut EngineClock, from_script: bool, Args<'_>) -> Result<ClockOrder, CommandError>;
+
+/// What is to be done for a command on the clock.
+#[derive(Debug)]
+pub(crate) enum ClockOrder {
+    /// Write where the clocks stand, and what is due next.
+    Inform,
+    /// Write OK: an advance is planned for the end of the script.
+    Planned,
+    /// Advance the clock, and write what that was.
+    Advance(Box<ClockAdvance>),
+}
+
+/// The error of a command that would bring a clock out of its range.
+pub(crate) const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
+
+impl From<ClockError> for CommandError {
+    fn from(_: ClockError) -> Self {
+        OUT_OF_RANGE
+    }
+}
+
+/// Writes where both clocks stand, in how many milliseconds something is due next, and how much is pending.
+pub(crate) fn write_info(info: Info, next_ms: Option<i64>, pending: usize, reply: &mut dyn Reply) {
+    reply.map(6);
+    reply.bulk(b"mode");
+    reply.bulk(match info.mode {
+        Mode::Real => b"real",
+        Mode::Manual => b"manual",
+    });
+    reply.bulk(b"wall");
+    reply.integer(info.now.wall_ms());
+    reply.bulk(b"monotonic");
+    reply.integer(info.now.monotonic_ms());
+    reply.bulk(b"offset");
+    reply.integer(info.offset_ms);
+    reply.bulk(b"next");
+    match next_ms {
+        Some(ms) => reply.integer(ms),
+        None => reply.null(),
+    }
+    reply.bulk(b"timers");
+    reply.integer(pending as i64);
+}

@@ -1,0 +1,94 @@
+//! The pieces of an advance: between two of them other clients are answered.
+
+/// The most deadlines that fire in one piece: about a tenth of a second's work.
+const MAX_FIRED: u64 = 131_072;
+
+/// The longest piece in microseconds of real time, of servers that advance together: they notify one another of each
+/// deadline.
+const MAX_US: u64 = 100_000;
+
+/// The budget of the present piece.
+#[derive(Clone, Debug)]
+pub(super) struct PieceBudget {
+    /// Deadlines that have fired in this piece. `None`: the advance is one piece.
+    fired: Option<u64>,
+    /// The beginning of the piece, by the system's monotonic clock.
+    began_us: u64,
+}
+
+impl PieceBudget {
+    /// All of the advance is one piece.
+    pub(super) const UNLIMITED: PieceBudget = PieceBudget { fired: None, began_us: 0 };
+    /// The advance goes in pieces.
+    pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0 };
+
+    /// Whether the advance goes in pieces.
+    pub(super) fn is_limited(&self) -> bool {
+        self.fired.is_some()
+    }
+
+    /// The number of deadlines that may still fire in this piece.
+    pub(super) fn left(&self) -> usize {
+        let left = self.fired.map(|fired| MAX_FIRED.saturating_sub(fired).max(1));
+        left.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// Counts deadlines, or as much work as they take.
+    pub(super) fn spend(&mut self, deadlines: u64) {
+        self.fired = self.fired.map(|fired| fired + deadlines);
+    }
+
+    /// The piece begins at an instant of the system's monotonic clock.
+    pub(super) fn begin_at(&mut self, now_us: u64) {
+        self.began_us = now_us;
+    }
+
+    /// The piece has lasted until `now_us` of that clock.
+    pub(super) fn last_until(&mut self, now_us: u64) {
+        if now_us.saturating_sub(self.began_us) >= MAX_US {
+            self.spend(MAX_FIRED);
+        }
+    }
+
+    /// Begins the next piece.
+    pub(super) fn renew(&mut self) {
+        self.fired = self.fired.map(|_| 0);
+    }
+
+    /// Whether the piece is spent; then the next one begins.
+    pub(super) fn take_spent(&mut self) -> bool {
+        let is_spent = self.fired.is_some_and(|fired| fired >= MAX_FIRED);
+        if is_spent {
+            self.renew();
+        }
+        is_spent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_spent_by_deadlines_or_by_time() {
+        let mut piece = PieceBudget::LIMITED;
+        assert_eq!(piece.left() as u64, MAX_FIRED);
+        piece.spend(MAX_FIRED - 1);
+        assert!(piece.left() == 1 && !piece.take_spent());
+        piece.spend(1);
+        assert!(piece.take_spent() && !piece.take_spent());
+        piece.begin_at(1000);
+        piece.last_until(MAX_US);
+        assert!(!piece.take_spent());
+        piece.last_until(1000 + MAX_US);
+        assert!(piece.take_spent());
+    }
+
+    #[test]
+    fn an_advance_in_one_piece_is_never_spent() {
+        let mut piece = PieceBudget::UNLIMITED;
+        piece.spend(u64::MAX / 2);
+        piece.last_until(u64::MAX);
+        assert_eq!((piece.left(), piece.take_spent()), (usize::MAX, false));
+    }
+}

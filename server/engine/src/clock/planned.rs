@@ -1,0 +1,89 @@
+//! Advances of the clock that a script asks for: they happen when it has ended, and the transaction around it.
+
+use super::advance::RedissonWaiters;
+use crate::spec::CommandError;
+use crate::time::{Clock, ClockError, Now};
+
+/// The most advances that one script or transaction plans, after those that can be one are one.
+const MAX_PLANNED: usize = 1 << 16;
+
+const TOO_MANY: CommandError = CommandError::text("ERR too many turns of the clock in one script");
+
+/// An advance of the clock that a running script has asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PlannedAdvance {
+    /// CLOCK.ADVANCE.
+    Advance {
+        /// Milliseconds.
+        ms: u64,
+        /// Whether Redisson's waiters are woken.
+        waiters: RedissonWaiters,
+    },
+    /// CLOCK.STEP, by so many milliseconds.
+    Step(i64),
+}
+
+impl PlannedAdvance {
+    /// Merges the next advance into this one, if both can be one. Deadlines on the way fire at their own instants, so
+    /// one longer advance does what two do. A step fires what it has passed where it ends.
+    fn continues_with(&mut self, next: PlannedAdvance) -> bool {
+        match (self, next) {
+            (
+                PlannedAdvance::Advance { ms, waiters },
+                PlannedAdvance::Advance { ms: more, waiters: next_waiters },
+            ) if *waiters == next_waiters => {
+                *ms += more;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The planned advances of the running script or transaction, in order.
+#[derive(Debug, Default)]
+pub(crate) struct PlannedAdvances {
+    advances: Vec<PlannedAdvance>,
+    /// The clocks as they will stand then.
+    after: Option<Clock>,
+}
+
+impl PlannedAdvances {
+    /// Plans an advance of this clock, after those that are planned already.
+    ///
+    /// # Errors
+    /// Returns an error if the clock would leave its range, or if there are too many.
+    pub(super) fn plan(
+        &mut self,
+        planned: PlannedAdvance,
+        clock: &Clock,
+        system: Now,
+    ) -> Result<(), CommandError> {
+        let mut after = self.after.as_ref().unwrap_or(clock).clone();
+        match planned {
+            PlannedAdvance::Advance { ms, .. } => {
+                after.advance_us(system, ms.checked_mul(1000).ok_or(ClockError)?)?;
+            }
+            PlannedAdvance::Step(ms) => after.step(system, ms)?,
+        }
+        if !self.advances.last_mut().is_some_and(|last| last.continues_with(planned)) {
+            if self.advances.len() == MAX_PLANNED {
+                return Err(TOO_MANY);
+            }
+            self.advances.push(planned);
+        }
+        self.after = Some(after);
+        Ok(())
+    }
+
+    /// Whether none is planned.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.advances.is_empty()
+    }
+
+    /// Takes all of them, in order.
+    pub(super) fn take(&mut self) -> Vec<PlannedAdvance> {
+        std::mem::take(self).advances
+    }
+}

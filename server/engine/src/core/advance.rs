@@ -1,0 +1,225 @@
+//! The conductor of advances of the clock: carries out their steps on one engine, or on several that share a clock.
+
+use super::engine::Engine;
+use crate::clock::{
+    AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, ClockChange, Due, FirstDue, Opening, Situation,
+};
+use crate::keyspace::{KeyTimer, Keyspace, Order};
+use crate::time::{Clock, ClockError, ExpiryRule, Now};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Lets what the engines have sent one another arrive.
+pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
+
+/// The first deadline of all engines: the place of its engine, its kind, and in how many microseconds it expires.
+type Found = (usize, Due, u64);
+
+/// Advances the clock of all these engines, stopping at each deadline of any of them; as far as the advance goes before
+/// clients are to react. Of deadlines at one instant those of the first engine fire first.
+pub(crate) fn advance_together(
+    nodes: &mut [&mut Engine],
+    advance: &mut ClockAdvance,
+    exchange: &mut Exchange<'_>,
+) -> AdvanceProgress {
+    let mut opening = advance.resume(&situation(nodes));
+    loop {
+        opening = match opening {
+            Opening::Stop(progress) => return progress,
+            Opening::FinishInstant(mut rest) => advance.finished_instant(go_on(nodes, &mut rest, exchange)),
+            Opening::Change(change) => {
+                let changed = nodes.iter_mut().try_for_each(|node| node.change_clock(&change));
+                advance.changed(changed)
+            }
+            Opening::Advance => return go_on(nodes, advance, exchange),
+        }
+    }
+}
+
+/// Returns what the engines know. All of them know from now on how often their clock began anew.
+fn situation(nodes: &mut [&mut Engine]) -> Situation {
+    let resets = nodes.iter().map(|node| node.clock.resets()).max().unwrap_or(0);
+    nodes.iter_mut().for_each(|node| node.clock.set_resets(resets));
+    let clock = &nodes[0].clock;
+    Situation {
+        system_us: clock.system().monotonic_us,
+        quiet_since_us: nodes.iter().map(|node| node.clock.quiet_since_us()).max().unwrap_or(0),
+        amid: nodes.iter().find_map(|node| node.clock.amid()),
+        rule: clock.rule(),
+        resets,
+        wall_ms: clock.now().wall_ms(),
+        room_us: clock.room_us(),
+    }
+}
+
+/// Takes an advance on its way, until it stops.
+fn go_on(
+    nodes: &mut [&mut Engine],
+    advance: &mut ClockAdvance,
+    exchange: &mut Exchange<'_>,
+) -> AdvanceProgress {
+    let is_quiet = advance.is_quiet();
+    nodes.iter_mut().for_each(|node| node.keyspace.advance_quietly(is_quiet));
+    let advanced = catch_unwind(AssertUnwindSafe(|| carry_out(nodes, advance, exchange)));
+    let amid = advance.stopped(advanced.as_ref().ok().copied(), nodes[0].clock.now().wall_ms());
+    for node in nodes {
+        node.stop_advance(amid);
+        node.keyspace.advance_quietly(false);
+    }
+    advanced.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Carries out one step of an advance after the other.
+fn carry_out(
+    nodes: &mut [&mut Engine],
+    advance: &mut ClockAdvance,
+    exchange: &mut Exchange<'_>,
+) -> AdvanceProgress {
+    let mut found = None;
+    let mut event = AdvanceEvent::GoOn { is_joint: nodes.len() > 1 };
+    loop {
+        event = match advance.next(event) {
+            AdvanceStep::ReadClock => AdvanceEvent::Read(nodes[0].system_now().monotonic_us),
+            AdvanceStep::FindDeadline => {
+                found = find(nodes, advance.rule());
+                let wakes = nodes.iter().map(|node| node.sessions.wakes()).sum();
+                AdvanceEvent::Found { in_us: found.map(|(_, _, in_us)| in_us), wakes }
+            }
+            AdvanceStep::MoveBy(us) => {
+                nodes.iter_mut().for_each(|node| node.move_clock(us, advance.rule()));
+                AdvanceEvent::Done
+            }
+            AdvanceStep::Fire(most) => fire(nodes, found, advance, most),
+            AdvanceStep::RetryAfter((db, key), us) => {
+                if let Some((place, ..)) = found {
+                    let now = nodes[place].clock.now();
+                    retry_after(&mut nodes[place].keyspace, now, (db, &key), us);
+                }
+                AdvanceEvent::Done
+            }
+            AdvanceStep::Exchange => {
+                exchange(nodes);
+                AdvanceEvent::Done
+            }
+            AdvanceStep::LeapOver(ms) => {
+                nodes.iter_mut().for_each(|node| node.leap_over(ms));
+                AdvanceEvent::Done
+            }
+            AdvanceStep::Stop(progress) => return progress,
+        };
+    }
+}
+
+/// Returns the first deadline of all engines, where deadlines expire by this rule; of equal ones that of the first.
+fn find(nodes: &mut [&mut Engine], rule: ExpiryRule) -> Option<Found> {
+    let of_each = nodes.iter_mut().enumerate().filter_map(|(place, node)| {
+        let (first, in_us) = node.first_reachable(rule)?;
+        Some((place, first.due, in_us))
+    });
+    of_each.min_by_key(|(_, _, in_us)| *in_us)
+}
+
+/// Fires the deadline that was found.
+fn fire(
+    nodes: &mut [&mut Engine],
+    found: Option<Found>,
+    advance: &mut ClockAdvance,
+    most: usize,
+) -> AdvanceEvent {
+    let Some((place, due, _)) = found else {
+        return AdvanceEvent::Fired { deadlines: 0, renewed: 0, has_served: false };
+    };
+    let node = &mut nodes[place];
+    let (served, renewed) = (node.observers.stats.unblocked_clients, node.clock.renewed_leases());
+    let deadlines = node.fire(due, advance.rule(), most, |fired| advance.see(fired));
+    AdvanceEvent::Fired {
+        deadlines,
+        renewed: node.clock.renewed_leases() - renewed,
+        has_served: node.observers.stats.unblocked_clients != served,
+    }
+}
+
+/// The waiters of a key are retried when an advance by so many microseconds has ended, and not on its way.
+fn retry_after(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), us: u64) {
+    let mut tx = keyspace.tx(db, now);
+    let end_ms = tx.now().wall_ms().saturating_add_unsigned(us / 1000);
+    if tx.retry_at_ms(key).is_some_and(|at_ms| at_ms <= end_ms) {
+        let after_ms = end_ms.saturating_add(1);
+        tx.set_key_timer(key, KeyTimer::Retry, Some((after_ms, Order::default())));
+    }
+}
+
+impl Engine {
+    /// Advances both clocks, stopping at each deadline on the way, so that each fires at its own instant; as far as the
+    /// advance goes before clients are to react.
+    pub fn continue_advance(&mut self, advance: &mut ClockAdvance) -> AdvanceProgress {
+        advance_together(&mut [self], advance, &mut |_| ())
+    }
+
+    /// What recurs for ever goes on as if so many milliseconds had passed.
+    fn leap_over(&mut self, ms: u64) {
+        self.renew_leases_for(ms);
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        self.leap_over_sentinel_ticks(ms);
+        self.leap_over_cluster_ticks(ms);
+    }
+
+    /// The first deadline, and the microseconds until it expires by this rule. `None` if the clocks cannot be advanced
+    /// so far.
+    pub(super) fn first_reachable(&mut self, rule: ExpiryRule) -> Option<(FirstDue, u64)> {
+        let first = self.first_due(i64::MAX)?;
+        let in_us = self.clock.reachable_in_us(first.deadlines, rule)?;
+        Some((first, in_us))
+    }
+
+    /// Moves both clocks by so many microseconds, on the way of an advance with this rule.
+    fn move_clock(&mut self, us: u64, rule: ExpiryRule) {
+        let before = self.clock.now();
+        if self.clock.move_by(us) {
+            self.keyspace.go_on_at(self.clock.now(), ExpiryRule::Reached);
+            self.note_advance(before);
+            self.keyspace.note_advance();
+        }
+        // Also where the instant is the present one.
+        self.keyspace.go_on_at(self.clock.now(), rule);
+    }
+
+    /// Changes the clock. Deadlines that this passes are due, and fire afterwards.
+    fn change_clock(&mut self, change: &ClockChange) -> Result<(), ClockError> {
+        let before = self.clock.now();
+        self.clock.change(change)?;
+        self.keyspace.go_on_at(self.clock.now(), change.rule());
+        self.note_clock_moved(before);
+        Ok(())
+    }
+
+    /// The clock has moved, from an instant that may be later.
+    fn note_clock_moved(&mut self, before: Now) {
+        self.note_advance(before);
+        if self.clock.now().wall_us > before.wall_us {
+            self.keyspace.note_advance();
+        }
+    }
+
+    /// An advance has stopped: amid an instant, where deadlines expire by this rule, or not. What is still due there is
+    /// hidden until the advance goes on.
+    fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
+        self.clock.stop_advance(amid);
+        let rule = amid.or_else(|| (!self.expires_actively()).then(|| self.clock.rule()));
+        self.set_expiry_backlog(rule.map(|rule| rule.until_ms(self.clock.now().wall_ms())));
+    }
+
+    /// Lets a server that hung while others advanced the clock go on where theirs is, at this instant of the system's
+    /// clocks. Deadlines that have passed meanwhile are due now, and fire in pieces, as after a hang while time runs.
+    /// Where a client of it has changed the clock before it hung, all are to follow that change, from where the others
+    /// are.
+    pub fn catch_up(&mut self, clocks: &Clock, system: Now) {
+        let before = self.clock.now();
+        if self.clock.amid().is_some() || self.clock.is_behind() {
+            // Its clients have seen that gone; the other clock may have been set back since.
+            self.fire_due(usize::MAX, self.clock.rule());
+        }
+        self.clock.catch_up(clocks, system, self.member.has_changed_clock());
+        self.go_on_at(system);
+        self.note_clock_moved(before);
+    }
+}

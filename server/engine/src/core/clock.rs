@@ -1,0 +1,279 @@
+//! What clients ask of the clock, carried out: their orders, their waits for an advance, and what follows when they go.
+
+use super::call::{Call, Origin};
+use super::engine::{Engine, Retry};
+use super::progress::Stop;
+use crate::clients::{Closing, Slot};
+use crate::clock::{
+    AdvanceOwner, AdvanceProgress, ClockAdvance, ClockHandler, ClockOrder, EngineClock, Timer, TimerKind,
+    write_info,
+};
+use crate::member::{Broadcast, TopologyRequest};
+use crate::spec::{Args, CommandError, Flow, Null, Wait};
+use crate::time::{ExpiryRule, Now};
+use lockwheel_resp::Reply;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+/// The error of a request that was in range until another one has changed the clock.
+const MOVED: &[u8] = b"ERR time is out of range: another client has moved the clock meanwhile";
+
+#[cfg(test)]
+mod tests;
+
+/// The clock, to look at.
+impl Engine {
+    /// The clock.
+    pub fn clock(&self) -> &EngineClock {
+        &self.clock
+    }
+
+    /// The present instant, as the clocks show it.
+    pub fn now(&self) -> Now {
+        self.clock.now()
+    }
+
+    /// In how many milliseconds the next deadline on either clock is, if the clocks can be advanced so far.
+    pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
+        let (first, _) = self.first_reachable(ExpiryRule::Reached)?;
+        Some(first.in_ms.max(0))
+    }
+
+    /// The number of deadlines that are pending on either clock.
+    pub(crate) fn pending_timers(&self) -> usize {
+        self.keyspace.timers() + self.clock.timers().on_monotonic()
+    }
+}
+
+/// Orders of commands.
+impl Engine {
+    /// Runs a command on the clock.
+    pub(super) fn run_on_clock(
+        &mut self,
+        run: ClockHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Result<Flow<Retry>, CommandError> {
+        match run(&mut self.clock, call.origin() == Origin::Script, args)? {
+            ClockOrder::Planned => reply.ok(),
+            ClockOrder::Advance(advance) => return self.begin_advance(call, advance, reply),
+            // What is due next is of all servers, whose clock is one.
+            ClockOrder::Inform if self.member.is_joined() => {
+                return Ok(self.ask_all(call, Broadcast::Clock));
+            }
+            ClockOrder::Inform => {
+                let next_ms = self.next_in_ms();
+                write_info(self.clock.info(), next_ms, self.pending_timers(), reply);
+            }
+        }
+        Ok(Flow::Done)
+    }
+
+    /// Advances the clock for a client, which waits while others react to that.
+    fn begin_advance(
+        &mut self,
+        call: Call<'_>,
+        mut advance: Box<ClockAdvance>,
+        reply: &mut dyn Reply,
+    ) -> Result<Flow<Retry>, CommandError> {
+        // A transaction cannot wait.
+        if call.origin() == Origin::Client {
+            advance = Box::new(advance.in_pieces());
+        }
+        let mut wait_ms = None;
+        if self.member.is_joined() {
+            self.member.ask(TopologyRequest::Advance(AdvanceOwner::Client(call.session)));
+        } else {
+            let progress = self.keep_active(call.slot, |engine| {
+                engine.advancing(|engine| engine.continue_advance(&mut advance))
+            });
+            let AdvanceProgress::WaitUs(us) = progress else {
+                advance.write(self.clock.now(), reply)?;
+                return Ok(Flow::Done);
+            };
+            wait_ms = Some(us.div_ceil(1000));
+        }
+        if call.origin() == Origin::Client {
+            self.clock.await_advance(call.session, advance);
+        }
+        Ok(Wait { real_time: true, ..Wait::new(Retry::Advance, wait_ms, Null::Bulk) }.into())
+    }
+
+    /// The whole server sleeps for so many microseconds when the running command has ended, and after what others have
+    /// asked for.
+    pub(crate) fn sleep(&mut self, us: u64) {
+        self.clock.sleep(us);
+        let asked_before = match self.stop {
+            Some(Stop::Sleep(time)) => time,
+            _ => Duration::ZERO,
+        };
+        self.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
+    }
+
+    /// A client's script or transaction has ended: advances the clock as it has asked for, once what it did has had its
+    /// effects at its own instant.
+    #[inline]
+    pub(crate) fn advance_as_planned(&mut self, slot: Slot) {
+        if self.clock.has_planned() {
+            self.make_planned_advances(slot);
+        }
+    }
+
+    #[cold]
+    fn make_planned_advances(&mut self, slot: Slot) {
+        self.commit();
+        for planned in self.clock.take_planned() {
+            if self.member.is_joined() {
+                self.member.ask(TopologyRequest::Planned(planned));
+            } else if let Some(mut advance) = self.clock.planned_advance(planned) {
+                self.keep_active(slot, |engine| {
+                    engine.advancing(|engine| engine.continue_advance(&mut advance))
+                });
+            }
+        }
+    }
+}
+
+/// Advances that have stopped, and clients that wait for them.
+impl Engine {
+    /// The timeout of a client's wait has come; whether that was an advance of the clock, which has been continued.
+    pub(super) fn resume_advance(&mut self, slot: Slot) -> bool {
+        let client = self.sessions.get(slot).id;
+        let awaits = self.clock.awaited_advance(client).is_some();
+        if awaits {
+            self.continue_stopped(AdvanceOwner::Client(client));
+        }
+        awaits
+    }
+
+    /// The time has come for an advance that has stopped.
+    pub(super) fn continue_stopped(&mut self, owner: AdvanceOwner) {
+        if self.member.is_joined() {
+            return self.member.ask(TopologyRequest::Advance(owner));
+        }
+        let Some(mut advance) = self.take_advance(owner) else { return };
+        match (catch_unwind(AssertUnwindSafe(|| self.continue_advance(&mut advance))), owner) {
+            (Ok(progress), _) => self.end_advance(owner, advance, progress),
+            // A panic on the way disconnects the client that advances the clock; it would wait for ever.
+            (Err(_), AdvanceOwner::Client(client)) => {
+                self.note_advancing(false);
+                self.sessions.find(client).into_iter().for_each(|slot| self.cut_off(slot));
+            }
+            (Err(_), AdvanceOwner::Detached(_)) => {}
+        }
+    }
+
+    /// Takes an advance that has stopped, to continue it. `None`: it goes on already, or a reset has ended it.
+    pub(crate) fn take_advance(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
+        let advance = self.clock.take_advance(owner)?;
+        if let AdvanceOwner::Client(client) = owner {
+            self.note_advance_goes_on(client);
+            self.note_advancing(true);
+        }
+        Some(advance)
+    }
+
+    /// Such an advance has been continued: it waits on, or its client is answered.
+    pub(crate) fn end_advance(
+        &mut self,
+        owner: AdvanceOwner,
+        advance: Box<ClockAdvance>,
+        progress: AdvanceProgress,
+    ) {
+        let AdvanceOwner::Client(client) = owner else {
+            return self.end_detached_advance(advance, progress);
+        };
+        self.note_advancing(false);
+        let waits = self.clock.put_back(client, advance);
+        match (waits, self.sessions.find(client), progress) {
+            (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => self.wait_on(slot, us),
+            (Ok(()), Some(slot), AdvanceProgress::Done) => self.answer_advance(slot),
+            // The client has gone meanwhile, or no longer waits.
+            (Err(advance), ..) => return self.end_detached_advance(advance, progress),
+            (Ok(()), None, _) => {}
+        }
+        self.commit();
+    }
+
+    /// The advance of a client has stopped again, for so many microseconds of real time. A client that it has
+    /// disconnected waits while it only lets others be answered, not while it settles.
+    fn wait_on(&mut self, slot: Slot, us: u64) {
+        let client = self.sessions.get(slot).id;
+        let Some(advance) = self.clock.awaited_advance(client) else { return };
+        if advance.has_killed() && us > 0 {
+            return self.cut_off(slot);
+        }
+        if advance.is_unblocked() {
+            return self.end_wait(slot);
+        }
+        let timer = Timer { kind: TimerKind::RealWait, client, order: self.keyspace.next_order() };
+        let at_ms = self.clock.system().monotonic_ms().saturating_add_unsigned(us.div_ceil(1000));
+        let Some(blocked) = self.parked.get_mut(client) else { return };
+        let timers = self.clock.timers_mut();
+        let earlier = blocked.timeout.replace(timers.insert(timer, at_ms));
+        earlier.into_iter().for_each(|timer| timers.cancel(timer));
+    }
+
+    /// The advance of a client has reached its end.
+    fn answer_advance(&mut self, slot: Slot) {
+        let Some(advance) = self.clock.forget_advance(self.sessions.get(slot).id) else { return };
+        if self.unblock(slot).is_none() {
+            return;
+        }
+        let now = self.clock.now();
+        self.answer(slot, |reply| {
+            if advance.write(now, reply).is_err() {
+                reply.error(MOVED);
+            }
+        });
+        if advance.has_killed() {
+            self.sessions.get_mut(slot).close(Closing::AfterOutput);
+        }
+    }
+
+    /// Whether a client is killed by what its own advance of the clock has brought about, as by a sentinel that
+    /// promotes its server: it gets the reply before it is disconnected.
+    pub(crate) fn killed_while_advancing(&mut self, slot: Slot) -> bool {
+        self.clock.note_killed(self.sessions.get(slot).id)
+    }
+
+    /// Ends a client's wait for its advance of the clock, which goes on as if its limit were over: the client is
+    /// answered at its end, if it comes at once, or with a null. Whether the client waits for one.
+    pub(super) fn finish_advance(&mut self, slot: Slot) -> bool {
+        let client = self.sessions.get(slot).id;
+        let Some(advance) = self.clock.awaited_advance(client) else { return false };
+        advance.unblock();
+        let timeout = self.parked.get_mut(client).and_then(|blocked| blocked.timeout.take());
+        timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
+        self.resume_advance(slot)
+    }
+
+    /// A client no longer waits for its advance, if it has one that has stopped: that goes on without it.
+    pub(super) fn leave_advance(&mut self, client: u64) {
+        if let Some(advance) = self.clock.forget_advance(client) {
+            self.detach_advance(advance, 0);
+        }
+    }
+
+    /// An advance goes on without a client, in so many microseconds of real time.
+    fn detach_advance(&mut self, advance: Box<ClockAdvance>, us: u64) {
+        let order = self.keyspace.next_order();
+        self.clock.detach(advance, us, order);
+    }
+
+    /// An advance without a client has been continued.
+    pub(crate) fn end_detached_advance(&mut self, advance: Box<ClockAdvance>, progress: AdvanceProgress) {
+        if let AdvanceProgress::WaitUs(us) = progress {
+            self.detach_advance(advance, us);
+        }
+        self.commit();
+    }
+
+    /// The advance of another server has stopped amid this instant, and that server hangs or is gone: fires here what
+    /// is still due.
+    pub(crate) fn fire_rest_of_instant(&mut self) {
+        let rest = ClockAdvance::rest_of_instant(self.clock.rule()).in_pieces();
+        self.detach_advance(Box::new(rest), 0);
+    }
+}

@@ -1,0 +1,223 @@
+//! A server as one of several of its process.
+
+use super::address::{MemberAddress, place_of};
+use super::broadcast::{ALONE, Broadcast, BroadcastAnswer, BroadcastId};
+use super::request::{Promotion, TopologyRequest};
+use crate::clock::{Timer, TimerKey, TimerKind, Timers};
+use crate::faults::NodeFault;
+use crate::keyspace::Order;
+use crate::locks::StampSource;
+use crate::spec::CommandError;
+use crate::spec::syntax::Shown;
+use lockwheel_resp::number;
+use std::collections::VecDeque;
+
+/// What a server knows of the others of its process, and what it has asked of all of them, in order. A server by itself
+/// asks nothing.
+#[derive(Debug, Default)]
+pub struct TopologyMember {
+    is_joined: bool,
+    /// The addresses of all servers, and the place of this one among them.
+    members: Vec<MemberAddress>,
+    place: usize,
+    /// The order of the entries of their histories.
+    stamps: Option<StampSource>,
+    /// The number of broadcasts that its clients have asked for.
+    broadcasts: u64,
+    /// The answer to a client that waits for a broadcast.
+    answer: Option<Result<BroadcastAnswer, CommandError>>,
+    requests: VecDeque<TopologyRequest>,
+    /// The servers that it is cut off from, by their places.
+    cut_from: Vec<usize>,
+    /// The instant at which something arrives from another server, and its timer.
+    arrival: Option<(i64, TimerKey)>,
+}
+
+/// The servers of the process.
+impl TopologyMember {
+    /// From now on the server is the one at `place` of several, which share a clock. Their histories are one, in the
+    /// order of `stamps`.
+    pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
+        (self.is_joined, self.members, self.place) = (true, members.to_vec(), place);
+        self.stamps = Some(stamps);
+    }
+
+    /// Whether it is one of several servers of its process: then their clock is one, and advances of it are left to
+    /// whoever drives all of them.
+    #[inline]
+    pub(crate) fn is_joined(&self) -> bool {
+        self.is_joined
+    }
+
+    /// Its place among the servers of its process.
+    pub(crate) fn place(&self) -> usize {
+        self.place
+    }
+
+    /// The addresses of all servers, by their places.
+    pub(crate) fn addresses(&self) -> &[MemberAddress] {
+        &self.members
+    }
+
+    /// Notes the addresses of all servers.
+    pub(crate) fn note_addresses(&mut self, members: &[MemberAddress]) {
+        self.members = members.to_vec();
+    }
+
+    /// The order of the entries of their histories.
+    pub(crate) fn stamps(&self) -> Option<&StampSource> {
+        self.stamps.as_ref()
+    }
+
+    /// The place of the server that a host and a port lead to.
+    pub(crate) fn place_of(&self, host: &str, port: u16) -> Option<usize> {
+        place_of(&self.members, host, port)
+    }
+
+    /// The server that a word names: by its place, from 0, or by host and port.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or there are no others at all.
+    pub(crate) fn find(&self, word: &[u8]) -> Result<usize, CommandError> {
+        if !self.is_joined {
+            return Err(CommandError::text(ALONE));
+        }
+        let unknown = || {
+            let (last, word) = (self.members.len() - 1, Shown(word));
+            let servers = format!("a server is a number from 0 to {last} or host:port, not '{word}'");
+            CommandError::new(format!("ERR there is no such server in this topology: {servers}"))
+        };
+        let text = std::str::from_utf8(word).map_err(|_| unknown())?;
+        let number = |digits: &str| number::parse_i64(digits.as_bytes());
+        let found = match text.rsplit_once(':') {
+            Some((host, port)) => {
+                let port = number(port).and_then(|port| u16::try_from(port).ok());
+                port.and_then(|port| self.place_of(host, port))
+            }
+            None => {
+                let place = number(text).and_then(|at| usize::try_from(at).ok());
+                place.filter(|at| *at < self.members.len())
+            }
+        };
+        found.ok_or_else(unknown)
+    }
+
+    /// From now on it is cut off from the servers at these places.
+    pub(crate) fn set_cut_from(&mut self, places: Vec<usize>) {
+        self.cut_from = places;
+    }
+
+    /// Whether it is cut off from the server at a place.
+    pub(crate) fn is_cut_from(&self, place: usize) -> bool {
+        self.cut_from.contains(&place)
+    }
+
+    /// Something from another server arrives at this instant of the monotonic clock, in milliseconds. `order` is of a
+    /// deadline that is made now.
+    pub(crate) fn expect_arrival(&mut self, at_ms: i64, order: Order, timers: &mut Timers) {
+        if let Some((earlier_ms, timer)) = self.arrival {
+            if earlier_ms <= at_ms {
+                return;
+            }
+            timers.cancel(timer);
+        }
+        let timer = Timer { kind: TimerKind::Arrival, client: 0, order };
+        self.arrival = Some((at_ms, timers.insert(timer, at_ms)));
+    }
+
+    /// That instant has come.
+    pub(crate) fn arrived(&mut self) {
+        self.arrival = None;
+        self.ask(TopologyRequest::Arrival);
+    }
+}
+
+/// Requests to whoever drives all servers.
+impl TopologyMember {
+    /// Asks for something, if there are others.
+    pub(crate) fn ask(&mut self, request: TopologyRequest) {
+        if self.is_joined {
+            self.requests.push_back(request);
+        }
+    }
+
+    /// Asks all servers for something that a client of this one wants. Returns the number of the request.
+    pub(crate) fn broadcast(&mut self, client: u64, broadcast: Broadcast) -> u64 {
+        self.broadcasts += 1;
+        let id = BroadcastId { client, number: self.broadcasts };
+        self.ask(TopologyRequest::Broadcast(id, broadcast));
+        id.number
+    }
+
+    /// Whether it asks for something.
+    pub fn is_asking(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// Whether a client of it waits for all partitions to end.
+    pub fn asks_to_heal(&self) -> bool {
+        let heals = |asked: &TopologyRequest| {
+            matches!(asked, TopologyRequest::Broadcast(_, Broadcast::Fault(NodeFault::Heal)))
+        };
+        self.requests.iter().any(heals)
+    }
+
+    /// The servers that its clients want to be killed, by their places.
+    pub fn asks_to_kill(&self) -> impl Iterator<Item = usize> {
+        self.requests.iter().filter_map(|asked| match asked {
+            TopologyRequest::Broadcast(_, Broadcast::Fault(NodeFault::Down { node, .. })) => Some(*node),
+            _ => None,
+        })
+    }
+
+    /// Whether a change of its clock has not been taken up.
+    pub(crate) fn has_changed_clock(&self) -> bool {
+        self.requests.iter().any(|asked| matches!(asked, TopologyRequest::ClockChanged))
+    }
+
+    /// Takes the next request.
+    pub(crate) fn next_request(&mut self) -> Option<TopologyRequest> {
+        self.requests.pop_front()
+    }
+
+    /// Takes the news that it follows its master no longer, if it has asked to have that noted. O(1) mostly.
+    pub(crate) fn take_promotion(&mut self) -> Option<Promotion> {
+        let at = self.requests.iter().position(|asked| matches!(asked, TopologyRequest::Promoted(_)))?;
+        match self.requests.remove(at) {
+            Some(TopologyRequest::Promoted(promotion)) => Some(promotion),
+            _ => None,
+        }
+    }
+
+    /// Whether it has begun anew since this was last asked.
+    pub(crate) fn take_reset(&mut self) -> bool {
+        self.take(|asked| matches!(asked, TopologyRequest::Reset))
+    }
+
+    /// Whether it may have announced another address since this was last asked.
+    pub(crate) fn take_announcement(&mut self) -> bool {
+        self.take(|asked| matches!(asked, TopologyRequest::Announced))
+    }
+
+    /// Takes all requests of a kind; whether there was one.
+    fn take(&mut self, is_meant: impl Fn(&TopologyRequest) -> bool) -> bool {
+        let before = self.requests.len();
+        self.requests.retain(|asked| !is_meant(asked));
+        self.requests.len() < before
+    }
+
+    /// Drops the broadcasts that have not been taken up.
+    pub(crate) fn forget_broadcasts(&mut self) {
+        self.requests.retain(|request| !matches!(request, TopologyRequest::Broadcast(..)));
+    }
+
+    /// Keeps the answer to a client until it is written. `None`: there is none any more.
+    pub(crate) fn set_answer(&mut self, answer: Option<Result<BroadcastAnswer, CommandError>>) {
+        self.answer = answer;
+    }
+
+    /// Takes the answer to a client.
+    pub(crate) fn take_answer(&mut self) -> Option<Result<BroadcastAnswer, CommandError>> {
+        self.answer.take()
+    }
+}
