@@ -33,7 +33,7 @@ impl Engine {
         &self.member
     }
 
-    /// The same, for whoever drives all of them.
+    /// The same, to be changed.
     pub(crate) fn member_mut(&mut self) -> &mut TopologyMember {
         &mut self.member
     }
@@ -51,7 +51,7 @@ impl Engine {
         self.member.expect_arrival(at_ms, order, self.clock.timers_mut());
     }
 
-    /// Leaves a client's request for a fault to who drives all servers.
+    /// Leaves a client's request for a fault to the driver of all servers.
     ///
     /// # Errors
     /// When there are no others.

@@ -174,7 +174,8 @@ impl Engine {
         Some(advance)
     }
 
-    /// Such an advance has been continued: it waits on, or its client is answered.
+    /// Such an advance has been continued: it waits on, or its client is answered. Commits nothing: a command of a
+    /// transaction may have continued it.
     pub(crate) fn end_advance(
         &mut self,
         owner: AdvanceOwner,
@@ -193,7 +194,6 @@ impl Engine {
             (Err(advance), ..) => return self.end_detached_advance(advance, progress),
             (Ok(()), None, _) => {}
         }
-        self.commit();
     }
 
     /// The advance of a client has stopped again, for so many microseconds of real time. A client that it has

@@ -40,8 +40,7 @@ impl Engine {
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs, and after a hang, a
-    /// piece of it. An
-    /// advance of the clock that has stopped amid that instant fires the rest itself.
+    /// piece of it. An advance of the clock that has stopped amid that instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
         if self.clock.takes_look() {
             self.member.ask(TopologyRequest::Look);

@@ -132,6 +132,7 @@ impl Network {
                 let Some(mut advance) = nodes[node].take_advance(owner) else { return };
                 let progress = self.advance_all(nodes, Some(node), &mut advance, outside);
                 nodes[node].end_advance(owner, advance, progress);
+                nodes[node].commit();
             }
             TopologyRequest::Arrival | TopologyRequest::Look => {}
             TopologyRequest::Announced => self.note_address(nodes, node),

@@ -159,6 +159,23 @@ fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
     assert!(ask(&mut engine, mover, "PING").contains("settled\r\n:0\r\n"));
 }
 
+/// The transaction of the client that unblocks it is atomic all the same.
+#[test]
+fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
+    let (mut engine, [mover, other]) = frozen(0);
+    let [timed, waiter] = [engine.connect(Peer::default()), engine.connect(Peer::default())];
+    assert_eq!(ask(&mut engine, timed, "BLPOP none 0.005"), "");
+    assert_eq!(ask(&mut engine, waiter, "BLPOP q 0"), "");
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 5 SETTLE 60000 LIMIT 60000"), "");
+    let id = engine.session(mover).id;
+    ask(&mut engine, other, "MULTI");
+    for request in ["LPUSH q x", &format!("CLIENT UNBLOCK {id}"), "LPOP q"] {
+        assert_eq!(ask(&mut engine, other, request), "+QUEUED\r\n");
+    }
+    assert_eq!(ask(&mut engine, other, "EXEC"), "*3\r\n:1\r\n:1\r\n$1\r\nx\r\n");
+    assert!(engine.session(waiter).is_blocked());
+}
+
 /// Its wait for the others to settle is over with it, and no other wait.
 #[test]
 fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on() {
