@@ -72,6 +72,41 @@ pub fn shrink<T>(buffer: &mut Vec<T>) {
     }
 }
 
+/// Appends an element, and unwinds if there is no memory for it.
+#[inline]
+pub fn push<T>(buffer: &mut Vec<T>, element: T) {
+    reserve(buffer, 1);
+    buffer.push(element);
+}
+
+/// Collects elements, and unwinds if there is no memory for them.
+pub fn collect<T>(elements: impl Iterator<Item = T>) -> Vec<T> {
+    let mut collected = Vec::new();
+    reserve_exact(&mut collected, elements.size_hint().0);
+    elements.for_each(|element| push(&mut collected, element));
+    collected
+}
+
+/// Counts the small blocks, which are not checked themselves, of which a large result is being made.
+#[derive(Debug, Default)]
+pub struct SmallBlocks {
+    unchecked: usize,
+}
+
+impl SmallBlocks {
+    /// Counts what an element of so many bytes takes, with what finds it. Unwinds if hardly any memory is left.
+    #[inline]
+    pub fn count(&mut self, bytes: usize) {
+        /// Bytes of the blocks around an element.
+        const AROUND: usize = 64;
+        self.unchecked += bytes + AROUND;
+        if self.unchecked >= LEFT_FREE / 2 {
+            self.unchecked = 0;
+            check_left().unwrap_or_else(|error| error.unwind());
+        }
+    }
+}
+
 /// Makes exactly this room, and unwinds if there is no such memory.
 pub fn reserve_exact<T>(buffer: &mut Vec<T>, more: usize) {
     if buffer.try_reserve_exact(more).is_err() {
@@ -196,6 +231,7 @@ mod tests {
         assert_eq!((buffer.len(), check(1 << 20)), (101, Ok(())));
         assert_eq!((check_copies(LARGE), check_copies(LARGE + 1)), (Ok(()), Ok(())));
         assert_eq!(check_left(), Ok(()));
+        assert_eq!(collect((0..100).filter(|n| n % 30 == 0)), [0, 30, 60, 90]);
         shrink(&mut buffer);
         assert_eq!(buffer.capacity(), buffer.len());
     }

@@ -148,6 +148,55 @@ fn fill_small(process: &Process) {
     assert_eq!((0..PIECES).map(&mut fill).find(|outcome| outcome != ":4194305").as_deref(), Some(NO_MEMORY));
 }
 
+/// Commands that make one collection of sorted sets or sets: how each begins, and the letter of its keys.
+const COMBINING: &[(&str, char)] = &[
+    ("ZUNIONSTORE new 8", 'z'),
+    ("ZINTERSTORE new 1", 'z'),
+    ("ZDIFFSTORE new 8", 'z'),
+    ("ZUNION 8", 'z'),
+    ("SUNIONSTORE new", 's'),
+    ("SDIFFSTORE new", 's'),
+    ("SUNION", 's'),
+    ("ZRANGESTORE new", 'z'),
+    ("SORT", 's'),
+];
+
+#[test]
+fn small_members_that_there_is_no_memory_to_combine_are_not_combined() {
+    const SETS: usize = 8;
+    /// Pieces of memory that come back before each round.
+    const FREED: [usize; 4] = [0, 2, 3, 5];
+    let process = limited_to(SMALL_KIB);
+    let add = "for n = 1, 25000 do redis.call('ZADD', KEYS[1], n, KEYS[1] .. ':member:' .. n) \
+               redis.call('SADD', KEYS[2], KEYS[2] .. ':member:' .. n) end return 1";
+    for set in 0..SETS {
+        let keys = [format!("z{set}"), format!("s{set}")];
+        let words = [b"EVAL", add.as_bytes(), b"2", keys[0].as_bytes(), keys[1].as_bytes()];
+        assert_eq!(outcome(&process, &words), ":1");
+    }
+    fill_small(&process);
+    let (mut freed, mut failed) = (0, 0);
+    for pieces in FREED {
+        (freed..freed + pieces).for_each(|n| _ = process.client().ask(&format!("DEL a{n}")));
+        freed += pieces;
+        for (command, kind) in COMBINING {
+            let sets = match *command {
+                "ZRANGESTORE new" => "z0 0 -1".to_owned(),
+                "SORT" => "s0 ALPHA STORE new".to_owned(),
+                "ZINTERSTORE new 1" => "z0".to_owned(),
+                _ => (0..SETS).map(|set| format!("{kind}{set}")).collect::<Vec<_>>().join(" "),
+            };
+            let outcome = outcome(&process, &words(&format!("{command} {sets}"), b""));
+            let has_failed = outcome == NO_MEMORY || outcome == CLOSED;
+            assert!(has_failed || outcome.starts_with([':', '*']), "{command}: {outcome}");
+            failed += usize::from(has_failed);
+            let kept = process.client().ask("DEL new");
+            assert!(!has_failed || kept == ":0", "{command} has stored a part");
+        }
+    }
+    assert!(failed > FREED.len(), "only {failed} failed");
+}
+
 #[test]
 fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
     check_told(&random(1 << 20));

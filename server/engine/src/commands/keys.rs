@@ -174,7 +174,7 @@ fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pattern = &args[1];
     // A lone star means all keys; as a pattern it would not match the empty name.
     let wanted = |key: &[u8]| pattern == b"*" || glob::matches(pattern, key, false);
-    let found: Vec<&[u8]> = tx.iter().map(|(key, _)| key).filter(|key| wanted(key)).collect();
+    let found = allocation::collect(tx.iter().map(|(key, _)| key).filter(|key| wanted(key)));
     reply.array(found.len());
     found.iter().for_each(|key| reply.bulk(key));
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::{Reply, allocation, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as DataHandler)
@@ -126,7 +126,7 @@ fn scan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut page = Vec::new();
     let next = tx.scan(cursor, options.count, &mut |key, value| {
         if options.wants_type(value.type_name()) && options.wants(key) {
-            page.push(key);
+            allocation::push(&mut page, key);
         }
     });
     begin_page(next, page.len(), reply);

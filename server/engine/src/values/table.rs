@@ -3,11 +3,14 @@
 use crate::memory::{block, of_vec};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
-use lockwheel_resp::allocation;
+use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::hash::BuildHasher;
 
 /// With fewer entries than this memory is not freed: it would be needed again at once.
 const SMALLEST: usize = 32;
+
+/// When an index of so many entries grows, some memory must be left.
+const SCARCE_MIN: usize = 8 * 1024;
 
 /// The most entries that room is reserved for in advance: a command may name one member a million times.
 const EXPECTED_MAX: usize = 1024;
@@ -88,7 +91,8 @@ impl<E: Keyed> Table<E> {
     /// The table of these entries, whose keys are distinct, in their order. O(entries).
     pub(super) fn of_distinct(entries: Vec<E>, seed: u64) -> Self {
         let held = entries.iter().map(Keyed::heap_bytes).sum();
-        let mut table = Self { index: HashTable::with_capacity(entries.len()), entries, seed, held };
+        let mut table = Self { index: HashTable::new(), entries, seed, held };
+        grow(&mut table.index, table.entries.len());
         for position in 0..table.entries.len() {
             let hash = table.hash(table.entries[position].key());
             table.link(hash, position);
@@ -163,6 +167,9 @@ impl<E: Keyed> Table<E> {
     fn link(&mut self, hash: u32, position: usize) {
         // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
         let position = u32::try_from(position).expect("fewer than 2^32 elements fit in memory");
+        if self.index.len() == self.index.capacity() {
+            grow(&mut self.index, 1);
+        }
         self.index.insert_unique(IndexEntry::wide(hash), IndexEntry { hash, position }, IndexEntry::rehash);
     }
 
@@ -243,6 +250,17 @@ impl<E: Keyed> Table<E> {
             self.entries.shrink_to(room);
             self.index.shrink_to(room, IndexEntry::rehash);
         }
+    }
+}
+
+/// Makes room in an index for so many more entries. Unwinds if there is no memory for it.
+#[cold]
+fn grow(index: &mut HashTable<IndexEntry>, more: usize) {
+    if index.try_reserve(more, IndexEntry::rehash).is_err() {
+        OutOfMemory { bytes: (index.len() + more) * size_of::<IndexEntry>() }.unwind();
+    }
+    if index.len() >= SCARCE_MIN {
+        allocation::check_left().unwrap_or_else(|error| error.unwind());
     }
 }
 

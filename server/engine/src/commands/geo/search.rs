@@ -11,7 +11,7 @@ use crate::commands::sorted_sets::store::store;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Encodings, ZSet, zset};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const SOURCE: &[KeyFlags] = &[KeyFlags::RO, KeyFlags::ACCESS];
 const READS: &[KeySpec] = &[KeySpec::one(1, SOURCE)];
@@ -198,8 +198,8 @@ fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
         let (from, to) = cell.scores();
         set.search(from, to, wanted)
     });
-    let mut found: Vec<Found<'_>> =
-        members.map(|(member, score, distance)| Found { member, score, distance }).take(some).collect();
+    let members = members.map(|(member, score, distance)| Found { member, score, distance });
+    let mut found = allocation::collect(members.take(some));
     let len = if request.count == 0 { found.len() } else { request.count.min(found.len()) };
     match request.order {
         None => {}
@@ -234,7 +234,7 @@ fn write(found: &[Found<'_>], told: Told, unit: f64, reply: &mut dyn Reply) {
 /// The set that stores what was found, with the members' own scores or their distances.
 fn stored(found: &[Found<'_>], distances: bool, unit: f64, encodings: &Encodings) -> ZSet {
     let score = |found: &Found<'_>| if distances { found.distance / unit } else { found.score };
-    let mut pairs: Vec<(&[u8], f64)> = found.iter().map(|found| (found.member, score(found))).collect();
+    let mut pairs = allocation::collect(found.iter().map(|found| (found.member, score(found))));
     zset::sort(&mut pairs);
     ZSet::of_sorted(&pairs, encodings)
 }
@@ -249,7 +249,7 @@ fn run(tx: &mut Tx<'_>, args: Args<'_>, search: Search, reply: &mut dyn Reply) -
         write(&found, request.told, unit, reply);
         return Ok(());
     };
-    let result = stored(&found, distances, unit, &encodings);
+    let result = allocation::contain(|| stored(&found, distances, unit, &encodings))?;
     let is_area = matches!(search, Search::Area { .. });
     let event = if is_area { events::GEOSEARCHSTORE } else { events::GEORADIUSSTORE };
     reply.integer(store(tx, key, result, event) as i64);

@@ -5,7 +5,7 @@ use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::Hash;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
@@ -186,7 +186,8 @@ fn hscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut page = Vec::new();
     let next = hash.scan(cursor, options.count, |field, value| {
         if options.wants(field) {
-            page.extend([field, value]);
+            allocation::push(&mut page, field);
+            allocation::push(&mut page, value);
         }
     });
     begin_page(next, page.len(), reply);

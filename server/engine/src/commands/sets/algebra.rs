@@ -6,6 +6,7 @@
 use crate::keyspace::{Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Encodings, Set, Text, Value};
+use lockwheel_resp::allocation::{self, SmallBlocks};
 use lockwheel_resp::{Reply, number};
 
 const SOURCE: KeyFlags = KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]);
@@ -93,11 +94,18 @@ fn intersection<'a>(sets: &Sets<'a>) -> impl Iterator<Item = Text<'a>> + use<'a>
     smallest.into_iter().flatten().filter(move |member| all.iter().all(|set| set.contains(member)))
 }
 
+/// Adds copies of members. Unwinds if there is no memory for them.
+fn copy<'a>(members: impl Iterator<Item = Text<'a>>, enc: &Encodings, into: &mut Set) {
+    let mut blocks = SmallBlocks::default();
+    for member in members {
+        blocks.count(member.len());
+        into.add(&member, enc);
+    }
+}
+
 fn union(sets: &Sets<'_>, enc: &Encodings) -> Set {
     let mut result = Set::new();
-    for member in sets.iter().flatten().copied().flatten() {
-        result.add(&member, enc);
-    }
+    copy(sets.iter().flatten().copied().flatten(), enc, &mut result);
     result
 }
 
@@ -122,17 +130,11 @@ fn difference(sets: &Sets<'_>, enc: &Encodings) -> Set {
 fn difference_by_lookup(first: &Set, mut others: Vec<&Set>, enc: &Encodings, result: &mut Set) {
     // The largest is most likely to contain a member.
     others.sort_by_key(|set| std::cmp::Reverse(set.len()));
-    for member in first {
-        if !others.iter().any(|set| set.contains(&member)) {
-            result.add(&member, enc);
-        }
-    }
+    copy(first.iter().filter(|member| !others.iter().any(|set| set.contains(member))), enc, result);
 }
 
 fn difference_by_removal(first: &Set, others: &[&Set], enc: &Encodings, result: &mut Set) {
-    for member in first {
-        result.add(&member, enc);
-    }
+    copy(first.iter(), enc, result);
     for member in others.iter().copied().flatten() {
         if result.is_empty() {
             break;
@@ -142,7 +144,7 @@ fn difference_by_removal(first: &Set, others: &[&Set], enc: &Encodings, result: 
 }
 
 fn sinter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let members: Vec<Text<'_>> = intersection(&tx.read_all::<Set>(args.from(1))?).collect();
+    let members = allocation::collect(intersection(&tx.read_all::<Set>(args.from(1))?));
     reply.set(members.len());
     members.iter().for_each(|member| reply.bulk(member));
     Ok(())
@@ -151,7 +153,7 @@ fn sinter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn sinterstore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let combine = |sets: &Sets<'_>, enc: &Encodings| {
         let mut result = Set::new();
-        intersection(sets).for_each(|member| _ = result.add(&member, enc));
+        copy(intersection(sets), enc, &mut result);
         result
     };
     store(tx, args, combine, events::SINTERSTORE, reply)
@@ -203,7 +205,8 @@ fn combine(
     how: impl Fn(&Sets<'_>, &Encodings) -> Set,
 ) -> Result<Set, CommandError> {
     let enc = tx.encodings().clone();
-    Ok(how(&tx.read_all::<Set>(keys)?, &enc))
+    let sets = tx.read_all::<Set>(keys)?;
+    Ok(allocation::contain(|| how(&sets, &enc))?)
 }
 
 /// Answers the result of combining the sets.

@@ -5,7 +5,7 @@ use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Set, Text};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
@@ -129,7 +129,7 @@ fn sscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut page = Vec::new();
     let next = set.scan(cursor, options.count, |member| {
         if options.wants(&member) {
-            page.push(member);
+            allocation::push(&mut page, member);
         }
     });
     begin_page(next, page.len(), reply);

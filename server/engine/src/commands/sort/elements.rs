@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// Bytes of an element for which there is room from the start.
 const USUAL: usize = 8;
+/// Bytes around an element of a list, at most.
+const AROUND: usize = 16;
 
 /// Texts by number.
 #[derive(Debug, Default)]
@@ -20,12 +22,17 @@ impl Elements {
     pub(super) fn push(&mut self, element: &[u8]) {
         let start = self.bytes.len();
         allocation::append(&mut self.bytes, element);
-        self.places.push(start..self.bytes.len());
+        allocation::push(&mut self.places, start..self.bytes.len());
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// Bytes that copies of all of them take in a list.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len() + self.len() * AROUND
     }
 
     /// The one of this number, which must be there.

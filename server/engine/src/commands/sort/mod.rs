@@ -12,7 +12,7 @@ use crate::spec::{
 };
 use crate::values::{End, List, Value, ZSet};
 use elements::{Elements, Source};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use options::{Options, OtherKeys};
 use order::Order;
 use std::ops::Range;
@@ -87,6 +87,9 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
     keys
 }
 
+/// Bytes that sorting an element takes beside the element itself, at most.
+const ELEMENT_BYTES: usize = 128;
+
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(tx, args, &Options::parse(args, true, other_keys(tx, reads_all))?, reply)
 }
@@ -107,7 +110,7 @@ fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn R
     let Some((elements, shown)) = sorted(tx, &args[1], options)? else { return Err(errors::WRONG_TYPE) };
     match options.store {
         Some(destination) => {
-            let stored = store(tx, destination, (&elements, shown), options);
+            let stored = store(tx, destination, (&elements, shown), options)?;
             reply.integer(stored as i64);
         }
         None => answer(tx, (&elements, shown), options, reply),
@@ -124,6 +127,7 @@ fn sorted(
     let Some(source) = tx.get(key).map_or(Some(Source::None), Source::of) else { return Ok(None) };
     let (kind, len) = (source.kind(), source.len());
     let shown = options.shown(len);
+    allocation::check(len.saturating_mul(ELEMENT_BYTES))?;
     // What a set holds has no order of its own, but a script, or a stored list, must be the same every time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
@@ -182,7 +186,7 @@ fn store(
     destination: &[u8],
     (elements, shown): (&Elements, Range<usize>),
     options: &Options<'_>,
-) -> usize {
+) -> Result<usize, CommandError> {
     let mut found = Elements::default();
     for element in shown.map(|index| elements.get(index)) {
         if options.get.is_empty() {
@@ -194,11 +198,12 @@ fn store(
     }
     if found.len() == 0 {
         tx.delete(destination);
-        return 0;
+        return Ok(0);
     }
+    allocation::check_copies(found.bytes())?;
     let mut list = List::new();
     list.push_all(End::Right, (0..found.len()).map(|index| found.get(index)), tx.encodings());
     tx.set(destination, Value::List(list), false);
     tx.changed(destination, events::SORTSTORE);
-    found.len()
+    Ok(found.len())
 }

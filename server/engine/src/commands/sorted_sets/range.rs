@@ -8,6 +8,7 @@ use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
+use lockwheel_resp::allocation::{self, SmallBlocks};
 use std::ops::Range;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
@@ -250,9 +251,13 @@ fn zrangestore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     if let Some(set) = tx.read::<ZSet>(&args[2])? {
         let found = query.run(set);
         stored.expect(found.len(), 0, &encodings);
-        for (member, score) in found {
-            stored.insert(member, score, &encodings);
-        }
+        let mut blocks = SmallBlocks::default();
+        allocation::contain(|| {
+            for (member, score) in found {
+                blocks.count(member.len());
+                stored.insert(member, score, &encodings);
+            }
+        })?;
     }
     reply.integer(store(tx, &args[1], stored, events::ZRANGESTORE) as i64);
     Ok(())

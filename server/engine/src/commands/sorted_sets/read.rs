@@ -5,7 +5,8 @@ use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Encoding, ZSet};
-use lockwheel_resp::{Reply, allocation, number};
+use lockwheel_resp::allocation::{self, SmallBlocks};
+use lockwheel_resp::{Reply, number};
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
@@ -180,10 +181,11 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let cursor = parse_cursor(args, 2)?;
     let Some(set) = tx.read::<ZSet>(&args[1])? else { return empty_page(reply) };
     let options = ScanOptions::of_collection(args, 3)?;
-    let mut page = Vec::new();
+    let (mut page, mut blocks) = (Vec::new(), SmallBlocks::default());
     let next = set.scan(cursor, options.count, |member, score| {
         if options.wants(member) {
-            page.push((allocation::copy(member), score));
+            blocks.count(member.len());
+            allocation::push(&mut page, (allocation::copy(member), score));
         }
     });
     begin_page(next, page.len() * 2, reply);

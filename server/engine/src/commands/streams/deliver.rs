@@ -2,7 +2,7 @@
 
 use super::replies::{write_entry, write_id};
 use crate::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 /// Delivers and replies at most so many entries that the group has not been delivered. They are pending from now on,
 /// unless they are acknowledged at once (`no_ack`).
@@ -48,8 +48,8 @@ pub(super) fn repeat(
     now_ms: i64,
     reply: &mut dyn Reply,
 ) {
-    let pending = group.consumer(consumer).map(|consumer| consumer.pending_from(start).take(most).collect());
-    let pending: Vec<StreamId> = pending.unwrap_or_default();
+    let pending = group.consumer(consumer).map(|consumer| consumer.pending_from(start).take(most));
+    let pending = pending.map_or_else(Vec::new, allocation::collect);
     reply.array(pending.len());
     for id in pending {
         match log.get(id) {

@@ -8,7 +8,7 @@ use crate::spec::{
 };
 use crate::values::Stream;
 use crate::values::stream::{Group, Pending, StreamId};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::{Reply, allocation, number};
 use smallvec::SmallVec;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
@@ -119,13 +119,14 @@ impl Listing {
         };
         let Some(consumer) = self.consumer else {
             let entries = group.pending().range(self.start..=self.end);
-            return entries.map(|(id, pending)| (*id, *pending)).filter(is_wanted).take(self.count).collect();
+            let entries = entries.map(|(id, pending)| (*id, *pending)).filter(is_wanted);
+            return allocation::collect(entries.take(self.count));
         };
         let consumer = group.find(&args[consumer]).and_then(|id| group.consumer(id));
         let entries = consumer.into_iter().flat_map(|consumer| consumer.pending_from(self.start));
         let entries = entries.take_while(|id| *id <= self.end);
         let pending = entries.filter_map(|id| Some((id, *group.pending().get(&id)?)));
-        pending.filter(is_wanted).take(self.count).collect()
+        allocation::collect(pending.filter(is_wanted).take(self.count))
     }
 }
 

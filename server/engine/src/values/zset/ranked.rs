@@ -4,7 +4,7 @@ use super::steps::Steps;
 use super::tree::{Item, Tree};
 use crate::memory::block;
 use crate::values::table::{Keyed, Table};
-use lockwheel_resp::allocation;
+use lockwheel_resp::allocation::{self, SmallBlocks};
 use std::cmp::Ordering;
 
 /// A member and its score.
@@ -58,19 +58,21 @@ impl Ranked {
         Self { table, tree, shift: NO_SHIFT, steps: None, is_whole: true }
     }
 
-    /// The set of these members and scores, which are distinct and in order. O(members).
+    /// The set of these members and scores, which are distinct and in order. Unwinds if there is no memory for it.
+    /// O(members).
     pub(super) fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], seed: u64) -> Self {
-        let entries: Vec<Scored> = pairs
-            .iter()
-            .map(|(member, score)| Scored { member: allocation::copy(member.as_ref()), score: *score })
-            .collect();
+        let mut blocks = SmallBlocks::default();
+        let entries = allocation::collect(pairs.iter().map(|(member, score)| {
+            blocks.count(member.as_ref().len());
+            Scored { member: allocation::copy(member.as_ref()), score: *score }
+        }));
         // The table checks that positions fit 32 bits.
-        let items: Vec<Item> = pairs
-            .iter()
-            .enumerate()
-            .map(|(position, pair)| Item { score: pair.1, position: position as u32 })
-            .collect();
-        let (table, tree) = (Table::of_distinct(entries, seed), Tree::of_sorted(&items));
+        let items = pairs.iter().enumerate();
+        let items = items.map(|(position, pair)| Item { score: pair.1, position: position as u32 });
+        let items = allocation::collect(items);
+        let table = Table::of_distinct(entries, seed);
+        allocation::check(2 * size_of_val(&*items)).unwrap_or_else(|error| error.unwind());
+        let tree = Tree::of_sorted(&items);
         let is_whole = pairs.iter().all(|pair| is_whole(pair.1));
         Self { table, tree, shift: NO_SHIFT, steps: None, is_whole }
     }

@@ -2,6 +2,7 @@
 
 use super::source::{Lookup, Pair, Source, index};
 use crate::values::zset::Accumulator;
+use lockwheel_resp::allocation;
 
 /// A source, and what its scores are multiplied by.
 pub(super) type Weighted<'a> = (Source<'a>, f64);
@@ -92,7 +93,7 @@ pub(super) fn difference<'a>(first: Source<'a>, mut others: Vec<Source<'a>>, see
 fn keep<'a>(first: Source<'a>, kept: &mut Vec<Pair<'a>>, is_kept: impl Fn(&[u8]) -> bool) {
     first.visit(|(member, score)| {
         if is_kept(&member) {
-            kept.push((member, score));
+            allocation::push(kept, (member, score));
         }
         true
     });

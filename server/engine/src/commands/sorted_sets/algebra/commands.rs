@@ -8,7 +8,7 @@ use crate::commands::sorted_sets::store::store;
 use crate::keyspace::{Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{ZSet, zset};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 const SOURCE: KeyFlags = KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]);
 const SOURCES: &[KeySpec] = &[KeySpec::counted(1, &[SOURCE])];
@@ -121,6 +121,15 @@ impl Asked {
 
     /// The members that the request asks for, in order, and its options.
     fn run<'s>(self, tx: &'s mut Tx<'_>, args: Args<'_>) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
+        allocation::contain(|| self.combine(tx, args))?
+    }
+
+    /// The same. Unwinds if there is no memory for them.
+    fn combine<'s>(
+        self,
+        tx: &'s mut Tx<'_>,
+        args: Args<'_>,
+    ) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
         let seed = tx.encodings().seed;
         let (sources, options) = read(tx, args, self.numkeys, self.name, self.takes())?;
         let mut pairs = match self.operation {
@@ -129,7 +138,7 @@ impl Asked {
                 let mut pairs = Vec::new();
                 if sources.iter().all(Option::is_some) {
                     intersection(present(sources, &options), options.aggregate, seed, |pair| {
-                        pairs.push(pair);
+                        allocation::push(&mut pairs, pair);
                         true
                     });
                 }
@@ -159,7 +168,8 @@ impl Asked {
     /// Stores the members in argument 1.
     fn store(self, tx: &mut Tx<'_>, args: Args<'_>, event: Event, reply: &mut dyn Reply) -> Outcome {
         let encodings = tx.encodings().clone();
-        let result = ZSet::of_sorted(&self.run(tx, args)?.0, &encodings);
+        let (pairs, _) = self.run(tx, args)?;
+        let result = allocation::contain(|| ZSet::of_sorted(&pairs, &encodings))?;
         reply.integer(store(tx, &args[1], result, event) as i64);
         Ok(())
     }
