@@ -1,6 +1,6 @@
 //! All families of commands, put together.
 
-use crate::acl::{Setting, UserLine};
+use crate::acl::UserLine;
 use crate::config::{CommandNames, Config};
 use crate::core::{Engine, Handler};
 use crate::spec::{CommandTable, Registration, Version};
@@ -42,10 +42,7 @@ pub fn command_table() -> CommandTable {
 /// What a configuration is checked with that names commands.
 pub const COMMAND_NAMES: CommandNames = CommandNames {
     check_renames: |renames| all(Version::Newest).finish(renames).map(drop),
-    read_user: |words, config| {
-        let all_channels = config.acl_pubsub_default.is_all();
-        UserLine::read(words, &config.users, Setting { table: &command_table(), all_channels })
-    },
+    read_user: |words, config| UserLine::read(words, &config.users, config.rule_setting(&command_table())),
 };
 
 impl Engine {

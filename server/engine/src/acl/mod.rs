@@ -5,6 +5,7 @@
 //! Redis' (ACL SETUSER, `user` lines of a configuration, files of users), and so are the texts of errors.
 
 mod describe;
+mod effect;
 mod file;
 mod log;
 mod password;
@@ -14,6 +15,7 @@ mod selector;
 mod user;
 mod users;
 
+pub(crate) use effect::{AclView, UserEffect};
 pub use file::UserLine;
 pub(crate) use file::{configured_users, describe_all, read_users};
 pub(crate) use log::{AclLog, Context, Entry, Refused};

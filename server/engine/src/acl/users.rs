@@ -1,7 +1,9 @@
 //! All users, by name.
 
+use super::rights::{Denied, denied};
 use super::user::User;
 use crate::memory::of_vec;
+use crate::spec::{Args, Command};
 use std::collections::BTreeMap;
 
 /// A user, as sessions know it.
@@ -69,6 +71,57 @@ impl Users {
     #[inline]
     pub(crate) fn are_restricted(&self) -> bool {
         self.restricted
+    }
+
+    /// Whether every client may do everything, without logging in.
+    pub(crate) fn are_open(&self) -> bool {
+        !self.restricted && self.get(UserId::DEFAULT).is_open()
+    }
+
+    /// Returns the login of a client that comes: the default user's, unless that needs a password.
+    pub(crate) fn first_login(&self) -> Login {
+        if self.get(UserId::DEFAULT).is_open() { Login::As(UserId::DEFAULT) } else { Login::None }
+    }
+
+    /// Whether a client of this login has logged in, or needs not.
+    pub(crate) fn are_satisfied_by(&self, login: Login) -> bool {
+        login != Login::None || self.get(UserId::DEFAULT).is_open()
+    }
+
+    /// Returns the user that a client of this login acts as; `None`: the server's own, which may do everything.
+    pub(crate) fn acting(&self, login: Login) -> Option<&User> {
+        match login {
+            Login::None => Some(self.get(UserId::DEFAULT)),
+            Login::As(id) => Some(self.get(id)),
+            Login::Server => None,
+        }
+    }
+
+    /// Returns the name of the user that a client of this login acts as.
+    pub(crate) fn name(&self, login: Login) -> &[u8] {
+        self.acting(login).map_or(User::DEFAULT, |user| &user.name)
+    }
+
+    /// Returns the user of this name and password. O(log users).
+    pub(crate) fn admit(&self, name: &[u8], password: &[u8]) -> Option<UserId> {
+        self.find(name).filter(|id| self.get(*id).admits(password))
+    }
+
+    /// Returns why a client of this login may not make a request. It is one test of a flag while nobody is restricted.
+    #[inline(always)]
+    pub(crate) fn denied(&self, login: Login, command: &Command, request: Args<'_>) -> Option<Denied> {
+        if self.restricted { self.denied_by_rules(login, command, request) } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn denied_by_rules(&self, login: Login, command: &Command, request: Args<'_>) -> Option<Denied> {
+        denied(self.acting(login)?, command, request)
+    }
+
+    /// Whether a request of a client of this login may read keys that it does not name.
+    pub(crate) fn may_read_all_keys(&self, login: Login, command: &Command, request: Args<'_>) -> bool {
+        !self.restricted || self.acting(login).is_none_or(|user| user.reads_all_keys(command, request))
     }
 
     /// A user. O(1).

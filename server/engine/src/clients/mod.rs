@@ -1,6 +1,7 @@
 //! Clients: what the server knows of each, where it is kept, and its pending output.
 
 mod buffers;
+mod client_timers;
 mod delivery;
 mod multi;
 mod name;
@@ -13,6 +14,7 @@ mod subscribed;
 
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
+pub(crate) use client_timers::{ClientTimers, IdleEnd};
 pub(crate) use delivery::{OpenReply, Verdict};
 pub(crate) use multi::{Multi, RunningTransaction};
 pub(crate) use name::check_client_name;

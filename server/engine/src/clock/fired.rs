@@ -28,7 +28,7 @@ pub(crate) enum Fired<'a> {
     /// The time was over in which the master's part was handed over.
     Failover,
     /// The waiters of a lock were held back no longer.
-    HandOff,
+    GrantDelay,
     /// The server let clients in again.
     Restart,
     /// Something has arrived from another server of this process.
@@ -49,7 +49,7 @@ impl Fired<'_> {
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
             TimerKind::Failover => Fired::Failover,
-            TimerKind::HandOff => Fired::HandOff,
+            TimerKind::GrantDelay => Fired::GrantDelay,
             TimerKind::Restart => Fired::Restart,
             TimerKind::Arrival => Fired::Arrival,
             TimerKind::Sentinel => Fired::Sentinel,
@@ -82,7 +82,7 @@ impl Fired<'_> {
             Fired::Fault(client) => ShownFired::Client("fault", client),
             Fired::PauseEnd => ShownFired::Client("pause", 0),
             Fired::Failover => ShownFired::Client("failover", 0),
-            Fired::HandOff => ShownFired::Client("handoff", 0),
+            Fired::GrantDelay => ShownFired::Client("handoff", 0),
             Fired::Restart => ShownFired::Client("restart", 0),
             Fired::Arrival => ShownFired::Client("arrival", 0),
             Fired::Sentinel => ShownFired::Client("sentinel", 0),

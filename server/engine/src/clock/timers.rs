@@ -30,8 +30,8 @@ pub(crate) enum TimerKind {
     Pause,
     /// The time is over in which the master's part is handed over, on the monotonic clock.
     Failover,
-    /// Those who wait for a lock are held back no longer, on the monotonic clock.
-    HandOff,
+    /// Clients that wait for a lock are held back no longer, on the monotonic clock.
+    GrantDelay,
     /// A server that has restarted lets clients in again, on the monotonic clock.
     Restart,
     /// Something arrives from another server of this process, on the monotonic clock.

@@ -38,10 +38,10 @@ pub use system_reason::system_reason;
 pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
-use crate::acl::UserLine;
+use crate::acl::{Setting, UserLine};
 use crate::keyspace::{AccessRules, EventClasses, Keyspace};
 use crate::sentinel::SentinelLine;
-use crate::spec::Version;
+use crate::spec::{CommandTable, Version};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
 use std::collections::BTreeMap;
@@ -391,6 +391,11 @@ impl Config {
             log_factor: self.lfu.log_factor,
             decay_minutes: self.lfu.decay_time,
         });
+    }
+
+    /// Returns what rules of users are read against, with the commands of this table.
+    pub(crate) fn rule_setting<'a>(&self, table: &'a CommandTable) -> Setting<'a> {
+        Setting { table, all_channels: self.acl_pubsub_default.is_all() }
     }
 
     /// The addresses of `bind`; `*` and `::*` are every interface.

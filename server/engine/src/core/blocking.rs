@@ -8,7 +8,7 @@ use super::parked::{Blocked, Counts};
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
-use crate::locks::{self, HistoryCause};
+use crate::locks::{self, GrantDelay, HistoryCause};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
@@ -82,7 +82,7 @@ impl Engine {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(state) => self.await_no_state(&**state, id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
-            Retry::Paused { .. } => self.forget_paused(blocked.place.arrival),
+            Retry::Paused { .. } => self.pauses.forget(blocked.place.arrival),
             Retry::Broadcast(_) | Retry::Reading => self.forget_reading(id),
             Retry::Advance => self.leave_advance(id),
             Retry::Ended => {}
@@ -155,6 +155,21 @@ impl Engine {
                 if self.is_still_there(id) {
                     self.retry(id);
                 }
+            }
+        }
+    }
+
+    /// Whether the native waiters of a lock that is free are held back at this instant, as `lock-handoff-delay` says.
+    fn holds_back(&mut self, ready: &ReadyKey) -> bool {
+        let rule = (self.config.lock_waits.handoff_delay, self.clock.now());
+        match locks::grant_delay(&mut self.keyspace, &self.pubsub, ready, rule) {
+            GrantDelay::None => false,
+            GrantDelay::Runs => true,
+            GrantDelay::Begins(until_ms) => {
+                let timer =
+                    Timer { kind: TimerKind::GrantDelay, client: 0, order: self.keyspace.next_order() };
+                self.clock.timers_mut().insert(timer, until_ms);
+                true
             }
         }
     }
@@ -339,7 +354,7 @@ impl Engine {
         if !with_error && self.finish_advance(slot) {
             return true;
         }
-        if self.is_held(id) || self.is_paused(id) || self.awaits_end(id) || self.is_busy(id) {
+        if self.parked.get(id).is_some_and(|blocked| blocked.retry.outlasts_unblock()) {
             return false;
         }
         if with_error {

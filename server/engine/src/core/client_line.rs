@@ -4,7 +4,7 @@ use super::engine::Engine;
 use crate::clients::{Closing, Session, Slot};
 use crate::spec::Args;
 use crate::time::Now;
-use crate::tracking::{TrackedClient, TrackingMode};
+use crate::tracking::{TrackedClient, TrackingMode, tracked};
 use lockwheel_resp::{Protocol, allocation};
 
 impl Engine {
@@ -61,9 +61,9 @@ impl Engine {
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
         let total = session.memory() + lacked;
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
-        let user = self.user_name(session);
+        let user = self.users.name(session.login);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
-        let tracked = self.tracked(session.id).filter(|client| client.is_on);
+        let tracked = tracked(&self.keyspace, session.id).filter(|client| client.is_on);
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd

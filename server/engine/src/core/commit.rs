@@ -32,7 +32,9 @@ impl Engine {
     fn commit_effects(&mut self) {
         loop {
             while self.keyspace.has_effects() || self.sessions.has_leaving() {
-                self.give_back_leases();
+                for client in self.sessions.take_leaving() {
+                    locks::sessions::give_back(&mut self.keyspace, client, self.clock.now());
+                }
                 self.deliver();
                 self.serve_ready();
             }

@@ -153,13 +153,16 @@ impl Engine {
             TimerKind::Ticket => self.ticket_over(timer.client),
             TimerKind::Idle => self.close_idle(timer.client),
             TimerKind::Lease => self.renew_leases(timer.client),
-            TimerKind::Output => self.output_due(timer.client),
+            TimerKind::Output => {
+                let client = self.client_timers().end_output(timer.client);
+                self.check_outputs(client);
+            }
             TimerKind::Delay => self.delay_over(timer.client),
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
             TimerKind::Failover => self.failover_due(),
-            TimerKind::HandOff => self.hand_off_due(),
+            TimerKind::GrantDelay => locks::release_due(&mut self.keyspace, self.clock.now()),
             TimerKind::Restart => self.restart_over(),
             TimerKind::Arrival => self.member.arrived(),
             TimerKind::Sentinel => self.sentinel_tick(),
@@ -179,7 +182,8 @@ impl Engine {
         // Timers that are set too early are put off first.
         agenda.timer = loop {
             match self.clock.timers_mut().first() {
-                Some((at_ms, timer)) if at_ms <= until_ms && self.put_off_idle(at_ms, timer) => {}
+                Some((at_ms, timer))
+                    if at_ms <= until_ms && self.client_timers().put_off_idle(at_ms, timer) => {}
                 first => break first.map(|(at_ms, timer)| (at_ms, timer.order)),
             }
         };

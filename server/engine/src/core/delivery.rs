@@ -96,7 +96,7 @@ impl Engine {
             self.log_closing(slot);
             self.close_over_limit(slot);
         } else if let Some(since) = since {
-            self.watch_output(slot, since + limit.soft_seconds * 1000);
+            self.client_timers().watch_output(slot, since + limit.soft_seconds * 1000);
         }
     }
 }

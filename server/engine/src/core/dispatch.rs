@@ -7,9 +7,11 @@ use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
+use crate::limits::{lacks_room, takes_memory};
 use crate::spec::{
     Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help, similar_command,
 };
+use crate::tracking::HeldNews;
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
 
@@ -35,6 +37,18 @@ pub(super) struct Client<'a> {
     pub(super) session: &'a Session,
     /// Whether limits may be set: elsewhere nothing is asked about them.
     pub(super) limited: bool,
+}
+
+impl Client<'_> {
+    /// Whether there is no memory for what the request brings.
+    #[inline]
+    fn lacks_memory(&self, command: &Command, args: Args<'_>) -> bool {
+        if !self.engine.hooks.has(Hook::LargeInput) || self.session.is_master {
+            return false;
+        }
+        let is_queued = self.session.multi.is_some() && !command.has(Flags::UNQUEUED);
+        lacks_room(command, args, is_queued)
+    }
 }
 
 impl Caller for Client<'_> {
@@ -68,7 +82,7 @@ impl Caller for Client<'_> {
         self.limited
             && self.engine.is_short_of_memory()
             && !self.session.is_master
-            && self.engine.takes_memory(self.session, command, args)
+            && takes_memory((&self.engine.commands, &self.engine.scripts), self.session, command, args)
     }
 
     #[inline(always)]
@@ -77,7 +91,7 @@ impl Caller for Client<'_> {
             return None;
         }
         let refused = self.engine.refused_by_state(self.session, command, args);
-        refused.or_else(|| self.engine.lacks_memory(self.session, command, args))
+        refused.or_else(|| self.lacks_memory(command, args).then_some(Reason::NoMemory))
     }
 
     fn is_subscribed(&self) -> bool {
@@ -118,10 +132,11 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn execute_in_backlog(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        let before = self.hold_news(slot);
+        let client = self.sessions.get(slot).id;
+        let before = self.tracking().hold(Some(HeldNews { client, keys: Vec::new() }));
         self.fire_named(slot, argv);
         let progress = self.execute_watched(slot, argv);
-        self.tell_held_news(before);
+        self.release_news(before);
         progress
     }
 
@@ -138,7 +153,9 @@ impl Engine {
             true => self.execute_seen(slot, argv),
             false => self.execute_request(slot, argv),
         };
-        self.end_caching(slot, Args::new(argv));
+        if self.hooks.has(Hook::Caching) {
+            self.end_caching(slot, Args::new(argv));
+        }
         if self.hooks.has(Hook::Cluster) {
             self.end_asking(slot, Args::new(argv));
         }
@@ -460,7 +477,8 @@ impl Engine {
                 end_or_wait(call, flow, reply, waits)
             }
             Handler::ReadingAnyKey(run) => {
-                let reads_all = self.reads_all_keys(call.slot, command, args);
+                let login = self.sessions.get(call.slot).login;
+                let reads_all = self.users.may_read_all_keys(login, self.commands.get(command), args);
                 let actor = call.actor(args);
                 let tx = self.keyspace.tx_by(&actor, call.db, self.clock.now());
                 CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, reads_all, args, reply))
@@ -487,6 +505,7 @@ impl Engine {
             Handler::PubSub(run) => run(&self.pubsub, args, reply),
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
+            Handler::Part(handler) => self.run_on_part(handler, call, args, reply, waits),
             Handler::Engine(run) => run(self, call, args, reply),
             Handler::Clock(run) => {
                 end_or_wait(call, self.run_on_clock(run, call, args, reply)?, reply, waits)
@@ -522,7 +541,7 @@ fn end_or_wait<R: Into<Retry>>(
 /// A command is not done. A script or a transaction never waits, and is answered a null instead.
 #[cold]
 #[inline(never)]
-fn not_yet<R: Into<Retry>>(
+pub(super) fn not_yet<R: Into<Retry>>(
     call: Call<'_>,
     wait: Wait<R>,
     reply: &mut dyn Reply,

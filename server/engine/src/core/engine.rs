@@ -4,39 +4,39 @@ use super::call::Call;
 use super::cluster_state::Cluster;
 use super::count_waits::{CountOf, CountWaits};
 use super::faults::{Faults, Held};
-use super::heard::Heard;
 use super::hooks::Hooks;
-use super::limit_state::Limits;
 use super::observers::Observers;
 use super::parked::Parked;
-use super::pause_state::Pausing;
+use super::part_handler::PartHandler;
 use super::progress::Stop;
 use super::reading_state::HistoryReadings;
 use super::replication::Following;
 use super::state_kinds::{StateCounts, StateOf};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
-use super::version_state::Versions;
 use super::watching::Watching;
-use crate::acl::{Setting, Users, configured_users};
+use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock, TimerKey};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
+use crate::limits::Limits;
 use crate::locks::{self, HistoryHandler, ListeningHandler};
 use crate::member::TopologyMember;
 use crate::memory::MemoryAccount;
 use crate::outbound::Outbound;
+use crate::pauses::Pauses;
 use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
 use crate::replication::Replication;
 use crate::scripts::Scripts;
+use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
 use crate::spec::{
     Answer, Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome,
-    PerCommand, ReadingAnyKeyHandler, Registration,
+    PerCommand, ReadingAnyKeyHandler, Registration, Versions,
 };
-use crate::statistics::{Identity, Stats};
+use crate::statistics::{Identity, RecentRequests, Stats};
 use crate::time::Now;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
@@ -111,6 +111,19 @@ pub(crate) enum Retry {
     Reading,
 }
 
+impl Retry {
+    /// Whether CLIENT UNBLOCK leaves it as it is.
+    pub(super) fn outlasts_unblock(&self) -> bool {
+        matches!(self, Retry::Held(_) | Retry::Ended | Retry::Reading | Retry::Broadcast(_))
+            || self.is_paused()
+    }
+
+    /// Whether it waits until clients are no longer paused.
+    pub(super) fn is_paused(&self) -> bool {
+        matches!(self, Retry::Paused { .. })
+    }
+}
+
 impl From<OnKeys> for Retry {
     fn from(on_keys: OnKeys) -> Self {
         Retry::OnKeys(on_keys)
@@ -152,6 +165,8 @@ pub(crate) enum Handler {
     Scripts(ChangingHandler<Scripts>),
     /// It sees the clock, and says what is to be done with it.
     Clock(ClockHandler),
+    /// It sees one part, of which the rest of the engine follows.
+    Part(PartHandler),
     /// It sees the engine, for what concerns several of its parts.
     Engine(EngineHandler),
     /// It sees the engine, and may wait.
@@ -168,7 +183,7 @@ pub struct Engine {
     pub commands: Arc<CommandTable>,
     /// The handler of each command, by its number.
     pub(super) handlers: PerCommand<Option<Handler>>,
-    /// What an older version refuses of their requests.
+    /// Requests that the emulated older version refuses.
     pub(super) versions: Versions<Handler>,
     /// The clients.
     pub(crate) sessions: Sessions,
@@ -191,11 +206,11 @@ pub struct Engine {
     /// The number of the present batch, from 1.
     pub(crate) batch: u64,
     /// The clients that have sent requests while somebody waits for silence.
-    pub(crate) heard: Heard,
+    pub(crate) recent_requests: RecentRequests,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
-    /// What is known of limits of memory.
-    pub(crate) limits: Limits,
+    /// The limits of memory.
+    pub(super) limits: Limits,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// What a test has switched off.
@@ -206,8 +221,10 @@ pub struct Engine {
     pub(super) hooks: Hooks,
     /// The clients that read the history in pieces.
     pub(super) readings: HistoryReadings,
-    /// CLIENT PAUSE.
-    pub(super) pausing: Pausing,
+    /// The pauses of clients.
+    pub(super) pauses: Pauses,
+    /// The end that the server has been told to come to.
+    pub(super) shutdown: Shutdown,
     /// The connections to other servers.
     pub(crate) outbound: Outbound,
     /// The history of the data, and the replicas.
@@ -244,8 +261,7 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         locks::subscribe(&mut keyspace, seed);
-        let setting = Setting { table: &table, all_channels: config.acl_pubsub_default.is_all() };
-        let users = configured_users(&config.users, &config.requirepass, setting);
+        let users = configured_users(&config.users, &config.requirepass, config.rule_setting(&table));
         let start = Box::new(EngineStart { config: config.clone(), users, seed });
         let mut engine = Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
@@ -266,7 +282,7 @@ impl Engine {
             state_counts: StateCounts::default(),
             count_waits: CountWaits::default(),
             batch: 0,
-            heard: Heard::default(),
+            recent_requests: RecentRequests::default(),
             memory: MemoryAccount::default(),
             limits: Limits::default(),
             scripts: Scripts::new(&config, seed),
@@ -274,7 +290,8 @@ impl Engine {
             faults: Faults::new(seed),
             hooks: Hooks::default(),
             readings: HistoryReadings::default(),
-            pausing: Pausing::default(),
+            pauses: Pauses::default(),
+            shutdown: Shutdown::default(),
             outbound: Outbound::default(),
             sentinel: Watching::configured(&config, seed, system),
             persistence: Persistence::default(),

@@ -259,7 +259,8 @@ impl Engine {
         }
     }
 
-    /// Advances the clock for the request that runs. The history names its client, whichever client is served on the way.
+    /// Advances the clock for the request that runs. The history names its client, whichever client is served on the
+    /// way.
     pub(crate) fn advancing<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.config.lock_history {
             return act(self);

@@ -97,13 +97,6 @@ impl Engine {
         self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Reading))
     }
 
-    /// Whether a client's request takes a while, but waits for nothing that may not come: it reads the history, or
-    /// other servers of the process are asked.
-    pub(super) fn is_busy(&self, client: u64) -> bool {
-        let retry = self.parked.get(client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Reading | Retry::Broadcast(_)))
-    }
-
     fn set_reading_timer(&mut self, client: u64) {
         let timer = Timer { kind: TimerKind::RealWait, client, order: self.keyspace.next_order() };
         if let Some(blocked) = self.parked.get_mut(client) {

@@ -65,7 +65,7 @@ impl Engine {
             _ => Err(error),
         })?;
         let users = self.config.aclfile.is_empty().then(|| {
-            let lines = acl::describe_all(&self.users, self.rule_setting());
+            let lines = acl::describe_all(&self.users, self.config.rule_setting(&self.commands));
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
         let sentinel = self.sentinel_lines();

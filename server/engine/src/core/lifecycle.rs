@@ -33,13 +33,14 @@ impl Engine {
     /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.
     pub(crate) fn apply_config(&mut self, before: &Config) {
         if self.config.timeout != before.timeout {
-            self.idle_timeout_changed();
+            self.client_timers().timeout_changed();
         }
         if self.config.requirepass != before.requirepass {
             self.users.set_default_password(&self.config.requirepass);
         }
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
-            self.output_limits_changed();
+            let clients = self.client_timers().output_limits_changed();
+            self.check_outputs(clients);
         }
         if self.config.replication != before.replication {
             self.replication_rules_changed();
@@ -48,7 +49,8 @@ impl Engine {
             self.save_rules_changed();
         }
         if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
-            self.tracking_limit_changed();
+            self.tracking().apply_limit();
+            self.follow_tracking();
         }
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
@@ -119,17 +121,27 @@ impl Engine {
         }
     }
 
+    /// The beginning of a batch has more to do than its requests: goes on with what was too much for one, and with the
+    /// requests of clients that are no longer paused.
+    #[cold]
+    fn begin_more(&mut self) {
+        let has_more = self.tracking().shrink();
+        self.hooks.set(Hook::NextBatch, has_more);
+        self.resume_paused();
+        self.commit();
+    }
+
     /// Whether requests are parked that go on by themselves when their time has come: no client's own batch is to begin
     /// with one of them, which may be an endless script.
     #[inline]
     pub fn parks_requests(&self) -> bool {
-        !self.pausing.parked.is_empty() || self.holds_something()
+        self.pauses.has_parked() || self.holds_something()
     }
 
     /// Whether some of them can go on now.
     #[inline]
     pub fn lets_requests_go_on(&self) -> bool {
-        self.pausing.is_over && !self.pausing.parked.is_empty()
+        self.pauses.has_ended() && self.pauses.has_parked()
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
@@ -161,7 +173,7 @@ impl Engine {
     /// connections.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
-        let login = self.first_login();
+        let login = self.users.first_login();
         let is_refused = self.refuses_connections();
         let (now, account) = (self.clock.now(), &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, login, now, account));
@@ -174,11 +186,6 @@ impl Engine {
         self.note_connection(slot, HistoryEvent::Connect);
         self.commit();
         slot
-    }
-
-    /// As whom a client comes: as the default user, unless that needs a login.
-    pub(crate) fn first_login(&self) -> Login {
-        if self.users.get(UserId::DEFAULT).is_open() { Login::As(UserId::DEFAULT) } else { Login::None }
     }
 
     /// The requests of this session are the server's own.
@@ -197,7 +204,7 @@ impl Engine {
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         self.clock.take_planned();
-        self.forget_held_news();
+        self.tracking().hold(None);
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
         self.forget_causes();
@@ -233,7 +240,7 @@ impl Engine {
         self.leave_tracking(slot);
         self.leave_replication(slot);
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
-        self.cancel_timers(slot);
+        self.client_timers().cancel_all(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
         self.sessions.remove(slot);
         self.let_in_without_clients();

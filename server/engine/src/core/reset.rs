@@ -1,11 +1,11 @@
 //! Begins anew between two tests: every part of the engine is as at the start.
 
 use super::engine::Engine;
-use super::limit_state::Limits;
 use super::switches::Switches;
 use crate::acl::Login;
 use crate::clients::{Closing, Slot};
 use crate::config::HostChanges;
+use crate::limits::Limits;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::replication::Replication;
@@ -34,13 +34,17 @@ impl Engine {
         self.member.forget_broadcasts();
         self.reset_clients(caller, others);
         self.reset_users();
-        self.unpause();
+        self.pauses.unpause();
+        self.follow_pauses();
         self.reset_saves();
         let seed = self.start.seed;
-        let tracker = self.take_tracker();
+        let tracker = self.tracking().take();
         self.keyspace.reset(seed);
         locks::subscribe(&mut self.keyspace, seed);
-        self.forget_leases();
+        self.sessions.take_leaving();
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            self.client_timers().set_lease(slot, None);
+        }
         self.environment.identity.reset(self.keyspace.rng());
         self.replication = Replication::new(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
@@ -54,7 +58,8 @@ impl Engine {
         self.reset_cluster();
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
-        self.put_tracker(tracker);
+        self.tracking().put_back(tracker);
+        self.follow_tracking();
         self.note_audience();
         self.limits = Limits::default();
         self.memory.reset_peak();
@@ -70,10 +75,12 @@ impl Engine {
                 continue;
             }
             let id = self.sessions.get(slot).id;
+            let mut is_paused = false;
             if let Some(blocked) = self.parked.get_mut(id) {
                 blocked.again = None;
+                is_paused = blocked.retry.is_paused();
             }
-            if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) && !self.is_paused(id) {
+            if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) && !is_paused {
                 self.end_wait(slot);
             }
             self.end_tickets(id);
@@ -109,6 +116,6 @@ impl Engine {
         }
         self.environment.identity.process.port = self.config.shown_port();
         self.apply_config(&before);
-        self.idle_timeout_changed();
+        self.client_timers().timeout_changed();
     }
 }

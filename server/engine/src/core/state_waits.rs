@@ -39,7 +39,7 @@ impl Engine {
             self.observers.await_calls(self.count_waits.await_calls());
         }
         match kind {
-            StateOf::Silence if self.waiting_for(kind) == 0 => self.heard.forget(),
+            StateOf::Silence if self.waiting_for(kind) == 0 => self.recent_requests.forget(),
             StateOf::Listeners if self.waiting_for(kind) == 0 => self.state_counts.forget_listeners(),
             _ => {}
         }
@@ -92,7 +92,7 @@ impl Engine {
         }
         self.state_counts.end(of);
         if of == StateOf::Silence {
-            self.heard.make_room();
+            self.recent_requests.make_room();
         }
         has_served
     }
@@ -101,7 +101,12 @@ impl Engine {
     fn note_heard(&mut self) {
         let (requests, caller) = self.clock.last_request();
         let name = self.sessions.find(caller).map(|slot| &*self.sessions.get(slot).name);
-        self.heard.note(requests, name, self.sessions.name_bytes(), self.clock.system().monotonic_ms());
+        self.recent_requests.note(
+            requests,
+            name,
+            self.sessions.name_bytes(),
+            self.clock.system().monotonic_ms(),
+        );
     }
 
     /// A number that changes whenever such a state may have changed. O(1).
@@ -125,7 +130,7 @@ impl Engine {
             StateOf::Calls => self.observers.stats.recounts(),
             StateOf::Rules => self.faults.rules.removals(),
             StateOf::Replicas => self.replication.acknowledgements(),
-            StateOf::Silence => self.heard.overflows(),
+            StateOf::Silence => self.recent_requests.overflows(),
         }
     }
 

@@ -1,61 +1,30 @@
-//! What users may do, asked and enforced.
+//! Users on a request's way: what they may do is asked, refusals are logged, and clients of changed users are
+//! disconnected.
 
 use super::call::Origin;
 use super::engine::Engine;
 use super::permit::Denied;
-use crate::acl::{self, Context, Entry, Login, Refused, Setting, User, UserId, Users};
+use crate::acl::{self, Context, Entry, Login, Refused, User, UserEffect, UserId, Users};
 use crate::clients::{Closing, Session, Slot, Subscribed};
 use crate::config::system_reason;
-use crate::spec::{Args, Command, CommandId};
+use crate::spec::{Args, Command, CommandError, CommandId, Outcome};
+use lockwheel_resp::Reply;
 
 impl Engine {
-    /// The user that a session acts as; none: it is the server's own, and may do everything.
-    pub(crate) fn user_of(&self, session: &Session) -> Option<&User> {
-        match session.login {
-            Login::None => Some(self.users.get(UserId::DEFAULT)),
-            Login::As(id) => Some(self.users.get(id)),
-            Login::Server => None,
-        }
-    }
-
-    /// The name of the user that a session acts as.
-    pub(crate) fn user_name<'a>(&'a self, session: &Session) -> &'a [u8] {
-        self.user_of(session).map_or(User::DEFAULT, |user| &user.name)
-    }
-
     /// Whether a session has logged in, or needs not.
     pub fn is_authenticated(&self, session: &Session) -> bool {
-        session.login != Login::None || self.users.get(UserId::DEFAULT).is_open()
+        self.users.are_satisfied_by(session.login)
     }
 
     /// Whether every client may do everything, without logging in.
     pub fn is_open(&self) -> bool {
-        !self.users.are_restricted() && self.users.get(UserId::DEFAULT).is_open()
+        self.users.are_open()
     }
 
-    /// Why a session may not make a request.
+    /// Returns why a session may not make a request.
     #[inline(always)]
     pub(crate) fn denied(&self, session: &Session, command: &Command, request: Args<'_>) -> Option<Denied> {
-        if self.users.are_restricted() { self.denied_by_rules(session, command, request) } else { None }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn denied_by_rules(&self, session: &Session, command: &Command, request: Args<'_>) -> Option<Denied> {
-        acl::denied(self.user_of(session)?, command, request)
-    }
-
-    /// Whether a session's request may read keys that it does not name.
-    pub(super) fn reads_all_keys(&self, slot: Slot, command: CommandId, request: Args<'_>) -> bool {
-        !self.users.are_restricted() || {
-            let user = self.user_of(self.sessions.get(slot));
-            user.is_none_or(|user| user.reads_all_keys(self.commands.get(command), request))
-        }
-    }
-
-    /// What rules are read against.
-    pub(crate) fn rule_setting(&self) -> Setting<'_> {
-        Setting { table: &self.commands, all_channels: self.config.acl_pubsub_default.is_all() }
+        self.users.denied(session.login, command, request)
     }
 
     /// Writes into the log that a request was denied.
@@ -69,35 +38,23 @@ impl Engine {
         origin: Origin,
     ) {
         let (refused, object) = match denied {
-            Denied::Command => (Refused::Command, self.commands.get(command).name.as_bytes().into()),
-            Denied::Key(at) => (Refused::Key, request[at].into()),
-            Denied::Channel(at) => (Refused::Channel, request[at].into()),
+            Denied::Command => (Refused::Command, self.commands.get(command).name.as_bytes()),
+            Denied::Key(at) => (Refused::Key, &request[at]),
+            Denied::Channel(at) => (Refused::Channel, &request[at]),
         };
-        let context = match origin {
-            Origin::Client => self.context_of(slot),
-            Origin::Transaction => Context::Multi,
-            Origin::Script => Context::Lua,
-        };
-        let user = self.user_name(self.sessions.get(slot)).into();
-        self.log_refused(slot, refused, context, object, user);
+        let object = object.into();
+        let user = self.users.name(self.sessions.get(slot).login).into();
+        self.log_refused(slot, (refused, object), user, origin);
     }
 
-    /// Writes into the log that somebody could not log in.
-    pub(crate) fn log_login(&mut self, slot: Slot, name: &[u8], word: &[u8]) {
-        self.log_refused(slot, Refused::Login, self.context_of(slot), word.into(), name.into());
-    }
-
-    fn context_of(&self, slot: Slot) -> Context {
-        if self.sessions.get(slot).multi.is_some() { Context::Multi } else { Context::TopLevel }
-    }
-
-    fn log_refused(
+    /// Writes into the log that a user was refused something, or somebody could not log in as it.
+    #[cold]
+    pub(crate) fn log_refused(
         &mut self,
         slot: Slot,
-        refused: Refused,
-        context: Context,
-        object: Box<[u8]>,
+        (refused, object): (Refused, Box<[u8]>),
         user: Box<[u8]>,
+        origin: Origin,
     ) {
         let denied = &mut self.observers.stats.access_denied;
         *match refused {
@@ -106,23 +63,67 @@ impl Engine {
             Refused::Key => &mut denied.keys,
             Refused::Channel => &mut denied.channels,
         } += 1;
+        let session = self.sessions.get(slot);
+        let context = match origin {
+            Origin::Client if session.multi.is_none() => Context::TopLevel,
+            Origin::Client | Origin::Transaction => Context::Multi,
+            Origin::Script => Context::Lua,
+        };
         let now_ms = self.clock.now().wall_ms();
         let mut client = Vec::new();
-        self.describe_client(self.sessions.get(slot), &mut client);
+        self.describe_client(session, &mut client);
         let client = client.trim_ascii_end().into();
         let (created_ms, updated_ms) = (now_ms, now_ms);
         let entry = Entry { id: 0, count: 1, refused, context, object, user, client, created_ms, updated_ms };
         self.observers.acl_log.add(entry, self.config.acllog_max_len);
     }
 
-    /// Adds a user, or changes the one of the same name. Who listens to what that user may not hear any more is
-    /// disconnected; the caller after its reply.
-    pub(crate) fn put_user(&mut self, user: User, caller: Slot) {
-        if let Some(id) = self.users.find(&user.name) {
-            self.cut_listeners(id, &user, caller);
+    /// Carries out what a command of ACL asks for. The client that has sent it is disconnected after its reply, if it
+    /// is to be.
+    ///
+    /// # Errors
+    /// Returns an error if the file of users cannot be read or written.
+    #[cold]
+    pub(super) fn change_users(
+        &mut self,
+        effect: UserEffect,
+        caller: Slot,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        match effect {
+            UserEffect::None => return Ok(()),
+            UserEffect::Save => {
+                self.write_users_file()?;
+                reply.ok();
+                return Ok(());
+            }
+            UserEffect::Put(user) => {
+                if let Some(id) = self.users.find(&user.name) {
+                    self.cut_sessions(caller, |session| {
+                        session.login.user() == Some(id) && !hears_all(&user, session)
+                    });
+                }
+                self.users.put(*user);
+            }
+            UserEffect::Remove(ids) => {
+                for id in ids {
+                    self.cut_sessions(caller, |session| session.login == Login::As(id));
+                    self.users.remove(id);
+                }
+            }
+            UserEffect::Load => {
+                let read = self.read_users_file();
+                let users = read.map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?;
+                self.cut_sessions(
+                    caller,
+                    |session| matches!(session.login, Login::As(id) if id != UserId::DEFAULT),
+                );
+                self.users = users;
+                reply.ok();
+            }
         }
-        self.users.put(user);
         self.rules_changed();
+        Ok(())
     }
 
     /// The host follows what has changed.
@@ -130,31 +131,6 @@ impl Engine {
         if let Some(host) = &self.environment.host {
             host.rules_changed(self);
         }
-    }
-
-    fn cut_listeners(&mut self, id: UserId, changed: &User, caller: Slot) {
-        let hears = |session: &Session| {
-            let all = |names: &Subscribed, are_patterns| {
-                names.iter().all(|name| changed.may_hear(name, are_patterns))
-            };
-            all(&session.channels, false) && all(&session.shards, false) && all(&session.patterns, true)
-        };
-        self.cut_sessions(caller, |session| session.login.user() == Some(id) && !hears(session));
-    }
-
-    /// Removes a user, and disconnects its clients; the caller after its reply.
-    pub(crate) fn remove_user(&mut self, id: UserId, caller: Slot) {
-        self.cut_sessions(caller, |session| session.login == Login::As(id));
-        self.users.remove(id);
-        self.rules_changed();
-    }
-
-    /// Has these users instead of all others. The clients of all users but the default one are disconnected, the caller
-    /// after its reply.
-    pub(crate) fn replace_users(&mut self, users: Users, caller: Slot) {
-        self.cut_sessions(caller, |session| matches!(session.login, Login::As(id) if id != UserId::DEFAULT));
-        self.users = users;
-        self.rules_changed();
     }
 
     /// Disconnects those clients for which `ends` holds; they have no user any more.
@@ -169,42 +145,30 @@ impl Engine {
             self.sessions.get_mut(slot).login = Login::None;
         }
     }
-}
 
-const TWO_SOURCES: &str = "Configuring Redis with users defined in redis.conf and at the same setting an ACL file path \
-                           is invalid. This setup is very likely to lead to configuration errors and security holes, \
-                           please define either an ACL file or declare users directly in your redis.conf, but not \
-                           both.";
-
-impl Engine {
     /// Reads the users of the file that the configuration names.
-    ///
-    /// # Errors
-    /// Why not, in Redis' words.
-    pub(crate) fn read_users_file(&self) -> Result<Users, Vec<u8>> {
+    fn read_users_file(&self) -> Result<Users, Vec<u8>> {
         let path = &self.config.aclfile;
         let text = self.read_file(path).map_err(|error| {
             format!("Error loading ACLs, opening file '{path}': {}", system_reason(&error)).into_bytes()
         })?;
-        acl::read_users(&text, path, self.rule_setting())
+        acl::read_users(&text, path, self.config.rule_setting(&self.commands))
     }
 
-    /// Writes the users to the file that the configuration names.
-    ///
-    /// # Errors
-    /// The log says why.
-    pub(crate) fn write_users_file(&self) -> Result<(), ()> {
-        let lines = acl::describe_all(&self.users, self.rule_setting());
+    /// Writes the users to the file that the configuration names. The log says why if it cannot.
+    fn write_users_file(&self) -> Outcome {
+        let lines = acl::describe_all(&self.users, self.config.rule_setting(&self.commands));
         let text: Vec<u8> = lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect();
         self.write_file(&self.config.aclfile, &text).map_err(|error| {
             tracing::warn!("Opening temp ACL file for ACL SAVE: {}", system_reason(&error));
+            CommandError::text(NOT_SAVED)
         })
     }
 
     /// Reads the users of the file that the configuration names, if it names one, and begins with them.
     ///
     /// # Errors
-    /// Why not, in Redis' words.
+    /// Returns why it cannot, in Redis' words.
     pub fn begin_with_users_file(&mut self) -> Result<(), String> {
         if self.config.aclfile.is_empty() {
             return Ok(());
@@ -220,3 +184,17 @@ impl Engine {
         Ok(())
     }
 }
+
+/// Whether a user may hear all channels and patterns that a session is subscribed to.
+fn hears_all(user: &User, session: &Session) -> bool {
+    let all = |names: &Subscribed, are_patterns| names.iter().all(|name| user.may_hear(name, are_patterns));
+    all(&session.channels, false) && all(&session.shards, false) && all(&session.patterns, true)
+}
+
+const NOT_SAVED: &str =
+    "ERR There was an error trying to save the ACLs. Please check the server logs for more information";
+
+const TWO_SOURCES: &str = "Configuring Redis with users defined in redis.conf and at the same setting an ACL file path \
+                           is invalid. This setup is very likely to lead to configuration errors and security holes, \
+                           please define either an ACL file or declare users directly in your redis.conf, but not \
+                           both.";

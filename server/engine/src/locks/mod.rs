@@ -17,6 +17,7 @@ pub(crate) mod events;
 mod fences;
 mod force_unlock;
 mod full_info;
+mod grant_delay;
 pub(crate) mod graph;
 mod held;
 mod history;
@@ -54,6 +55,7 @@ pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, sh
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub(crate) use events::watch_leases;
+pub(crate) use grant_delay::{GrantDelay, grant_delay, release_due};
 pub(crate) use graph::ListenerCount;
 pub use history::StampSource;
 pub(crate) use history::{

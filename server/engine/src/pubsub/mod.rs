@@ -101,8 +101,23 @@ impl PubSub {
         self.endings.all()
     }
 
+    /// Returns about how many bytes the names and their subscribers take: a tree of names, and one of clients for each.
+    /// O(1).
+    pub(crate) fn memory(&self) -> usize {
+        /// The bytes by which an allocator rounds a name up.
+        const ROUNDED: usize = 8;
+        let kinds = [self.channels(), self.patterns(), self.shards()];
+        let (names, trees) = (kinds.iter().sum(), kinds.iter().filter(|names| **names > 0).count());
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+        self.names
+            + self.ending_bytes()
+            + names * ROUNDED
+            + of_trees(trees, names, entry_bytes)
+            + of_trees(names, self.subscriptions, size_of::<u64>())
+    }
+
     /// Bytes of memory of what finds channels by their endings, about. O(1).
-    pub(crate) fn ending_bytes(&self) -> usize {
+    fn ending_bytes(&self) -> usize {
         let (bytes, endings, names) = self.endings.sizes();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Box<[u8]>>)>();
         bytes
@@ -185,11 +200,6 @@ impl PubSub {
     pub(crate) fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
         let matching = self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, channel, false));
         matching.map(|(pattern, ids)| (&**pattern, ids))
-    }
-
-    /// Bytes of the names of all channels and patterns. O(1).
-    pub(crate) fn name_bytes(&self) -> usize {
-        self.names
     }
 
     /// How many subscriptions there are to all channels and patterns. O(1).

@@ -1,5 +1,7 @@
 //! A master's part is handed over to one of its replicas (FAILOVER).
 
+use crate::clock::TimerKey;
+
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CoordinatedFailoverState {
@@ -28,4 +30,6 @@ pub(crate) struct CoordinatedFailover {
     pub(crate) to: Option<(String, u16)>,
     /// When its time is over the heir takes over with what it has; otherwise the master stays the master.
     pub(crate) is_forced: bool,
+    /// The timer that ends its time, if it has not as long as it needs.
+    pub(crate) timeout: Option<TimerKey>,
 }

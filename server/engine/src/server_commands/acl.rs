@@ -1,8 +1,14 @@
 //! ACL: users, what they may do, and what was refused to them.
 
-use crate::acl::{Denied, Entry, Selector, User, denied, describe_all, has_spaces, merge_words};
-use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Category, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
+use crate::acl::{
+    AclLog, AclView, Denied, Entry, Selector, User, UserEffect, denied, describe_all, has_spaces, merge_words,
+};
+use crate::core::{Handler, PartHandler, UsersHandler};
+use crate::keyspace::Rng;
+use crate::spec::{
+    Args, Category, CommandError, CommandTable, Flags, Outcome, Row, quotable, unknown_or_arity,
+};
+use crate::time::Now;
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
@@ -13,12 +19,17 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("acl", -2, ACL)
     .about("server", "6.0.0", "Depends on subcommand.")
     .summary("Users, and what they may do.")];
 
+/// The handler of a command that sees the users, and asks for changes of them.
+const fn users_handler(run: UsersHandler) -> Handler {
+    Handler::Part(PartHandler::Users(run))
+}
+
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
     Row::new(name, arity, handler).flags(&[ADMIN])
 }
 
 const ACL: &[Row<Handler>] = &[
-    row("cat", -2, Handler::Engine(cat))
+    row("cat", -2, Handler::Commands(cat))
         .flags(&[FLAGS])
         .about("server", "6.0.0", "O(1) since the categories and commands are a fixed set.")
         .summary("Lists the categories of commands, or the commands of one.")
@@ -32,13 +43,13 @@ const ACL: &[Row<Handler>] = &[
             "ERR Unknown category 'category'",
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try ACL HELP.",
         ]),
-    row("deluser", -3, Handler::Engine(deluser))
+    row("deluser", -3, users_handler(deluser))
         .about("server", "6.0.0", "O(1) amortized time considering the typical user.")
         .summary("Removes users, and disconnects their clients.")
         .help(&["DELUSER <username> [<username> ...]", "    Delete a list of users."])
         .syntax("username [username ...]")
         .errors(&["ERR The 'default' user cannot be removed"]),
-    row("dryrun", -4, Handler::Engine(dryrun))
+    row("dryrun", -4, users_handler(dryrun))
         .about("server", "7.0.0", "O(1).")
         .summary("Tells whether a user may make a request, without making it.")
         .help(&[
@@ -51,7 +62,7 @@ const ACL: &[Row<Handler>] = &[
             "ERR Command 'command' not found",
             "ERR wrong number of arguments for 'command' command",
         ]),
-    row("genpass", -2, Handler::Engine(genpass))
+    row("genpass", -2, Handler::Part(PartHandler::Random(genpass)))
         .flags(&[FLAGS])
         .about("server", "6.0.0", "O(1)")
         .summary("Makes a random password.")
@@ -63,7 +74,7 @@ const ACL: &[Row<Handler>] = &[
         .help_after("getuser")
         .syntax("[bits]")
         .errors(&[GENPASS_BITS, "ERR value is not an integer or out of range"]),
-    row("getuser", 3, Handler::Engine(getuser))
+    row("getuser", 3, users_handler(getuser))
         .about(
             "server",
             "6.0.0",
@@ -85,17 +96,17 @@ const ACL: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "6.0.0", "O(1)")
         .summary("Explains the subcommands."),
-    row("list", 2, Handler::Engine(list))
+    row("list", 2, users_handler(list))
         .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
         .summary("Lists the users as lines of a configuration.")
         .help(&["LIST", "    Show users details in config file format."])
         .help_after("genpass"),
-    row("load", 2, Handler::Engine(load))
+    row("load", 2, users_handler(load))
         .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
         .summary("Reads the file of users again.")
         .help(&["LOAD", "    Reload users from the ACL file."])
         .errors(&[NO_FILE]),
-    row("log", -2, Handler::Engine(log))
+    row("log", -2, Handler::Part(PartHandler::AclLog(log)))
         .about("server", "6.0.0", "O(N) with N being the number of entries shown.")
         .summary("Tells what was refused to users.")
         .history(&[("7.2.0", "Added entry ID, timestamp created, and timestamp last updated.")])
@@ -105,12 +116,12 @@ const ACL: &[Row<Handler>] = &[
             "ERR value is not an integer or out of range",
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try ACL HELP.",
         ]),
-    row("save", 2, Handler::Engine(save))
+    row("save", 2, users_handler(save))
         .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
         .summary("Writes the users to their file.")
         .help(&["SAVE", "    Save the current config to the ACL file."])
         .errors(&[NO_FILE]),
-    row("setuser", -3, Handler::Engine(setuser))
+    row("setuser", -3, users_handler(setuser))
         .secrets(|args| (2..args.len()).collect())
         .about("server", "6.0.0", "O(N). Where N is the number of rules provided.")
         .summary("Makes a user, or changes its rules.")
@@ -129,11 +140,11 @@ const ACL: &[Row<Handler>] = &[
             "ERR Error in ACL SETUSER modifier 'rule': *",
         ])
         .refusing_before("7.0.0", rules_of_7),
-    row("users", 2, Handler::Engine(users))
+    row("users", 2, users_handler(users))
         .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
         .summary("Lists the names of the users.")
         .help(&["USERS", "    List all the registered usernames."]),
-    row("whoami", 2, Handler::Engine(whoami))
+    row("whoami", 2, users_handler(whoami))
         .flags(&[FLAGS])
         .about("server", "6.0.0", "O(1)")
         .summary("Tells the user that the client acts as.")
@@ -155,14 +166,14 @@ fn rules_of_7(args: Args<'_>) -> Option<CommandError> {
     Some(CommandError::new(format!("ERR Error in ACL SETUSER modifier '{rule}': Syntax error")))
 }
 
-fn cat(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn cat(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names: Vec<&str> = match args.len() {
         2 => Category::all().map(Category::name).collect(),
         3 => {
             let unknown =
                 || CommandError::new([b"ERR Unknown category '", quotable(&args[2]), b"'"].concat());
             let category = Category::find(&args[2]).ok_or_else(unknown)?;
-            let listed = engine.commands.iter_all().filter(|command| command.categories.contains(category));
+            let listed = table.iter_all().filter(|command| command.categories.contains(category));
             listed.map(|command| &*command.name).collect()
         }
         _ => return Err(unknown_or_arity(args)),
@@ -172,37 +183,36 @@ fn cat(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-fn deluser(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn deluser(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
     if args.from(2).contains(&User::DEFAULT) {
         return Err(CommandError::text("ERR The 'default' user cannot be removed"));
     }
-    let mut removed = 0;
-    for name in args.from(2) {
-        if let Some(id) = engine.users.find(name) {
-            engine.remove_user(id, call.slot);
-            removed += 1;
+    let mut removed = Vec::new();
+    for id in args.from(2).iter().filter_map(|name| view.users.find(name)) {
+        if !removed.contains(&id) {
+            removed.push(id);
         }
     }
-    reply.integer(removed);
-    Ok(())
+    reply.integer(removed.len() as i64);
+    Ok(UserEffect::Remove(removed))
 }
 
-fn dryrun(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn dryrun(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
     let not_found = |what: &str, name: &[u8]| {
         CommandError::new([b"ERR ", what.as_bytes(), b" '", quotable(name), b"' not found"].concat())
     };
-    let user = engine.users.find(&args[2]).ok_or_else(|| not_found("User", &args[2]))?;
+    let user = view.users.find(&args[2]).ok_or_else(|| not_found("User", &args[2]))?;
     let request = Args::new(args.from(3));
-    let command = engine.commands.resolve(request).ok_or_else(|| not_found("Command", &request[0]))?;
+    let command = view.setting.table.resolve(request).ok_or_else(|| not_found("Command", &request[0]))?;
     if !command.subcommands.is_empty() && request.len() > 1 {
         return Err(not_found("Command", &request[0]));
     }
     if !command.spec.accepts(request.len()) {
         return Err(CommandError::arity(&command.name));
     }
-    let Some(denied) = denied(engine.users.get(user), command, request) else {
+    let Some(denied) = denied(view.users.get(user), command, request) else {
         reply.ok();
-        return Ok(());
+        return Ok(UserEffect::None);
     };
     let (does, what, kind) = match denied {
         Denied::Command => ("run", command.name.as_bytes(), "command"),
@@ -211,10 +221,10 @@ fn dryrun(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     };
     let head = format!("This user has no permissions to {does} the '");
     reply.bulk(&[head.as_bytes(), what, b"' ", kind.as_bytes()].concat());
-    Ok(())
+    Ok(UserEffect::None)
 }
 
-fn genpass(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn genpass(rng: &mut Rng, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const BITS: i64 = 256;
     const BITS_MAX: i64 = 4096;
     let bits = match args.len() {
@@ -228,18 +238,18 @@ fn genpass(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     };
     let mut password = String::new();
     while password.len() < digits {
-        password.push_str(&format!("{:016x}", engine.keyspace.rng().next_u64()));
+        password.push_str(&format!("{:016x}", rng.next_u64()));
     }
     reply.bulk(&password.as_bytes()[..digits]);
     Ok(())
 }
 
-fn getuser(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let Some(id) = engine.users.find(&args[2]) else {
+fn getuser(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    let Some(id) = view.users.find(&args[2]) else {
         reply.null();
-        return Ok(());
+        return Ok(UserEffect::None);
     };
-    let user = engine.users.get(id);
+    let user = view.users.get(id);
     reply.map(6);
     reply.bulk(b"flags");
     let flags: Vec<&str> = user.flags().collect();
@@ -248,19 +258,19 @@ fn getuser(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     reply.bulk(b"passwords");
     reply.array(user.passwords().len());
     user.passwords().iter().for_each(|hash| reply.bulk(hash.digits()));
-    write_selector(engine, user.root(), reply);
+    write_selector(view.setting.table, user.root(), reply);
     reply.bulk(b"selectors");
     reply.array(user.other_selectors().len());
     for selector in user.other_selectors() {
         reply.map(3);
-        write_selector(engine, selector, reply);
+        write_selector(view.setting.table, selector, reply);
     }
-    Ok(())
+    Ok(UserEffect::None)
 }
 
-fn write_selector(engine: &Engine, selector: &Selector, reply: &mut dyn Reply) {
+fn write_selector(table: &CommandTable, selector: &Selector, reply: &mut dyn Reply) {
     let fields: [(&[u8], Vec<u8>); 3] = [
-        (b"commands", selector.describe_commands(&engine.commands)),
+        (b"commands", selector.describe_commands(table)),
         (b"keys", selector.describe_keys()),
         (b"channels", selector.describe_channels()),
     ];
@@ -270,25 +280,25 @@ fn write_selector(engine: &Engine, selector: &Selector, reply: &mut dyn Reply) {
     }
 }
 
-fn list(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let lines = describe_all(&engine.users, engine.rule_setting());
+fn list(view: AclView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    let lines = describe_all(view.users, view.setting);
     reply.array(lines.len());
     lines.iter().for_each(|line| reply.bulk(line));
-    Ok(())
+    Ok(UserEffect::None)
 }
 
-fn users(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.array(engine.users.iter().len());
-    engine.users.iter().for_each(|user| reply.bulk(&user.name));
-    Ok(())
+fn users(view: AclView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    reply.array(view.users.iter().len());
+    view.users.iter().for_each(|user| reply.bulk(&user.name));
+    Ok(UserEffect::None)
 }
 
-fn whoami(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.bulk(engine.user_name(engine.session(call.slot)));
-    Ok(())
+fn whoami(view: AclView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    reply.bulk(view.users.name(view.login));
+    Ok(UserEffect::None)
 }
 
-fn setuser(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn setuser(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {
     let name = &args[2];
     if has_spaces(name) {
         return Err(CommandError::text("ERR Usernames can't contain spaces or null characters"));
@@ -297,61 +307,43 @@ fn setuser(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
         let open = quotable(args.from(3)[at]);
         CommandError::new([b"ERR Unmatched parenthesis in acl selector starting at '", open, b"'."].concat())
     })?;
-    let setting = engine.rule_setting();
-    let mut user = match engine.users.find(name) {
-        Some(id) => engine.users.get(id).clone(),
-        None => User::new(name, setting.all_channels),
+    let mut user = match view.users.find(name) {
+        Some(id) => view.users.get(id).clone(),
+        None => User::new(name, view.setting.all_channels),
     };
     for rule in &rules {
-        user.follow(rule, setting).map_err(|error| {
+        user.follow(rule, view.setting).map_err(|error| {
             let why = error.text().as_bytes();
             CommandError::new([b"ERR Error in ACL SETUSER modifier '", quotable(rule), b"': ", why].concat())
         })?;
     }
-    engine.put_user(user, call.slot);
     reply.ok();
-    Ok(())
+    Ok(UserEffect::Put(Box::new(user)))
 }
 
-fn load(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.config.aclfile.is_empty() {
-        return Err(CommandError::text(NO_FILE));
-    }
-    let read = engine.read_users_file();
-    let users = read.map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?;
-    engine.replace_users(users, call.slot);
-    reply.ok();
-    Ok(())
+fn load(view: AclView<'_>, _: Args<'_>, _: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    if view.has_file { Ok(UserEffect::Load) } else { Err(CommandError::text(NO_FILE)) }
 }
 
-fn save(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.config.aclfile.is_empty() {
-        return Err(CommandError::text(NO_FILE));
-    }
-    engine.write_users_file().map_err(|()| {
-        CommandError::text(
-            "ERR There was an error trying to save the ACLs. Please check the server logs for more information",
-        )
-    })?;
-    reply.ok();
-    Ok(())
+fn save(view: AclView<'_>, _: Args<'_>, _: &mut dyn Reply) -> Result<UserEffect, CommandError> {
+    if view.has_file { Ok(UserEffect::Save) } else { Err(CommandError::text(NO_FILE)) }
 }
 
-fn log(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn log(log: &mut AclLog, now: Now, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     /// How many entries are told when nothing is said.
     const COUNT: usize = 10;
     let count = match args.len() {
         2 => COUNT,
         3 if args.is(2, "reset") => {
-            engine.observers.acl_log.clear();
+            log.clear();
             reply.ok();
             return Ok(());
         }
         3 => usize::try_from(args.int(2)?).unwrap_or(0),
         _ => return Err(unknown_or_arity(args)),
     };
-    let now_ms = engine.now().wall_ms();
-    let entries = engine.observers.acl_log.iter();
+    let now_ms = now.wall_ms();
+    let entries = log.iter();
     reply.array(entries.len().min(count));
     entries.take(count).for_each(|entry| write_entry(entry, now_ms, reply));
     Ok(())

@@ -1,12 +1,15 @@
 //! CLIENT PAUSE and CLIENT UNPAUSE.
 
 use super::client_rows::{ADMIN, row};
-use crate::core::{Call, Engine, Handler, PauseKind};
-use crate::spec::{Args, CommandError, Outcome, Row, parse_integer_timeout_ms, unknown_or_arity};
+use crate::core::{Handler, PartHandler};
+use crate::pauses::{PauseKind, Pauses};
+use crate::spec::{
+    Args, CommandError, Outcome, Row, TimeoutRule, parse_integer_timeout_ms, unknown_or_arity,
+};
 use lockwheel_resp::Reply;
 
 /// The row of PAUSE.
-pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Engine(pause))
+pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Part(PartHandler::Pauses(pause)))
     .flags(&[ADMIN])
     .about("connection", "2.9.50", "O(1)")
     .summary("Holds the requests of all clients for some time.")
@@ -25,14 +28,14 @@ pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Engine(pause))
     ]);
 
 /// The row of UNPAUSE.
-pub(super) const UNPAUSE: Row<Handler> = row("unpause", 2, Handler::Engine(unpause))
+pub(super) const UNPAUSE: Row<Handler> = row("unpause", 2, Handler::Part(PartHandler::Pauses(unpause)))
     .flags(&[ADMIN])
     .about("connection", "6.2.0", "O(N) Where N is the number of paused clients")
     .summary("Lets the requests of clients go on.")
     .help(&["UNPAUSE", "    Stop the current client pause, resuming traffic."])
     .help_after("list");
 
-fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pause(pauses: &mut Pauses, rule: TimeoutRule, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let kind = match args.get(3) {
         None => PauseKind::All,
         Some(_) if args.len() > 4 => return Err(unknown_or_arity(args)),
@@ -41,14 +44,14 @@ fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply
         Some(_) => return Err(CommandError::text("ERR CLIENT PAUSE mode must be WRITE or ALL")),
     };
     // As in Redis, a pause without an end is over at once.
-    let ms = parse_integer_timeout_ms(&args[2], engine.timeout_rule())?.unwrap_or(0);
-    engine.pause(kind, engine.now().monotonic_ms().saturating_add_unsigned(ms));
+    let ms = parse_integer_timeout_ms(&args[2], rule)?.unwrap_or(0);
+    pauses.pause(kind, rule.now.monotonic_ms().saturating_add_unsigned(ms));
     reply.ok();
     Ok(())
 }
 
-fn unpause(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.unpause();
+fn unpause(pauses: &mut Pauses, _: TimeoutRule, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    pauses.unpause();
     reply.ok();
     Ok(())
 }

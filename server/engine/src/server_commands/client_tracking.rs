@@ -1,9 +1,10 @@
 //! CLIENT TRACKING and what belongs to it.
 
 use super::client_rows::row;
-use crate::core::{Call, Engine, Handler, TrackingRequest};
+use crate::clients::Session;
+use crate::core::{Handler, PartHandler};
 use crate::spec::{Args, CommandError, Outcome, Row, errors};
-use crate::tracking::{Caching, TrackingMode};
+use crate::tracking::{Caching, Tracking, TrackingMode, TrackingRequest};
 use lockwheel_resp::Reply;
 
 const NOT_TRACKING: &str = "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or \
@@ -14,7 +15,7 @@ const TWO_REDIRECTS: &str = "ERR A client can only redirect to a single other cl
 const NO_SUCH_CLIENT: &str = "ERR The client ID you want redirect to does not exist";
 
 /// The row of CACHING.
-pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Engine(caching))
+pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Part(PartHandler::Tracking(caching)))
     .about("connection", "6.0.0", "O(1)")
     .summary("Says whether the keys of the next request are tracked.")
     .help(&[
@@ -25,14 +26,14 @@ pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Engine(cachi
     .errors(&[NOT_TRACKING, NOT_OPTIN, NOT_OPTOUT, "ERR syntax error"]);
 
 /// The row of GETREDIR.
-pub(super) const GETREDIR: Row<Handler> = row("getredir", 2, Handler::Engine(getredir))
+pub(super) const GETREDIR: Row<Handler> = row("getredir", 2, Handler::Part(PartHandler::Tracking(getredir)))
     .about("connection", "6.0.0", "O(1)")
     .summary("Gives the number of the client that is told of changes instead.")
     .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
     .help_after("caching");
 
 /// The row of TRACKING.
-pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Engine(tracking))
+pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Part(PartHandler::Tracking(tracking)))
     .about("connection", "6.0.0", "O(1). Some options may introduce additional complexity.")
     .summary("Says whether the client is told when keys change that it has read.")
     .help(&[
@@ -62,13 +63,19 @@ pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Engine(tr
     ]);
 
 /// The row of TRACKINGINFO.
-pub(super) const TRACKINGINFO: Row<Handler> = row("trackinginfo", 2, Handler::Engine(trackinginfo))
-    .about("connection", "6.2.0", "O(1)")
-    .summary("Tells how the client tracks keys.")
-    .help(&["TRACKINGINFO", "    Report tracking status for the current connection."])
-    .help_after("tracking");
+pub(super) const TRACKINGINFO: Row<Handler> =
+    row("trackinginfo", 2, Handler::Part(PartHandler::Tracking(trackinginfo)))
+        .about("connection", "6.2.0", "O(1)")
+        .summary("Tells how the client tracks keys.")
+        .help(&["TRACKINGINFO", "    Report tracking status for the current connection."])
+        .help_after("tracking");
 
-fn tracking(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn tracking(
+    tracking: &mut Tracking<'_>,
+    session: &Session,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
     let (mut mode, mut redirect, mut prefixes) = (TrackingMode::default(), 0, Vec::new());
     let mut at = 3;
     while at < args.len() {
@@ -77,7 +84,7 @@ fn tracking(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn
             if redirect != 0 {
                 return Err(CommandError::text(TWO_REDIRECTS));
             }
-            redirect = existing_client(engine, args.int(at + 1)?)?;
+            redirect = existing_client(tracking, args.int(at + 1)?)?;
             at += 1;
         } else if let (true, Some(prefix)) = (args.is(at, "prefix"), value) {
             prefixes.push(prefix);
@@ -88,9 +95,9 @@ fn tracking(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn
         at += 1;
     }
     if args.is(2, "on") {
-        engine.track(call.slot, TrackingRequest { mode, redirect, prefixes: &prefixes })?;
+        tracking.track(session.slot, TrackingRequest { mode, redirect, prefixes: &prefixes })?;
     } else if args.is(2, "off") {
-        engine.untrack(call.slot);
+        tracking.untrack(session.slot);
     } else {
         return Err(errors::SYNTAX);
     }
@@ -110,13 +117,13 @@ fn option(args: Args<'_>, at: usize) -> Result<TrackingMode, CommandError> {
 }
 
 /// The number of a client that there is.
-fn existing_client(engine: &Engine, id: i64) -> Result<u64, CommandError> {
-    let found = u64::try_from(id).ok().filter(|&id| engine.sessions.find(id).is_some());
+fn existing_client(tracking: &Tracking<'_>, id: i64) -> Result<u64, CommandError> {
+    let found = u64::try_from(id).ok().filter(|&id| tracking.has_client(id));
     found.ok_or(CommandError::text(NO_SUCH_CLIENT))
 }
 
-fn caching(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let client = engine.tracked(engine.session(call.slot).id).filter(|client| client.is_on);
+fn caching(tracking: &mut Tracking<'_>, session: &Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let client = tracking.active(session.id);
     let mode = client.ok_or(CommandError::text(NOT_TRACKING))?.mode;
     let (wanted, refusal) = match (args.is(2, "yes"), args.is(2, "no")) {
         (true, _) => (TrackingMode::OPTIN, NOT_OPTIN),
@@ -126,19 +133,24 @@ fn caching(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
     if !mode.contains(wanted) {
         return Err(CommandError::text(refusal));
     }
-    engine.set_caching(call.slot, Caching::Said);
+    tracking.set_caching(session.slot, Caching::Said);
     reply.ok();
     Ok(())
 }
 
-fn getredir(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let client = engine.tracked(engine.session(call.slot).id).filter(|client| client.is_on);
+fn getredir(tracking: &mut Tracking<'_>, session: &Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let client = tracking.active(session.id);
     reply.integer(client.map_or(-1, |client| client.redirect as i64));
     Ok(())
 }
 
-fn trackinginfo(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let client = engine.tracked(engine.session(call.slot).id).filter(|client| client.is_on);
+fn trackinginfo(
+    tracking: &mut Tracking<'_>,
+    session: &Session,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let client = tracking.active(session.id);
     let has = |mode| client.is_some_and(|client| client.mode.contains(mode));
     let is_said = client.is_some_and(|client| client.caching == Caching::Said);
     let flags = [

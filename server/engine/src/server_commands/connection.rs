@@ -1,6 +1,6 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::acl::{Login, User, UserId};
+use crate::acl::{Login, Refused, User, UserId};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
@@ -122,13 +122,13 @@ fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 impl Engine {
     /// Logs a client in as a user; `word` is what it asked for that by.
     fn log_in(&mut self, slot: Slot, name: &[u8], password: &[u8], word: &[u8]) -> Result<(), CommandError> {
-        match self.users.find(name).filter(|id| self.users.get(*id).admits(password)) {
+        match self.users.admit(name, password) {
             Some(id) => {
                 self.sessions.get_mut(slot).login = Login::As(id);
                 Ok(())
             }
             None => {
-                self.log_login(slot, name, word);
+                self.log_refused(slot, (Refused::Login, word.into()), name.into(), Origin::Client);
                 Err(WRONG_PASSWORD)
             }
         }
@@ -263,7 +263,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.unsubscribe_all(call.slot, HistoryCause::None);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     engine.leave_cluster(engine.sessions.get(call.slot).id);
-    let login = engine.first_login();
+    let login = engine.users.first_login();
     engine.sessions.rename(call.slot, b"");
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;

@@ -5,6 +5,7 @@ use crate::clients::Slot;
 use crate::core::permit::{Caller, Denied, Reason, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
+use crate::limits::call_lacks_room;
 use crate::spec::{self, Args, Command, CommandError, CommandId, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Flags, Host, Runtime};
@@ -226,7 +227,7 @@ impl Caller for Script<'_> {
 
     fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
         let refused = self.engine.refused_by_state(self.engine.session(self.slot), command, args);
-        refused.or_else(|| self.engine.call_lacks_memory(command, args))
+        refused.or_else(|| call_lacks_room(command, args).then_some(Reason::NoMemory))
     }
 
     fn is_out_of_memory(&self, command: &Command, _: Args<'_>) -> bool {

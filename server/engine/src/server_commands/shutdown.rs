@@ -1,28 +1,34 @@
 //! SHUTDOWN.
 
-use crate::core::{Call, Ending, Engine, Handler, Origin, Retry, Stop};
-use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
-use lockwheel_resp::Reply;
+use crate::core::{Handler, PartHandler};
+use crate::shutdown::{Ending, NONE_IN_PROGRESS, ShutdownRequest};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::BlockingEngine(shutdown))
-    .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::NO_MULTI, Flags::ALLOW_BUSY])
-    .about(
-        "server",
-        "1.0.0",
-        "O(N) when saving, where N is the total number of keys in all databases when saving data, \
+pub(super) const ROWS: &[Row<Handler>] =
+    &[Row::new("shutdown", -1, Handler::Part(PartHandler::Shutdown(shutdown)))
+        .flags(&[
+            Flags::ADMIN,
+            Flags::NOSCRIPT,
+            Flags::LOADING,
+            Flags::STALE,
+            Flags::NO_MULTI,
+            Flags::ALLOW_BUSY,
+        ])
+        .about(
+            "server",
+            "1.0.0",
+            "O(N) when saving, where N is the total number of keys in all databases when saving data, \
              otherwise O(1)",
-    )
-    .summary("Ends the server.")
-    .history(&[("7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers.")])
-    .syntax("[NOSAVE | SAVE] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]")
-    .errors(&[
-        "ERR No shutdown in progress.",
-        "ERR syntax error",
-        "ERR Errors trying to SHUTDOWN. Check logs.",
-    ])];
-
-const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shutdown in progress.");
+        )
+        .summary("Ends the server.")
+        .history(&[("7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers.")])
+        .syntax("[NOSAVE | SAVE] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]")
+        .errors(&[
+            "ERR No shutdown in progress.",
+            "ERR syntax error",
+            "ERR Errors trying to SHUTDOWN. Check logs.",
+        ])];
 
 /// The words of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,33 +70,12 @@ pub(super) fn check(args: Args<'_>) -> Outcome {
     }
 }
 
-/// Nothing is saved unless that is asked for. Replicas that lag behind are waited for.
-fn shutdown(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+/// Parses the words. Nothing is saved unless that is asked for.
+fn shutdown(args: Args<'_>) -> Result<ShutdownRequest, CommandError> {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
-        if !engine.abort_shutdown() {
-            return Err(NONE_IN_PROGRESS);
-        }
-        reply.ok();
-        return Ok(Flow::Done);
-    }
-    debug_assert_eq!(call.origin(), Origin::Client, "SHUTDOWN is refused in transactions and scripts");
-    // A slow script is running, and this request came in from within it.
-    if engine.scripts.is_running() {
-        if !options.nosave {
-            return Err(engine.scripts.busy());
-        }
-        engine.stop = Some(Stop::Shutdown);
-        return Ok(Flow::Done);
+        return Ok(ShutdownRequest::Abort);
     }
     let ending = Ending { saves: options.save, is_forced: options.force, now: options.now };
-    match engine.shut_down(ending)? {
-        true => Ok(Flow::Done),
-        false => Ok(Wait::new(Retry::Ended, None, Null::Bulk).into()),
-    }
+    Ok(ShutdownRequest::End { ending, without_saving: options.nosave })
 }

@@ -5,6 +5,7 @@ use crate::clients::{Multi, Request, RunningTransaction, Session, Slot};
 use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Watched;
+use crate::limits::check_room_for;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
@@ -82,7 +83,7 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
         reply.null_array();
         return Ok(());
     }
-    if !engine.session(call.slot).is_master && engine.check_room_for(multi).is_err() {
+    if !engine.session(call.slot).is_master && check_room_for(multi).is_err() {
         return Err(CommandError::text(NO_MEMORY));
     }
     if multi.has_preconditions {

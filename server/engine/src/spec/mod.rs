@@ -25,6 +25,7 @@ mod since;
 pub mod syntax;
 mod unknown;
 mod version;
+mod versions;
 mod wait;
 
 pub use args::{Args, TimeoutRule, kept_pattern, parse_integer_timeout_ms, parse_timeout_ms};
@@ -51,6 +52,7 @@ pub(crate) use since::Newer;
 pub use since::{Before, Refusing};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand, wrong_arity};
 pub use version::Version;
+pub(crate) use versions::Versions;
 pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;

@@ -1,13 +1,17 @@
-//! Client-side caching: which clients have read which keys, who wants to know of changes to keys that begin like this,
-//! and who is told when a key changes.
+//! Client-side caching: the keys that clients have read, the prefixes that they listen to, and the clients that are
+//! notified when a key changes.
 
+mod invalidation;
 mod mode;
 mod overlap;
 mod prefixes;
+mod request;
 mod table;
 mod tracker;
+mod tracking_clients;
 
+pub(crate) use invalidation::{Invalidation, write_broken_redirect};
 pub(crate) use mode::{Caching, TrackedClient, TrackingMode};
-pub(crate) use overlap::{Overlap, find_overlap};
-pub(crate) use prefixes::ChangedKeys;
+pub(crate) use request::TrackingRequest;
 pub(crate) use tracker::{HeldNews, Limit, Tracker};
+pub(crate) use tracking_clients::{Recipients, Tracking, tracked};

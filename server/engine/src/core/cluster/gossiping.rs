@@ -4,10 +4,10 @@
 use super::super::cluster_state::Cluster;
 use super::super::engine::Engine;
 use super::super::outbound::OutboundEvent;
-use super::super::pause_state::PauseKind;
 use crate::clock::{Timer, TimerKind};
 use crate::cluster::{ClusterView, Effect, Facts, Gossip, Login, Message, Speaker, TICK_MS};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
+use crate::pauses::PauseKind;
 use crate::spec::CommandError;
 
 /// A message of a node that is none.
@@ -180,9 +180,13 @@ impl Engine {
                 }
                 Effect::PauseWrites { ms } => {
                     let until_ms = self.clock.now().monotonic_ms().saturating_add(ms);
-                    self.pause(PauseKind::Write, until_ms);
+                    self.pauses.pause(PauseKind::Write, until_ms);
+                    self.follow_pauses();
                 }
-                Effect::Unpause => self.unpause(),
+                Effect::Unpause => {
+                    self.pauses.unpause();
+                    self.follow_pauses();
+                }
                 Effect::LoseSlots(slots) => self.lose_slots(&slots),
                 Effect::Log(text) => tracing::warn!("{text}"),
                 Effect::Notice(text) => tracing::info!("{text}"),

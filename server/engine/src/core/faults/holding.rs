@@ -185,7 +185,9 @@ impl Engine {
         let has_cause = self.begin_cause(slot, &command, args);
         // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
         let _shown = self.execute_request(slot, &argv);
-        self.end_caching(slot, args);
+        if self.hooks.has(Hook::Caching) {
+            self.end_caching(slot, args);
+        }
         if has_cause {
             self.end_cause();
         }

@@ -23,11 +23,11 @@ impl Engine {
         tracing::info!("FAILOVER requested to {}.", name_of(to.as_ref()));
         let timer = Timer { kind: TimerKind::Failover, client: 0, order: self.keyspace.next_order() };
         let now_ms = self.clock.now().monotonic_ms();
-        self.pausing.failover_timeout =
-            timeout_ms.map(|ms| self.clock.timers_mut().insert(timer, now_ms.saturating_add(ms)));
+        let timeout = timeout_ms.map(|ms| self.clock.timers_mut().insert(timer, now_ms.saturating_add(ms)));
         let state = CoordinatedFailoverState::WaitsForSync;
-        self.replication.failover = Some(CoordinatedFailover { state, to, is_forced });
-        self.pause_for_failover(true);
+        self.replication.failover = Some(CoordinatedFailover { state, to, is_forced, timeout });
+        self.pauses.set_failover(true);
+        self.follow_pauses();
         // The heir may have said that it has everything, and says it at once otherwise.
         self.look_at_failover();
         if self.replication.failover.as_ref().is_some_and(|failover| failover.state == state) {
@@ -50,15 +50,15 @@ impl Engine {
         let Some(failover) = self.replication.failover.as_mut() else { return };
         failover.state = CoordinatedFailoverState::InProgress;
         failover.to = Some((host.clone(), port));
-        self.cancel_failover_timeout();
+        failover.timeout.take().into_iter().for_each(|timeout| self.clock.timers_mut().cancel(timeout));
         self.follow_master(host, port);
     }
 
     /// Its time is over.
     pub(in crate::core) fn failover_due(&mut self) {
+        let Some(failover) = &mut self.replication.failover else { return };
         // Its timer has fired.
-        self.pausing.failover_timeout = None;
-        let Some(failover) = &self.replication.failover else { return };
+        failover.timeout = None;
         match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
                 tracing::info!("FAILOVER to {host}:{port} time out exceeded, failing over.");
@@ -80,14 +80,10 @@ impl Engine {
 
     /// Who was paused goes on.
     pub(in crate::core) fn end_failover(&mut self) {
-        if self.replication.failover.take().is_some() {
-            self.cancel_failover_timeout();
-            self.pause_for_failover(false);
+        if let Some(failover) = self.replication.failover.take() {
+            failover.timeout.into_iter().for_each(|timeout| self.clock.timers_mut().cancel(timeout));
+            self.pauses.set_failover(false);
+            self.follow_pauses();
         }
-    }
-
-    fn cancel_failover_timeout(&mut self) {
-        let timeout = self.pausing.failover_timeout.take();
-        timeout.into_iter().for_each(|timeout| self.clock.timers_mut().cancel(timeout));
     }
 }

@@ -5,7 +5,7 @@ use super::super::outbound::OutboundEvent;
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::finally::finally;
-use crate::locks::HistoryCause;
+use crate::locks::{HistoryCause, sessions};
 use crate::member::{Promotion, TopologyRequest};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{
@@ -79,7 +79,10 @@ impl Engine {
         let heard = LastHeard::first(self.is_in_process(&host, port), self.link_clocks());
         self.following = Some(Following { knows_history, ..Following::new(host, port, slot, heard) });
         self.unblock_for_replica();
-        self.drop_leases();
+        // A replica neither renews what its clients lease nor gives it back. That is the new master's, until its time
+        // is over.
+        self.sessions.take_leaving();
+        sessions::drop_all(&mut self.keyspace, self.clock.now());
         self.replication.begin_stream(self.backlog_size());
         self.replication.for_7_0 = self.replication.has_older();
         self.stream_changed();

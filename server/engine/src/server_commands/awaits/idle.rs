@@ -44,7 +44,7 @@ impl Idle {
     fn look(&self, engine: &Engine) -> bool {
         let matches = self.pattern.as_ref().map(|pattern| |name: &[u8]| glob::matches(pattern, name, false));
         let is_wanted = matches.as_ref().map(|matches| -> &dyn Fn(&[u8]) -> bool { matches });
-        let last_ms = engine.heard.last_of(self.since_ms.get(), self.quiet_ms, is_wanted);
+        let last_ms = engine.recent_requests.last_of(self.since_ms.get(), self.quiet_ms, is_wanted);
         last_ms.is_none_or(|last_ms| {
             self.since_ms.set(last_ms);
             false
@@ -98,7 +98,7 @@ fn idle(
     if state.attempt(engine, reply) {
         return Ok(Flow::Done);
     }
-    engine.heard.expect(state.quiet_ms);
+    engine.recent_requests.expect(state.quiet_ms);
     let first_ms = quiet_ms.min(options.limit_ms);
     Ok(super::in_real_time(Wait::new(Retry::Always(Box::new(state)), Some(first_ms), Null::Bulk)))
 }

@@ -49,7 +49,7 @@ pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Repl
             }
         }
     }
-    engine.forget_tracked_keys();
+    engine.tracking().forget_keys();
     reply.ok();
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(super) fn stats(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["latest_fork_usec", "total_forks", "migrate_cached_sockets", "slave_expires_tracked_keys"]);
     lines.zeros(&["active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits"]);
     lines.zeros(&["active_defrag_key_misses", "total_active_defrag_time", "current_active_defrag_time"]);
-    let tracked = |count: fn(&Tracker) -> usize| engine.tracker().map_or(0, count);
+    let tracked = |count: fn(&Tracker) -> usize| engine.keyspace.subscriber().map_or(0, count);
     lines.field("tracking_total_keys", tracked(Tracker::keys));
     lines.field("tracking_total_items", tracked(Tracker::items));
     lines.field("tracking_total_prefixes", tracked(Tracker::prefixes));

@@ -1,5 +1,5 @@
-//! The requests that clients have sent lately, for those who wait for silence: each request is noted once, however many
-//! wait.
+//! The requests that clients have sent lately, for clients that wait for silence: each request is recorded once,
+//! however many wait.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct Burst {
 
 /// The requests since all who wait have looked at them.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct RecentRequests {
     /// The number of the last request that was noted.
     seen: u64,
     /// The shortest silence that is waited for, in milliseconds.
@@ -41,7 +41,7 @@ pub(crate) struct Heard {
     overflows: u64,
 }
 
-impl Heard {
+impl RecentRequests {
     /// Somebody waits for a silence of so many milliseconds.
     pub(crate) fn expect(&mut self, quiet_ms: i64) {
         self.shortest_ms = Some(self.shortest_ms.map_or(quiet_ms, |shortest_ms| shortest_ms.min(quiet_ms)));
@@ -49,7 +49,7 @@ impl Heard {
 
     /// The last request has this number; notes it if that is a new one. Its client has a name while it is connected.
     /// The names of all connected clients have `live_bytes`: to have others noted, clients must send them.
-    pub(super) fn note(&mut self, request: u64, name: Option<&[u8]>, live_bytes: usize, now_ms: i64) {
+    pub(crate) fn note(&mut self, request: u64, name: Option<&[u8]>, live_bytes: usize, now_ms: i64) {
         if std::mem::replace(&mut self.seen, request) == request {
             return;
         }
@@ -75,19 +75,19 @@ impl Heard {
     }
 
     /// How often there was too much: then all who wait must look at it before it goes.
-    pub(super) fn overflows(&self) -> u64 {
+    pub(crate) fn overflows(&self) -> u64 {
         self.overflows
     }
 
     /// All who wait have looked: forgets the requests if they are too many.
-    pub(super) fn make_room(&mut self) {
+    pub(crate) fn make_room(&mut self) {
         if std::mem::take(&mut self.is_full) {
             self.forget_requests();
         }
     }
 
     /// Forgets everything: nobody waits any more.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.forget_requests();
         self.shortest_ms = None;
         self.is_full = false;
@@ -147,15 +147,15 @@ mod tests {
 
     #[test]
     fn a_silence_is_known_after_it_has_ended() {
-        let mut heard = Heard::default();
-        heard.expect(12);
+        let mut requests = RecentRequests::default();
+        requests.expect(12);
         for (request, (name, ms)) in [("a", 5), ("b", 10), ("a", 20), ("b", 31), ("a", 33)].iter().enumerate()
         {
-            heard.note(request as u64 + 1, Some(name.as_bytes()), 2, *ms);
+            requests.note(request as u64 + 1, Some(name.as_bytes()), 2, *ms);
         }
         let is_b = |name: &[u8]| name == b"b";
-        let of_b = |since_ms, quiet_ms| heard.last_of(since_ms, quiet_ms, Some(&is_b));
-        assert_eq!((heard.last_of(0, 12, None), heard.last_of(40, 12, None)), (Some(33), Some(40)));
+        let of_b = |since_ms, quiet_ms| requests.last_of(since_ms, quiet_ms, Some(&is_b));
+        assert_eq!((requests.last_of(0, 12, None), requests.last_of(40, 12, None)), (Some(33), Some(40)));
         assert_eq!((of_b(0, 12), of_b(0, 22), of_b(19, 12), of_b(20, 12)), (None, Some(31), None, Some(31)));
     }
 }

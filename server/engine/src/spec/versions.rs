@@ -1,12 +1,15 @@
-//! What an older version refuses, by command.
+//! The requests that an older version refuses, by command.
 
-use crate::spec::{Args, CommandError, CommandId, Newer, PerCommand};
+use super::args::Args;
+use super::error::CommandError;
+use super::id::{CommandId, PerCommand};
+use super::since::Newer;
 
 /// The commands of which a version takes less than the newest; `H` is a handler.
 #[derive(Debug)]
-pub(super) struct Versions<H>(Vec<Limited<H>>);
+pub(crate) struct Versions<H>(Vec<Limited<H>>);
 
-/// A command, what is refused of its requests, and its handler for all others.
+/// A command, the requests of it that are refused, and its handler for all others.
 #[derive(Debug)]
 struct Limited<H> {
     command: CommandId,
@@ -21,22 +24,23 @@ impl<H> Default for Versions<H> {
 }
 
 impl<H: Copy> Versions<H> {
-    /// Puts the `check` of each handler of these commands before it.
-    pub(super) fn new(
+    /// Has `check` run instead of the handler of each of these commands.
+    pub(crate) fn new(
         newer: Vec<(CommandId, Newer)>,
         handlers: &mut PerCommand<Option<H>>,
-        check: impl Fn(&H) -> H,
+        check: H,
     ) -> Self {
         let limited = newer.into_iter().filter_map(|(command, newer)| {
             let handler = handlers[command]?;
-            handlers[command] = Some(check(&handler));
+            handlers[command] = Some(check);
             Some(Limited { command, newer, handler })
         });
         Versions(limited.collect())
     }
 
-    /// The handler of a command that is limited, or why a request of it is refused. O(commands that are limited).
-    pub(super) fn check(&self, command: CommandId, args: Args<'_>) -> Option<Result<H, CommandError>> {
+    /// Returns the handler of a command that is limited, or the error if a request of it is refused. O(commands that
+    /// are limited).
+    pub(crate) fn check(&self, command: CommandId, args: Args<'_>) -> Option<Result<H, CommandError>> {
         let limited = self.0.iter().find(|limited| limited.command == command)?;
         Some(limited.newer.refusal(args).map_or(Ok(limited.handler), Err))
     }

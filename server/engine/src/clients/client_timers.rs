@@ -1,0 +1,172 @@
+//! The timers of clients: those that are idle for too long are closed, and those that leave their output unread; leases
+//! are renewed.
+//!
+//! A client that is neither blocked nor subscribed nor a monitor has one timer while `timeout` is set. Requests do not
+//! move it: when it fires and the client has been active since, it is set again.
+
+use super::session::{Closing, Session};
+use super::sessions::Sessions;
+use super::slot::Slot;
+use crate::clock::{Timer, TimerKey, TimerKind, Timers};
+use crate::keyspace::Keyspace;
+use crate::time::Now;
+
+/// The timers of clients, as a capability.
+#[derive(Debug)]
+pub(crate) struct ClientTimers<'a> {
+    /// The clients.
+    pub(crate) sessions: &'a mut Sessions,
+    /// The timers of the engine.
+    pub(crate) timers: &'a mut Timers,
+    /// It numbers deadlines.
+    pub(crate) keyspace: &'a mut Keyspace,
+    /// `timeout`, in seconds; 0: no client is closed because it is idle.
+    pub(crate) timeout_s: u64,
+}
+
+/// What becomes of a client whose idle timer has fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleEnd {
+    /// It was not idle, or is gone.
+    Stays,
+    /// It is closed when its output is written.
+    ClosesAfterOutput(Slot),
+    /// It is disconnected at once.
+    IsCutOff(Slot),
+}
+
+impl ClientTimers<'_> {
+    /// Gives a client a timer exactly while it can be closed for being idle.
+    pub(crate) fn watch_idle(&mut self, slot: Slot) {
+        let session = self.sessions.get(slot);
+        let is_watched = self.timeout_s > 0
+            && !session.blocked
+            && !session.is_subscribed()
+            && !session.is_monitor
+            && !session.is_replica
+            && !session.is_master
+            && session.closing != Some(Closing::Now);
+        if is_watched == session.idle_timer.is_some() {
+            return;
+        }
+        if is_watched {
+            self.set_idle(slot, self.idle_deadline(slot));
+        } else {
+            self.cancel_idle(slot);
+        }
+    }
+
+    /// Returns when a client has been idle for too long, on the monotonic clock in milliseconds.
+    fn idle_deadline(&self, slot: Slot) -> i64 {
+        let last_ms = self.sessions.get(slot).last_active.monotonic_ms();
+        last_ms.saturating_add_unsigned(self.timeout_s.saturating_mul(1000))
+    }
+
+    fn set_idle(&mut self, slot: Slot, deadline_ms: i64) {
+        let timer = self.insert(TimerKind::Idle, self.sessions.get(slot).id, deadline_ms);
+        self.sessions.get_mut(slot).idle_timer = Some(timer);
+    }
+
+    fn insert(&mut self, kind: TimerKind, client: u64, deadline_ms: i64) -> TimerKey {
+        let order = self.keyspace.next_order();
+        self.timers.insert(Timer { kind, client, order }, deadline_ms)
+    }
+
+    /// Cancels the idle timer of a client.
+    pub(crate) fn cancel_idle(&mut self, slot: Slot) {
+        self.cancel(slot, |session| &mut session.idle_timer);
+    }
+
+    fn cancel(&mut self, slot: Slot, of: impl Fn(&mut Session) -> &mut Option<TimerKey>) {
+        if let Some(timer) = of(self.sessions.get_mut(slot)).take() {
+            self.timers.cancel(timer);
+        }
+    }
+
+    /// Sets the idle timers of all clients anew: `timeout` has another value.
+    pub(crate) fn timeout_changed(&mut self) {
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            self.cancel_idle(slot);
+            self.watch_idle(slot);
+        }
+    }
+
+    /// Sets the first timer again, if it is that of a client which has been active since it was set; returns whether it
+    /// was.
+    pub(crate) fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
+        if timer.kind != TimerKind::Idle {
+            return false;
+        }
+        let Some(slot) = self.sessions.find(timer.client) else { return false };
+        let deadline_ms = self.idle_deadline(slot);
+        if deadline_ms <= at_ms {
+            return false;
+        }
+        self.cancel_idle(slot);
+        self.set_idle(slot, deadline_ms);
+        true
+    }
+
+    /// Returns what becomes of a client whose idle timer has fired. One that kept reading a long reply or sending a
+    /// long request was not idle. Output that its connection has not begun to write, the answer after a wait, is
+    /// written first.
+    pub(crate) fn end_idle(&mut self, client: u64, now: Now) -> IdleEnd {
+        let Some(slot) = self.sessions.find(client) else { return IdleEnd::Stays };
+        let session = self.sessions.get_mut(slot);
+        session.idle_timer = None;
+        let unread = session.delivery.buffers().unwritten();
+        let partial_reads = session.delivery.buffers().partial_reads();
+        let is_sending = partial_reads != session.partial_reads_when_idle;
+        if is_sending || (unread > 0 && unread != session.unread_when_idle) {
+            session.unread_when_idle = unread;
+            session.partial_reads_when_idle = partial_reads;
+            session.last_active = now;
+            self.watch_idle(slot);
+            IdleEnd::Stays
+        } else if unread == 0 && !session.delivery.out().is_empty() {
+            IdleEnd::ClosesAfterOutput(slot)
+        } else {
+            IdleEnd::IsCutOff(slot)
+        }
+    }
+
+    /// Looks at the output of a client at this instant of real time, in milliseconds: it is closed if it has left so
+    /// much unread until then. One timer at a time is enough: the output is checked again when it fires.
+    pub(crate) fn watch_output(&mut self, slot: Slot, deadline_ms: i64) {
+        let session = self.sessions.get(slot);
+        if session.output_timer.is_none() {
+            let timer = self.insert(TimerKind::Output, session.id, deadline_ms);
+            self.sessions.get_mut(slot).output_timer = Some(timer);
+        }
+    }
+
+    /// Returns the client whose output is to be checked, now that its timer has fired.
+    pub(crate) fn end_output(&mut self, client: u64) -> Option<Slot> {
+        let slot = self.sessions.find(client)?;
+        let session = self.sessions.get_mut(slot);
+        session.output_timer = None;
+        session.over_soft_since.map(|_| slot)
+    }
+
+    /// Returns all clients, whose output is to be checked: its limits have changed.
+    pub(crate) fn output_limits_changed(&mut self) -> Vec<Slot> {
+        let slots: Vec<Slot> = self.sessions.slots().collect();
+        slots.iter().for_each(|&slot| self.cancel(slot, |session| &mut session.output_timer));
+        slots
+    }
+
+    /// Sets when the first lease of a client is to be renewed, on the monotonic clock in milliseconds; `None`: never.
+    pub(crate) fn set_lease(&mut self, slot: Slot, due_ms: Option<i64>) {
+        self.cancel(slot, |session| &mut session.lease_timer);
+        let client = self.sessions.get(slot).id;
+        let timer = due_ms.map(|due_ms| self.insert(TimerKind::Lease, client, due_ms));
+        self.sessions.get_mut(slot).lease_timer = timer;
+    }
+
+    /// Cancels the timers of a client that disconnects.
+    pub(crate) fn cancel_all(&mut self, slot: Slot) {
+        self.cancel_idle(slot);
+        self.cancel(slot, |session| &mut session.output_timer);
+        self.cancel(slot, |session| &mut session.lease_timer);
+    }
+}

@@ -1,0 +1,202 @@
+//! The limits of memory, kept: keys are evicted, clients are disconnected, and the memory of all parts is summed up.
+
+use super::engine::Engine;
+use super::hooks::Hook;
+use crate::latency::Event;
+use crate::limits::{ClientEviction, CountedBytes, LARGE_INPUT, client_limit};
+use crate::locks;
+use crate::memory::{BufferBytes, MemoryUsage};
+
+impl Engine {
+    /// Follows changed parameters.
+    pub(super) fn limits_changed(&mut self) {
+        let are_set = self.config.maxmemory > 0 || client_limit(&self.config).is_some();
+        self.hooks.set(Hook::Limits, are_set);
+        if self.config.maxmemory == 0 {
+            self.limits.suffices(&mut self.observers.stats, self.clock.system().monotonic_us);
+        }
+    }
+
+    /// Follows another value of `maxmemory`: what is too much goes from the next batch on.
+    pub(super) fn maxmemory_changed(&mut self) {
+        let limit = self.config.maxmemory;
+        if limit == 0 {
+            return;
+        }
+        let used = self.counted_bytes().of(&self.keyspace);
+        if limit < used {
+            tracing::warn!(
+                "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
+                 usage ({used}). This will result in key eviction and/or the inability to accept new write commands \
+                 depending on the maxmemory-policy."
+            );
+        }
+        self.limits.evict_later();
+    }
+
+    /// Keeps the limits before a request. While a script runs they stay as they are.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep_limits(&mut self) {
+        if self.scripts.is_running() {
+            return;
+        }
+        self.evict_clients();
+        if self.config.maxmemory > 0 {
+            self.evict_piece();
+        }
+    }
+
+    /// Whether there are more bytes than `maxmemory` and no key may go.
+    #[inline]
+    pub(crate) fn is_short_of_memory(&self) -> bool {
+        self.limits.is_short_of_memory()
+    }
+
+    /// Announces how many bytes of requests have arrived that are about to run. Until the next call, requests are
+    /// checked for the memory that they need if these are many; whoever does not call this has unchecked requests.
+    #[inline]
+    pub fn announce_input(&mut self, bytes: usize) {
+        self.hooks.set(Hook::LargeInput, bytes > LARGE_INPUT);
+    }
+
+    /// Returns the bytes that count towards `maxmemory`. What replicas have not read yet does not, since each key that
+    /// goes adds to it; nor what clients are about to give back; nor rules of faults. O(databases, replicas,
+    /// partitions).
+    fn counted_bytes(&self) -> CountedBytes {
+        let now_us = self.clock.system().monotonic_us;
+        let transient = self.limits.transient_bytes(&self.sessions, self.client_bytes(), now_us);
+        let apart = self.replica_buffers() + transient + self.faults.memory();
+        CountedBytes::new(self.config.maxmemory, (self.memory_usage().total(), apart), &self.keyspace)
+    }
+
+    /// Returns the bytes of buffers of clients, and of messages that they share.
+    fn client_bytes(&self) -> usize {
+        self.memory.clients.all.get() + self.memory.messages.get()
+    }
+
+    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
+    /// before the next batches. None goes while clients are paused.
+    pub(super) fn evict_piece(&mut self) {
+        if self.scripts.is_running() {
+            return;
+        }
+        if self.hooks.has(Hook::Pause) {
+            // As in Redis: then nothing is refused either.
+            return self.limits.suspend();
+        }
+        let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
+        let has_enough = leaves_it_to_master || !self.exceeds_maxmemory();
+        let has_room = has_enough || self.evict_keys();
+        let suffices = has_enough || (has_room && !self.counted_bytes().exceeds(&self.keyspace));
+        let (stats, now_us) = (&mut self.observers.stats, self.clock.system().monotonic_us);
+        match suffices {
+            true => self.limits.suffices(stats, now_us),
+            false => self.limits.exceeds(has_room, stats, now_us),
+        }
+    }
+
+    /// Whether there are more bytes than `maxmemory`. The past of locks goes before keys do. O(databases).
+    fn exceeds_maxmemory(&mut self) -> bool {
+        let exceeds = self.counted_bytes().exceeds(&self.keyspace);
+        if !exceeds || locks::past_bytes(&self.keyspace) == 0 {
+            return exceeds;
+        }
+        locks::forget_past(&mut self.keyspace);
+        self.counted_bytes().exceeds(&self.keyspace)
+    }
+
+    /// Evicts keys, and notifies clients; returns whether there is room, or will be when more have gone.
+    fn evict_keys(&mut self) -> bool {
+        let began_ns = self.stopwatch_ns();
+        let counted = self.counted_bytes();
+        let has_room = self.limits.evict_keys(&mut self.keyspace, counted, &self.config, self.clock.now());
+        let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+        self.note_latency(Event::EvictionCycle, took_ns);
+        let before = self.client_bytes();
+        self.commit();
+        self.limits.notified(before, self.client_bytes(), self.clock.system().monotonic_us);
+        has_room
+    }
+
+    /// How many bytes the buffers of clients may take before [`Engine::evict_clients`] has to look.
+    pub fn client_buffers_limit(&self) -> usize {
+        client_limit(&self.config).map_or(usize::MAX, |limit| limit.saturating_sub(self.sessions.memory()))
+    }
+
+    /// The bytes of all clients' buffers, as far as they count towards that.
+    pub fn client_buffers(&self) -> BufferBytes {
+        self.memory.clients.limited.clone()
+    }
+
+    /// Disconnects clients until the others take less than `maxmemory-clients`, those that take most first; never those
+    /// that have said CLIENT NO-EVICT. O(1) while they take less.
+    pub fn evict_clients(&mut self) {
+        let Some(limit) = client_limit(&self.config) else { return };
+        if self.memory.clients.limited.get() + self.sessions.memory() >= limit
+            && let Some(round) = ClientEviction::begin(&self.sessions, limit)
+        {
+            self.evict_largest(round);
+        }
+    }
+
+    #[cold]
+    fn evict_largest(&mut self, mut round: ClientEviction) {
+        while let Some(slot) = round.next(&self.sessions) {
+            let mut line = Vec::new();
+            self.describe_client(self.sessions.get(slot), &mut line);
+            tracing::info!("Evicting client: {}", String::from_utf8_lossy(line.trim_ascii_end()));
+            self.observers.stats.evicted_clients += 1;
+            let id = self.sessions.get(slot).id;
+            self.cut_off(slot);
+            self.limits.leave(id, &self.sessions);
+        }
+        if round.is_over() {
+            tracing::warn!("Over client maxmemory after evicting all evictable clients");
+        }
+        self.commit();
+    }
+
+    /// Returns the memory that the engine takes now, by its own account, without what waits to be freed. O(databases).
+    pub fn memory_usage(&self) -> MemoryUsage {
+        let databases = self.keyspace.bytes();
+        // The runtime is taken while a script runs: the last figure is close enough.
+        let scripts = self.scripts.memory_used().unwrap_or(self.memory.last.scripts);
+        MemoryUsage {
+            // What keys have left free in their pages goes to the next ones: it is as free as what Redis gives back to
+            // its allocator.
+            data: databases.data.saturating_sub(self.keyspace.free_bytes()),
+            tables: databases.overhead,
+            clients: self.memory.clients.all.get() + self.memory.stream.get() + self.sessions.memory(),
+            scripts,
+            engine: size_of::<Engine>()
+                + self.memory.commands
+                + self.sessions.overhead()
+                + self.pubsub.memory()
+                + self.users.memory()
+                + self.replication.backlog_memory()
+                + self.observers.acl_log.memory()
+                + self.observers.stats.histogram_bytes
+                + self.faults.memory()
+                + self.readings.memory()
+                + self.keyspace.kept_bytes()
+                + self.memory.messages.get(),
+        }
+    }
+
+    /// Returns the bytes of the buffers of replicas: above all what they have not read, and what those share that do
+    /// not keep up. O(replicas).
+    pub(crate) fn replica_buffers(&self) -> usize {
+        let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
+        let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();
+        own + self.memory.stream.get()
+    }
+
+    /// Updates the peak with what the engine takes now.
+    #[cold]
+    pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
+        let usage = self.memory_usage();
+        self.memory.look(usage, self.clock.system().monotonic_us);
+        usage
+    }
+}

@@ -1,0 +1,32 @@
+//! Handlers that see one part of the engine: they change it, or say what it is to do, and the rest of the engine
+//! follows.
+
+use crate::acl::{AclLog, AclView, UserEffect};
+use crate::clients::Session;
+use crate::keyspace::Rng;
+use crate::pauses::Pauses;
+use crate::shutdown::ShutdownRequest;
+use crate::spec::{Args, CommandError, Outcome, TimeoutRule};
+use crate::time::Now;
+use crate::tracking::Tracking;
+use lockwheel_resp::Reply;
+
+/// The handler of a command that sees the users, and asks for changes of them.
+pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Result<UserEffect, CommandError>;
+
+/// The handler of a command of one part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PartHandler {
+    /// It changes the pauses of clients.
+    Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// It sees the users, and asks for changes of them.
+    Users(UsersHandler),
+    /// It changes the log of what was refused to users.
+    AclLog(fn(&mut AclLog, Now, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// It takes random choices.
+    Random(fn(&mut Rng, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// It changes how its client tracks keys.
+    Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// It says how the server is to end.
+    Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
+}

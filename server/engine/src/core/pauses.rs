@@ -1,0 +1,131 @@
+//! Pauses on a request's way: requests are parked until the pause ends, and keys do not expire meanwhile.
+
+use super::dispatch::Client;
+use super::engine::{Engine, Retry};
+use super::hooks::Hook;
+use super::parked::Blocked;
+use super::permit::decide;
+use super::progress::Progress;
+use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::keyspace::Place;
+use crate::pauses::{PauseKind, may_replicate};
+use crate::spec::{Args, CommandId, Flags, Null};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Engine {
+    /// Follows pauses that have begun or ended: keys expire or stay, and parked requests go on when the next batch
+    /// begins.
+    pub(super) fn follow_pauses(&mut self) {
+        let order = || self.keyspace.next_order();
+        if !self.pauses.take_change(self.clock.timers_mut(), order) {
+            return;
+        }
+        self.hooks.set(Hook::Pause, self.pauses.kind().is_some());
+        if self.pauses.has_ended() {
+            self.hooks.set(Hook::NextBatch, true);
+        }
+        self.pause_expiry_if_needed();
+        let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
+        self.set_expiry_backlog(Some(until_ms));
+    }
+
+    /// Keys that are due stay hidden while clients are paused, and on a replica until its master says that they are
+    /// gone.
+    pub(super) fn pause_expiry_if_needed(&mut self) {
+        self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
+    }
+
+    /// Ends the pause of CLIENT PAUSE: its timer has fired.
+    pub(super) fn pause_over(&mut self) {
+        self.pauses.expire();
+        self.follow_pauses();
+        self.resume_paused();
+    }
+
+    /// Whether keys expire when their deadlines come, and not only when they are named.
+    pub(super) fn expires_actively(&self) -> bool {
+        self.switches.expires_actively && !self.hooks.has(Hook::Pause) && self.following.is_none()
+    }
+
+    /// Parks a request if its client is paused; `is_seen`: rules have let it through.
+    #[inline]
+    pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
+        let kind = self.pauses.kind()?;
+        // While a script is slow no pause ends, and what is run beside it may be what stops it.
+        if self.scripts.is_running() { None } else { self.pause_as(kind, slot, args, is_seen) }
+    }
+
+    #[cold]
+    fn pause_as(&mut self, kind: PauseKind, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
+        let session = self.sessions.get(slot);
+        // What replicas say is how far they are.
+        if session.closing == Some(Closing::Now) || session.is_replica {
+            return None;
+        }
+        let command = decide(&Client { engine: self, session, limited: true }, &self.commands, args).ok()?;
+        let is_paused = match kind {
+            PauseKind::All => true,
+            PauseKind::Write => {
+                may_replicate((&self.commands, &self.scripts), session.multi.as_ref(), (command, args))
+            }
+        };
+        if !is_paused || command.has(Flags::CONTROL) {
+            return None;
+        }
+        let command = command.id;
+        self.park_paused(slot, command, Request::new(args.all()), is_seen);
+        Some(Progress::Blocked)
+    }
+
+    fn park_paused(&mut self, slot: Slot, command: CommandId, request: Request, is_seen: bool) {
+        let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
+        let session = self.sessions.get_mut(slot);
+        session.blocked = true;
+        session.last_command = Some(command);
+        session.last_active = self.clock.now();
+        let (id, db) = (session.id, session.db);
+        let mut held = HeldState::new(session.delivery.buffers());
+        held.set(request.memory());
+        self.pauses.park(place.arrival, id);
+        let blocked = Blocked {
+            command,
+            request,
+            held,
+            retry: Retry::Paused { is_seen },
+            on_reply: Vec::new(),
+            again: None,
+            null: Null::Bulk,
+            timeout: None,
+            place,
+            db,
+            since_ms: self.clock.now().monotonic_ms(),
+            took_ns: 0,
+        };
+        self.parked.insert(id, blocked);
+        self.watch_idle(slot);
+    }
+
+    /// Runs the requests of clients that are no longer paused, the longest parked first. They are parked again when one
+    /// of them pauses the others.
+    pub(super) fn resume_paused(&mut self) {
+        for client in self.pauses.take_resumed() {
+            let Some(slot) = self.sessions.find(client) else { continue };
+            // A panic costs the client whose request it is.
+            let ran = catch_unwind(AssertUnwindSafe(|| {
+                let Some(blocked) = self.unblock(slot) else { return };
+                if let Retry::Paused { is_seen: true } = blocked.retry {
+                    self.execute_held(slot, blocked.command, &blocked.request);
+                } else {
+                    // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
+                    let _shown = self.execute(slot, &blocked.request.argv());
+                }
+            }));
+            if ran.is_err() {
+                self.cut_off(slot);
+            }
+            if self.sessions.is_connected(slot) {
+                self.wake(slot);
+            }
+        }
+    }
+}

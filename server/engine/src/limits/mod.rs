@@ -1,0 +1,90 @@
+//! The limits of memory: `maxmemory`, for which keys are evicted and requests are refused, and `maxmemory-clients`, for
+//! which clients are disconnected; and the memory that large requests need.
+
+mod clients;
+mod demand;
+mod keys;
+mod messages;
+mod room;
+
+pub(crate) use clients::{ClientEviction, client_limit};
+pub(crate) use demand::takes_memory;
+pub(crate) use keys::CountedBytes;
+pub(crate) use room::{LARGE_INPUT, call_lacks_room, check_room_for, lacks_room};
+
+use crate::clients::Sessions;
+use crate::statistics::Stats;
+use messages::EvictionMessages;
+
+/// The state of the limits between requests.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    /// Whether there are more bytes than `maxmemory`, and no key may go, as the last request that was held against it
+    /// has found. A script that it runs goes by that too.
+    out_of_memory: bool,
+    /// Whether keys go before the next batches, because there are too many to evict at once.
+    evicts: bool,
+    /// Clients that were disconnected for their memory, whose connections may not have given it back yet.
+    leaving: Vec<u64>,
+    /// The messages about evicted keys.
+    messages: EvictionMessages,
+}
+
+impl Limits {
+    /// Whether there are more bytes than `maxmemory` and no key may go.
+    #[inline]
+    pub(crate) fn is_short_of_memory(&self) -> bool {
+        self.out_of_memory
+    }
+
+    /// Whether keys go before the next batches.
+    #[inline]
+    pub(crate) fn evicts(&self) -> bool {
+        self.evicts
+    }
+
+    /// Has what is too much go from the next batch on: `maxmemory` has another value.
+    pub(crate) fn evict_later(&mut self) {
+        self.evicts = true;
+    }
+
+    /// Lets requests take memory while no key may go.
+    pub(crate) fn suspend(&mut self) {
+        self.out_of_memory = false;
+    }
+
+    /// Records that there are no more bytes than `maxmemory`, or that it is no limit.
+    pub(crate) fn suffices(&mut self, stats: &mut Stats, now_us: u64) {
+        self.evicts = false;
+        self.out_of_memory = false;
+        if let Some(since_us) = stats.exceeded_since_us.take() {
+            stats.exceeded_us += now_us.saturating_sub(since_us);
+        }
+    }
+
+    /// Records that there are more bytes than `maxmemory`. `more_may_go`: more keys go before the next batches.
+    pub(crate) fn exceeds(&mut self, more_may_go: bool, stats: &mut Stats, now_us: u64) {
+        stats.exceeded_since_us.get_or_insert(now_us);
+        self.out_of_memory = !more_may_go;
+        self.evicts = more_may_go;
+    }
+
+    /// Records that a client is disconnected for its memory.
+    pub(crate) fn leave(&mut self, client: u64, sessions: &Sessions) {
+        self.leaving.retain(|id| sessions.find(*id).is_some());
+        self.leaving.push(client);
+    }
+
+    /// Records the messages about evicted keys: clients took `before` bytes, and take `after` now.
+    pub(crate) fn notified(&mut self, before: usize, after: usize, now_us: u64) {
+        self.messages.sent(before, after, now_us);
+    }
+
+    /// Returns the bytes of clients that do not count towards `maxmemory`: those of clients that are about to go, and
+    /// messages about evicted keys on their way. Clients take `taken` bytes in all.
+    pub(crate) fn transient_bytes(&self, sessions: &Sessions, taken: usize, now_us: u64) -> usize {
+        let gone = self.leaving.iter().filter_map(|id| sessions.find(*id));
+        let gone: usize = gone.map(|slot| sessions.get(slot).memory()).sum();
+        gone + self.messages.on_the_way(taken, now_us)
+    }
+}

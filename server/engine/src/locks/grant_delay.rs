@@ -1,0 +1,67 @@
+//! The delay before a free lock is granted to its native waiters (`lock-handoff-delay`), because clients of Redisson's
+//! wait for it too: these need a round trip to ask for it.
+
+use super::acquire::queue::LINE as LOCK_LINE;
+use super::channel_waiters;
+use crate::keyspace::{Keyspace, ReadyKey, Signal};
+use crate::pubsub::PubSub;
+use crate::time::Now;
+
+/// Whether the native waiters of a lock are held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrantDelay {
+    /// They are not.
+    None,
+    /// They are, until an instant that is known.
+    Runs,
+    /// They are from now on, until this instant of the monotonic clock, in milliseconds. [`release_due`] is to be
+    /// called then.
+    Begins(i64),
+}
+
+/// Returns whether the native waiters of a lock that is free are held back at this instant, for `delay_ms` in all.
+#[inline]
+pub(crate) fn grant_delay(
+    keyspace: &mut Keyspace,
+    pubsub: &PubSub,
+    ready: &ReadyKey,
+    (delay_ms, now): (u64, Now),
+) -> GrantDelay {
+    let (db, key) = (ready.db, &*ready.key);
+    let until_ms = keyspace.waiters.held_back.until_ms(db, key);
+    if until_ms.is_none() && delay_ms == 0 {
+        return GrantDelay::None;
+    }
+    let is_free = !keyspace.has_key(db, key);
+    match until_ms {
+        Some(until_ms) if is_free && until_ms > now.monotonic_ms() => GrantDelay::Runs,
+        Some(_) => {
+            keyspace.waiters.held_back.let_go(db, key);
+            GrantDelay::None
+        }
+        None if is_free && is_contended(keyspace, pubsub, (db, key), now) => {
+            // Saturates on overflow.
+            let until_ms = now.monotonic_ms().saturating_add_unsigned(delay_ms);
+            keyspace.waiters.held_back.hold(db, key, until_ms);
+            GrantDelay::Begins(until_ms)
+        }
+        None => GrantDelay::None,
+    }
+}
+
+/// Whether native clients and clients of Redisson's wait for a lock.
+fn is_contended(keyspace: &mut Keyspace, pubsub: &PubSub, (db, key): (usize, &[u8]), now: Now) -> bool {
+    let is_lock = keyspace.tx(db, now).first_in_line(key, LOCK_LINE).is_some();
+    is_lock && !channel_waiters(pubsub, key).is_empty()
+}
+
+/// Has the locks served whose waiters have been held back for long enough.
+pub(crate) fn release_due(keyspace: &mut Keyspace, now: Now) {
+    for (db, key) in keyspace.waiters.held_back.due(now.monotonic_ms()) {
+        if keyspace.tx(db, now).waiting(&key).next().is_some() {
+            keyspace.waiters.signal(db, &key, Signal::Changed);
+        } else {
+            keyspace.waiters.held_back.let_go(db, &key);
+        }
+    }
+}

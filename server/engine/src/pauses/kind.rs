@@ -1,0 +1,36 @@
+//! The kinds of pause, and the requests that each of them pauses.
+
+use crate::clients::Multi;
+use crate::scripts::Scripts;
+use crate::spec::{Args, Command, CommandTable, Flags};
+
+/// Which requests are paused; the later is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PauseKind {
+    /// Those that may write, or send something that replicas are told.
+    Write,
+    /// All.
+    All,
+}
+
+/// Whether replicas might have to be told what a request does. EXEC does what its transaction has queued.
+pub(crate) fn may_replicate(
+    (table, scripts): (&CommandTable, &Scripts),
+    multi: Option<&Multi>,
+    (command, args): (&Command, Args<'_>),
+) -> bool {
+    let replicates = |command: &Command, args: Args<'_>| {
+        command.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
+            && !runs_without_writes(scripts, command, args)
+    };
+    if command.name != "exec" {
+        return replicates(command, args);
+    }
+    let queue = multi.map_or(&[][..], Multi::queue);
+    queue.iter().any(|(id, request)| replicates(table.get(*id), Args::new(&request.argv())))
+}
+
+/// Whether a request runs a script or a function that has declared that it does not write.
+fn runs_without_writes(scripts: &Scripts, command: &Command, args: Args<'_>) -> bool {
+    scripts.declared_flags(&command.name, args).is_some_and(|flags| flags.no_writes)
+}

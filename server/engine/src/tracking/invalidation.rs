@@ -1,0 +1,66 @@
+//! The pushes by which clients learn that keys have changed.
+
+use super::prefixes::ChangedKeys;
+use lockwheel_resp::{Protocol, Reply};
+
+/// The channel on which a client in RESP2 is notified for another one.
+const CHANNEL: &[u8] = b"__redis__:invalidate";
+
+/// What a client is notified of: names of keys, or that all are gone.
+#[derive(Clone, Debug)]
+pub(crate) enum Invalidation<'a> {
+    /// All keys.
+    All,
+    /// These keys.
+    Keys(Vec<&'a [u8]>),
+}
+
+impl<'a> Invalidation<'a> {
+    /// Returns the invalidation of one key, or of all.
+    pub(crate) fn of(key: Option<&'a [u8]>) -> Self {
+        key.map_or(Invalidation::All, |key| Invalidation::Keys(vec![key]))
+    }
+
+    /// Returns the invalidation of changed keys, but for those that this client has changed last; `None` if there are
+    /// no others.
+    pub(crate) fn of_changed(keys: &'a ChangedKeys, except_by: Option<u64>) -> Option<Self> {
+        let is_news = |by: &Option<u64>| except_by.is_none() || *by != except_by;
+        let keys: Vec<&[u8]> = keys.iter().filter(|(_, by)| is_news(by)).map(|(key, _)| &**key).collect();
+        (!keys.is_empty()).then_some(Invalidation::Keys(keys))
+    }
+
+    /// Returns about how many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        const AROUND: usize = 16;
+        match self {
+            Invalidation::All => AROUND,
+            Invalidation::Keys(keys) => keys.iter().map(|key| key.len() + AROUND).sum(),
+        }
+    }
+
+    /// Writes it as a push, or in RESP2 as a message.
+    pub(crate) fn write(&self, reply: &mut dyn Reply) {
+        if reply.protocol() == Protocol::Resp3 {
+            reply.push(2);
+            reply.bulk(b"invalidate");
+        } else {
+            reply.array(3);
+            reply.bulk(b"message");
+            reply.bulk(CHANNEL);
+        }
+        match self {
+            Invalidation::All => reply.null(),
+            Invalidation::Keys(keys) => {
+                reply.array(keys.len());
+                keys.iter().for_each(|key| reply.bulk(key));
+            }
+        }
+    }
+}
+
+/// Writes the push that tells a client that the one which it redirects to is gone.
+pub(crate) fn write_broken_redirect(redirect: u64, reply: &mut dyn Reply) {
+    reply.push(2);
+    reply.bulk(b"tracking-redir-broken");
+    reply.integer(redirect as i64);
+}

@@ -1,0 +1,245 @@
+//! Client-side caching as a capability: the keys that clients track, and the clients that are notified.
+
+use super::mode::{Caching, TrackedClient, TrackingMode};
+use super::prefixes::ChangedKeys;
+use super::request::{TrackingRequest, check};
+use super::tracker::{HeldNews, Limit, Tracker};
+use crate::clients::{Closing, Session, Sessions, Slot};
+use crate::keyspace::{CalledBy, Keyspace};
+use crate::spec::{Args, Command, CommandError, Flags};
+use lockwheel_resp::Protocol;
+
+/// The most keys that are forgotten at once when the table is over its limit; the next batches go on.
+const MAX_FORGOTTEN: usize = 1000;
+
+/// The tracked keys of all clients. The tracker itself is a subscriber of the keyspace once a client has asked for it.
+#[derive(Debug)]
+pub(crate) struct Tracking<'a> {
+    keyspace: &'a mut Keyspace,
+    sessions: &'a Sessions,
+    limit: Limit,
+    seed: u64,
+}
+
+/// The clients that are notified of something.
+#[derive(Debug, Default)]
+pub(crate) struct Recipients {
+    /// Those that are notified, themselves or for another client.
+    pub(crate) receivers: Vec<u64>,
+    /// Those that learn that their redirection is broken, and where it went.
+    pub(crate) broken: Vec<(u64, u64)>,
+}
+
+/// Keys that have changed, and the clients that listen: a part of them does not want to know of its own changes.
+#[derive(Debug)]
+pub(crate) struct Broadcast {
+    /// The keys.
+    pub(crate) keys: ChangedKeys,
+    /// The clients; `Some`: but for the keys that this client has changed last.
+    pub(crate) audiences: Vec<(Vec<u64>, Option<u64>)>,
+}
+
+/// Returns what is known of how a client tracks keys, if it does or has.
+pub(crate) fn tracked(keyspace: &Keyspace, client: u64) -> Option<&TrackedClient> {
+    keyspace.subscriber::<Tracker>()?.client(client)
+}
+
+impl<'a> Tracking<'a> {
+    /// Returns the capability. `limit` bounds the table, and `seed` decides which of its keys are forgotten.
+    pub(crate) fn new(keyspace: &'a mut Keyspace, sessions: &'a Sessions, limit: Limit, seed: u64) -> Self {
+        Tracking { keyspace, sessions, limit, seed }
+    }
+
+    fn tracker(&mut self) -> Option<&mut Tracker> {
+        self.keyspace.subscriber_itself()
+    }
+
+    /// Whether there is a client of this number.
+    pub(crate) fn has_client(&self, client: u64) -> bool {
+        self.sessions.find(client).is_some()
+    }
+
+    /// Returns what is known of a client if it tracks keys.
+    pub(crate) fn active(&self, client: u64) -> Option<&TrackedClient> {
+        tracked(self.keyspace, client).filter(|client| client.is_on)
+    }
+
+    /// Lets a client track keys from now on.
+    ///
+    /// # Errors
+    /// Returns an error if the request contradicts itself, or an earlier one.
+    pub(crate) fn track(&mut self, slot: Slot, request: TrackingRequest<'_>) -> Result<(), CommandError> {
+        let id = self.sessions.get(slot).id;
+        check(tracked(self.keyspace, id), &request)?;
+        if self.tracker().is_none() {
+            self.keyspace.subscribe(Box::new(Tracker::new(self.limit, self.seed)));
+        }
+        self.change(slot, |tracker| tracker.turn_on(id, request.mode, request.redirect, request.prefixes));
+        Ok(())
+    }
+
+    /// Lets a client track keys no longer.
+    pub(crate) fn untrack(&mut self, slot: Slot) {
+        let id = self.sessions.get(slot).id;
+        self.change(slot, |tracker| tracker.turn_off(id));
+    }
+
+    /// Forgets a client that is gone; returns whether it had tracked keys.
+    pub(crate) fn leave(&mut self, slot: Slot) -> bool {
+        let id = self.sessions.get(slot).id;
+        let has_tracked = tracked(self.keyspace, id).is_some();
+        if has_tracked {
+            self.change(slot, |tracker| tracker.leave(id));
+        }
+        has_tracked
+    }
+
+    /// Changes how a client tracks keys, and the memory that is counted for it.
+    fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Tracker)) {
+        let session = self.sessions.get(slot);
+        let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return };
+        let memory = |tracker: &Tracker| tracker.client(session.id).map_or(0, TrackedClient::memory);
+        let before = memory(tracker);
+        change(tracker);
+        session.delivery.buffers().change_state(before, memory(tracker));
+        self.keyspace.renew_interests();
+    }
+
+    /// Records what CLIENT CACHING says about the next request of a client.
+    pub(crate) fn set_caching(&mut self, slot: Slot, caching: Caching) {
+        let id = self.sessions.get(slot).id;
+        if let Some(tracker) = self.tracker() {
+            tracker.set_caching(id, caching);
+        }
+    }
+
+    /// Sets the limit of the table to the one in force; what is too much is forgotten.
+    pub(crate) fn apply_limit(&mut self) {
+        let limit = self.limit;
+        if let Some(tracker) = self.tracker() {
+            tracker.set_limit(limit);
+        }
+        self.shrink();
+    }
+
+    /// Remembers the keys that a command has read, if its client tracks them; returns whether the table is over its
+    /// limit still. What a script reads counts for the keys that it was called with.
+    pub(crate) fn remember(
+        &mut self,
+        (session, called_by): (u64, CalledBy<'_>),
+        command: &Command,
+        args: Args<'_>,
+    ) -> bool {
+        if !command.has(Flags::READONLY)
+            || command.has(Flags::PUBSUB)
+            || command.spec.categories.contains(&"scripting")
+        {
+            return false;
+        }
+        let Some(tracker) = self.tracker().filter(|tracker| tracker.remembers(session)) else { return false };
+        match called_by {
+            CalledBy::Script(inputs) => inputs.keys.iter().for_each(|key| tracker.remember(session, key)),
+            _ => {
+                let positions = command.key_positions(args);
+                positions.into_iter().for_each(|at| tracker.remember(session, &args[at]));
+            }
+        }
+        self.shrink()
+    }
+
+    /// Forgets keys while the table is over its limit, and notifies the clients that have read them. Returns whether
+    /// there is more to forget.
+    pub(crate) fn shrink(&mut self) -> bool {
+        let mut forgotten = Vec::new();
+        let Some(tracker) = self.tracker() else { return false };
+        for _ in 0..MAX_FORGOTTEN {
+            if !tracker.is_full() {
+                break;
+            }
+            forgotten.extend(tracker.forget_one());
+        }
+        let is_full = tracker.is_full();
+        forgotten.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
+        is_full
+    }
+
+    /// Records that no key is known to any client any more, and notifies those that track keys.
+    pub(crate) fn forget_keys(&mut self) {
+        let effect = self.tracker().and_then(Tracker::forget_all);
+        effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
+    }
+
+    /// Holds what clients are to be notified of from now on, or nothing; returns what was held.
+    pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
+        self.tracker().and_then(|tracker| tracker.hold(news))
+    }
+
+    /// Returns the clients that are notified now that a key has changed, or that all are gone. One whose notifications
+    /// are held is notified later.
+    pub(crate) fn recipients_of(&mut self, clients: &[u64], key: Option<&[u8]>) -> Recipients {
+        let later = self.tracker().and_then(|tracker| tracker.hold_key(clients, key));
+        let now: Vec<u64> = clients.iter().copied().filter(|id| Some(*id) != later).collect();
+        self.recipients(&now)
+    }
+
+    /// Returns the clients that are notified for these: each itself, or the one that it redirects to.
+    pub(crate) fn recipients(&mut self, clients: &[u64]) -> Recipients {
+        let mut recipients = Recipients::default();
+        clients.iter().for_each(|&id| self.add_recipient(id, &mut recipients));
+        recipients
+    }
+
+    fn add_recipient(&mut self, id: u64, recipients: &mut Recipients) {
+        let Some(redirect) = tracked(self.keyspace, id).map(|client| client.redirect) else { return };
+        let sessions = self.sessions;
+        let session = |id| sessions.find(id).map(|slot| sessions.get(slot));
+        let has_pushes = |session: &&Session| session.protocol == Protocol::Resp3;
+        if redirect == 0 {
+            recipients.receivers.extend(session(id).filter(has_pushes).map(|_| id));
+            return;
+        }
+        match session(redirect).filter(|target| target.closing != Some(Closing::Now)) {
+            Some(target) if has_pushes(&target) || target.is_subscribed() => {
+                recipients.receivers.push(redirect);
+            }
+            Some(_) => {}
+            None => {
+                recipients.broken.extend(session(id).filter(has_pushes).map(|_| (id, redirect)));
+                if let Some(client) = self.tracker().and_then(|tracker| tracker.client_mut(id)) {
+                    client.is_broken = true;
+                }
+            }
+        }
+    }
+
+    /// Returns the keys with prefixes that have changed since the last call, and the clients that listen.
+    pub(crate) fn take_broadcasts(&mut self) -> Vec<Broadcast> {
+        let changed = self.tracker().map(Tracker::take_changed).unwrap_or_default();
+        let is_selective = |id: &u64| {
+            let client = tracked(self.keyspace, *id);
+            client.is_some_and(|client| client.mode.contains(TrackingMode::NOLOOP))
+        };
+        let broadcast = |(keys, listeners): (ChangedKeys, Vec<u64>)| {
+            let (selective, others): (Vec<u64>, Vec<u64>) = listeners.into_iter().partition(is_selective);
+            let all = (!others.is_empty()).then_some((others, None));
+            let selective = selective.into_iter().map(|id| (vec![id], Some(id)));
+            Broadcast { keys, audiences: all.into_iter().chain(selective).collect() }
+        };
+        changed.into_iter().map(broadcast).collect()
+    }
+
+    /// Takes the tracker: everything begins anew, and clients that stay go on tracking.
+    pub(crate) fn take(&mut self) -> Option<Tracker> {
+        self.tracker().map(Tracker::take)
+    }
+
+    /// Puts a tracker back that was taken; its clients learn that all keys are gone.
+    pub(crate) fn put_back(&mut self, tracker: Option<Tracker>) {
+        let Some(mut tracker) = tracker.filter(|tracker| !tracker.is_unused()) else { return };
+        let effect = tracker.forget_all();
+        self.keyspace.subscribe(Box::new(tracker));
+        effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
+        self.apply_limit();
+        self.keyspace.renew_interests();
+    }
+}
