@@ -191,7 +191,7 @@ impl Engine {
             (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => self.wait_on(slot, us),
             (Ok(()), Some(slot), AdvanceProgress::Done) => self.answer_advance(slot),
             // The client has gone meanwhile, or no longer waits.
-            (Err(advance), ..) => return self.end_detached_advance(advance, progress),
+            (Err(advance), ..) => self.end_detached_advance(advance, progress),
             (Ok(()), None, _) => {}
         }
     }
