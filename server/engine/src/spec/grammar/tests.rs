@@ -194,8 +194,8 @@ impl Naive<'_> {
             return go_on(0, self.ends(first, at, is_choice));
         }
         let mut ends = self.ends_of_all(parts[run..].to_vec(), at, false);
-        for (one, part) in parts[..run].iter().enumerate() {
-            let mut taken = self.ends(part, at, true);
+        for one in 0..run {
+            let mut taken = self.ends(parts[one], at, true);
             taken.remove(&at);
             ends.extend(go_on(one, taken));
         }
