@@ -2,10 +2,7 @@
 
 use super::{ledger, ownership};
 use crate::keyspace::Tx;
-use crate::spec::{
-    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
-    Symbol, grammar,
-};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
@@ -28,9 +25,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .errors(&["ERR value is not an integer or out of range: *", "STALE token *"]),
 ];
 
-const CHECK: &CommandGrammar = grammar!("key token");
-const TOKEN: Symbol = CHECK.symbol("token");
-
 const KEYS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
 const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
@@ -38,7 +32,7 @@ const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .categories(&["lock"])
         .keys(KEYS)
         .about("lock", "7.2.0", "O(N), N the holders")
-        .grammar(CHECK)
+        .syntax("key token")
 }
 
 /// Whether a key is held by the grant of this token. O(n), n the holders.
@@ -46,19 +40,14 @@ fn is_current(tx: &Tx<'_>, key: &[u8], token: i64) -> bool {
     u64::try_from(token).is_ok_and(|token| ledger::has_grant(tx, key, token))
 }
 
-fn token(args: Args<'_>) -> Result<i64, CommandError> {
-    let parsed: ParsedArgs<'_> = CHECK.parse(args)?;
-    Ok(parsed.integer(TOKEN)?.unwrap_or(0))
-}
-
 fn check(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let token = token(args)?;
+    let token = args.int(2)?;
     reply.integer(i64::from(is_current(tx, &args[1], token)));
     Ok(())
 }
 
 fn assert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let token = token(args)?;
+    let token = args.int(2)?;
     if !is_current(tx, &args[1], token) {
         return Err(ownership::stale(token, ledger::current_token(tx, &args[1])));
     }

@@ -13,7 +13,6 @@ mod explained;
 mod find_keys;
 mod flags;
 mod flow;
-mod grammar;
 pub(crate) mod help;
 mod id;
 mod keys;
@@ -38,10 +37,6 @@ pub(crate) use explained::{explained, no_such_command, similar_command, unknown_
 pub(crate) use find_keys::atoi;
 pub use flags::{Flags, KeyFlags};
 pub use flow::{BlockingOutcome, Flow, Outcome};
-pub use grammar::CommandGrammar;
-pub(crate) use grammar::{
-    Compiled, Mismatch, ParsedArgs, Part as GrammarPart, Symbol, Token as GrammarToken, grammar, symbols,
-};
 pub use id::CommandId;
 pub(crate) use id::PerCommand;
 pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};

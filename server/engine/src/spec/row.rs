@@ -3,7 +3,6 @@
 use super::args::Args;
 use super::channels::ChannelSpec;
 use super::flags::Flags;
-use super::grammar::CommandGrammar;
 use super::keys::{KeyFinder, KeySpec};
 use super::since::{Before, Refusing};
 use super::version::Version;
@@ -47,8 +46,6 @@ pub struct Spec {
     /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
     /// `( )` a group, `...` repetition of what stands before it; and the notes that [`syntax`](super::syntax) lists.
     pub syntax: &'static str,
-    /// The grammar that reads its arguments, for commands of our own: the synopsis compiled.
-    pub grammar: Option<&'static CommandGrammar>,
     /// Finds the secret arguments of a request: passwords; without this there are none.
     pub secrets: Option<Secrets>,
     /// Hints for clients, as COMMAND INFO lists them.
@@ -127,7 +124,6 @@ impl<H: Copy + 'static> Row<H> {
             deprecated: None,
             is_internal: false,
             syntax: "",
-            grammar: None,
             secrets: None,
             tips: &[],
             errors: &[],
@@ -214,13 +210,6 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets its synopsis.
     pub const fn syntax(mut self, syntax: &'static str) -> Self {
         self.spec.syntax = syntax;
-        self
-    }
-
-    /// Sets its synopsis, and that this reads its arguments.
-    pub(crate) const fn grammar(mut self, grammar: &'static CommandGrammar) -> Self {
-        self.spec.syntax = grammar.synopsis();
-        self.spec.grammar = Some(grammar);
         self
     }
 

@@ -49,7 +49,11 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "    GETHOLDER: who gets nothing is told who holds the lock, for how long, and its place in the line.",
         "    ASYNC: who would wait is answered QUEUED and a ticket, and goes on; a push tells of the grant. RESP3.",
     ])
-    .grammar(options::ACQUIRE)
+    .syntax(
+        "key owner [mode: SHARED | EXCLUSIVE | FAIR] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
+         [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
+         [SESSION] [PING milliseconds] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
+    )
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
@@ -74,7 +78,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     ownership::check_owner(&args[2])?;
-    let options = Options::of(tx, &options::ACQUIRE.parse(args)?, "lock.acquire")?;
+    let options = Options::parse(tx, args, 3, "lock.acquire")?;
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank, class) = (options.wait(), options.rank(), queue::class_of(options.layout));
     let by_ticket = options.asynchronous;

@@ -7,7 +7,7 @@ use super::super::layouts::{Layout, Standing};
 use super::super::{events, graph, options, ownership, redisson};
 use super::counter;
 use super::grant::{check_fence, grant};
-use super::options::{MACQUIRE, Options};
+use super::options::Options;
 use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
 use super::{holder, told};
@@ -15,12 +15,10 @@ use crate::keyspace::{Place, Tx};
 use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Symbol, Wait,
+    Null, Row, Wait, errors,
 };
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
-
-const OWNER: Symbol = MACQUIRE.symbol("owner");
 
 /// Redisson has a list of waiters for each key, and no place in several at once.
 const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
@@ -39,7 +37,12 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "    place in all their queues.",
         ])
         .help_after("lock.acquire")
-        .grammar(MACQUIRE)
+        .syntax(
+            "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
+             [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] \
+             [LAYOUT (layout: HASH | STRING)] [SESSION] [PING milliseconds] [FENCE resource] \
+             [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
+        )
         .errors(&[
             "ERR syntax error: *",
             "ERR numkeys should be greater than 0: *",
@@ -81,10 +84,12 @@ pub(super) fn is_ahead(
 }
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    let parsed = MACQUIRE.parse(args)?;
-    let count = options::keys_before(&parsed, OWNER);
+    let count = options::numkeys(args, 1)?;
+    if args.len() < count + 3 {
+        return Err(errors::SYNTAX);
+    }
     ownership::check_owner(&args[count + 2])?;
-    let options = Options::of(tx, &parsed, "lock.macquire")?;
+    let options = Options::parse(tx, args, count + 3, "lock.macquire")?;
     if options.layout == Layout::Fair {
         return Err(FAIR);
     }

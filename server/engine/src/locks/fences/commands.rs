@@ -5,17 +5,10 @@ use super::super::ledger;
 use super::highest::Fences;
 use super::resource::{Resource, TokenSource};
 use crate::keyspace::Tx;
-use crate::spec::{
-    Args, CommandError, CommandGrammar, DataHandler, Flags, Outcome, ParsedArgs, Row, Symbol, grammar,
-};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
-const FENCE: &CommandGrammar = grammar!("resource token:1..");
-const TOKEN: Symbol = FENCE.symbol("token");
-const RESOURCE: &CommandGrammar = grammar!("[resource]");
-const NAME: Symbol = RESOURCE.symbol("resource");
-
-const NOT_POSITIVE: CommandError = CommandError::text("ERR token should be greater than 0");
+const TOKEN: CommandError = CommandError::text("ERR token should be greater than 0");
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
@@ -30,7 +23,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
             "    the longest time ago is forgotten first.",
         ])
         .help_after("lock.assert")
-        .grammar(FENCE)
+        .syntax("resource token")
         .errors(&[
             "ERR value is not an integer or out of range: *",
             "ERR token should be greater than 0: *",
@@ -47,7 +40,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
             "    accepted and refused; without a name, of all resources.",
         ])
         .help_after("lock.fence")
-        .grammar(RESOURCE)
+        .syntax("[resource]")
         .errors(&["ERR syntax error: *"]),
     row("lock.fencereset", -1, fence_reset)
         .flags(&[Flags::WRITE])
@@ -55,7 +48,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .summary("Forgets what a resource has seen, or all of them.")
         .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
         .help_after("lock.fenceinfo")
-        .grammar(RESOURCE)
+        .syntax("[resource]")
         .errors(&["ERR syntax error: *"]),
 ];
 
@@ -64,8 +57,7 @@ const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHa
 }
 
 fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let parsed: ParsedArgs<'_> = FENCE.parse(args)?;
-    let token = parsed.integer_or(TOKEN, NOT_POSITIVE)?.unwrap_or(1);
+    let token = args.int_in(2, 1, i64::MAX, TOKEN)?;
     let shown = Fences::of_mut(tx).show(&args[1], token);
     let event = if shown.is_ok() { Event::Fenced } else { Event::FenceRefused };
     let write = Happening::new(event, &args[1], b"");
@@ -77,8 +69,11 @@ fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// The resource that a request names, if it names one.
 fn name(args: Args<'_>) -> Result<Option<&[u8]>, CommandError> {
-    let parsed: ParsedArgs<'_> = RESOURCE.parse(args)?;
-    Ok(parsed.value(NAME))
+    match args.from(1) {
+        [] => Ok(None),
+        [name] => Ok(Some(name)),
+        _ => Err(crate::spec::errors::SYNTAX),
+    }
 }
 
 fn fence_info(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
