@@ -17,7 +17,7 @@ pub const BESIDE: &[Beside] = &[
         name: "eviction is bounded by keys",
         reason: "Redis evicts for some time before a request; here the same requests must evict the same keys, so it \
                  is a number of keys that grows with maxmemory-eviction-tenacity as that time does",
-        held_by: ("server/engine/src/core/limits/keys.rs", "the_tenacity_grows_as_in_redis"),
+        held_by: ("server/engine/src/limits/keys.rs", "the_tenacity_grows_as_in_redis"),
     },
     Beside {
         name: "FLUSHALL does not end a BGSAVE",
