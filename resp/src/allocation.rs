@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 const LARGE: usize = 64 * 1024;
 /// Smaller sizes are not checked beforehand.
 const CHECKED_MIN: usize = 1 << 20;
-/// What a large buffer must leave when it grows, in bytes: room for small blocks, which are not checked.
+/// The least memory that must be left when a large buffer grows, in bytes. It is for small blocks, which are not
+/// checked.
 const LEFT_FREE: usize = 8 << 20;
 
 /// An allocation that failed; also the payload of the unwinding.

@@ -203,14 +203,14 @@ fn following_fields(line: &str) -> String {
     FIELDS.iter().map(|name| format!("{name}={} ", field(line, name))).collect()
 }
 
-/// The same without the output: in EXEC, Redis counts what the transaction has answered so far.
+/// Fields of the same without the output: in EXEC, Redis counts what the transaction has answered so far.
 fn following_fields_but_output(line: &str) -> String {
     let fields = following_fields(line);
     let kept = fields.split_inclusive(' ').filter(|field| !field.starts_with("obl="));
     kept.collect()
 }
 
-/// These fields of each of the clients above.
+/// Returns these fields of each of the clients above.
 fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
     let mut clients = Vec::new();
     for (name, lines) in DOINGS {
@@ -292,7 +292,7 @@ fn client_lines(reply: &Reply, into: &mut Vec<String>) {
     }
 }
 
-/// What each of these turns shows of clients.
+/// Fields that each of these turns shows of clients.
 fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
     let mut clients: Vec<(&str, Client)> = Vec::new();
     for name in ["one", "looks", "waits"] {

@@ -1,15 +1,15 @@
-//! What the commands of ACL see, and what they ask for.
+//! The view that ACL commands have of the users, and the changes that they ask for.
 
 use super::rules::Setting;
 use super::user::User;
 use super::users::{Login, UserId, Users};
 
-/// What a command of ACL sees.
+/// The view that an ACL command has of the users.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AclView<'a> {
-    /// All users.
+    /// The users of the server.
     pub(crate) users: &'a Users,
-    /// What rules are read against.
+    /// The setting that rules are read against.
     pub(crate) setting: Setting<'a>,
     /// The login of the client.
     pub(crate) login: Login,
@@ -17,7 +17,7 @@ pub(crate) struct AclView<'a> {
     pub(crate) has_file: bool,
 }
 
-/// What a command of ACL asks for.
+/// A change that an ACL command asks for.
 #[derive(Debug)]
 pub(crate) enum UserEffect {
     /// Nothing.

@@ -18,20 +18,20 @@ pub(crate) struct ClientTimers<'a> {
     pub(crate) sessions: &'a mut Sessions,
     /// The timers of the engine.
     pub(crate) timers: &'a mut Timers,
-    /// It numbers deadlines.
+    /// The source of the order among deadlines.
     pub(crate) keyspace: &'a mut Keyspace,
     /// `timeout`, in seconds; 0: no client is closed because it is idle.
     pub(crate) timeout_s: u64,
 }
 
-/// What becomes of a client whose idle timer has fired.
+/// The fate of a client whose idle timer has fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleEnd {
-    /// It was not idle, or is gone.
+    /// The client was not idle, or is gone.
     Stays,
-    /// It is closed when its output is written.
+    /// The client is closed when its output is written.
     ClosesAfterOutput(Slot),
-    /// It is disconnected at once.
+    /// The client is disconnected at once.
     IsCutOff(Slot),
 }
 

@@ -15,28 +15,29 @@ use lockwheel_resp::Reply;
 /// count its time on their own machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedissonWaiters {
-    /// They get the message of an unlock.
+    /// Waiters get the message of an unlock.
     #[default]
     Woken,
-    /// They get none.
+    /// Waiters get no message.
     LeftAsleep,
 }
 
-/// How long until an advance of the clock can be continued.
+/// The state of an advance of the clock when it stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdvanceProgress {
-    /// It has reached its end.
+    /// The advance has reached its end.
     Done,
-    /// So many microseconds of real time: clients may still react to what they were sent.
+    /// The advance goes on after this time, in microseconds of real time: clients may still react to what they were
+    /// sent.
     WaitUs(u64),
 }
 
-/// How far an advance still goes.
+/// The rest of an advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remaining {
-    /// So many microseconds.
+    /// Microseconds of the clocks.
     Us(u64),
-    /// To so many instants with deadlines.
+    /// Instants with deadlines.
     Instants(u64),
 }
 
@@ -69,7 +70,7 @@ enum AdvanceReply {
     What(Vec<ShownFired>),
 }
 
-/// What servers that advance together know when an advance is to go on.
+/// The state of the servers that advance together, when an advance is to go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     /// The system's monotonic clock, and when the last request ended by it, in microseconds.
@@ -83,24 +84,24 @@ pub(crate) struct Situation {
     pub(crate) resets: u64,
     /// The wall clock in milliseconds.
     pub(crate) wall_ms: i64,
-    /// How far the clocks can be advanced, in microseconds. `None`: they have left their range.
+    /// The range left to the clocks, in microseconds. `None`: they have left their range.
     pub(crate) room_us: Option<u64>,
 }
 
-/// How an advance goes on.
+/// The way in which an advance goes on.
 #[derive(Debug)]
 pub(crate) enum Opening {
     /// Not now, or no more.
     Stop(AdvanceProgress),
-    /// After another advance, to the end of the present instant: then [`ClockAdvance::finished_instant`].
+    /// Finish the present instant by another advance: then [`ClockAdvance::finished_instant`].
     FinishInstant(Box<ClockAdvance>),
-    /// By a change of the clock: then [`ClockAdvance::changed`].
+    /// Change the clock: then [`ClockAdvance::changed`].
     Change(ClockChange),
-    /// On its way, by [`ClockAdvance::next`].
+    /// Advance by [`ClockAdvance::next`].
     Advance,
 }
 
-/// What is to be done next for an advance on its way.
+/// The next step of an advance on its way.
 #[derive(Debug)]
 pub(crate) enum AdvanceStep {
     /// Read the system's monotonic clock.
@@ -122,7 +123,7 @@ pub(crate) enum AdvanceStep {
     Stop(AdvanceProgress),
 }
 
-/// What has happened since the last step.
+/// The outcome of the last step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AdvanceEvent {
     /// The advance goes on; of several servers, if it is joint.
@@ -138,10 +139,10 @@ pub(crate) enum AdvanceEvent {
     Done,
 }
 
-/// What an advance waits for on its way.
+/// The outcome that an advance waits for on its way.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// To be continued.
+    /// The advance has stopped, and is to be continued.
     Stopped,
     /// The time at which its piece begins.
     ReadingStart,
@@ -151,17 +152,17 @@ enum Phase {
     Moving,
     /// The deadline there.
     Firing,
-    /// That a key's waiters are put off.
+    /// The waiters of a key are being put off.
     PuttingOff,
-    /// What servers send one another there.
+    /// Servers are exchanging what they send one another.
     Exchanging,
-    /// How long its piece has lasted.
+    /// The length of its piece is being read.
     ReadingLength,
     /// Whether more is due at the instant.
     Looking,
     /// The leap over what recurs.
     Leaping,
-    /// What comes after that leap.
+    /// The first deadline after the leap is being looked for.
     SeekingBeyond,
     /// The time at which clients begin to react. Then it goes to the deadline in so many microseconds.
     Reading { next: Option<u64>, wakes: u64 },
@@ -184,7 +185,7 @@ pub struct ClockAdvance {
     piece: PieceBudget,
     /// Whether it is of several servers.
     is_joint: bool,
-    /// How often clients had been sent something when it came to its instant.
+    /// Number of times that clients had been sent something when it came to its instant.
     wakes: u64,
     /// Whether it lets others be answered before everything has fired that is due at its instant.
     is_amid: bool,
@@ -210,7 +211,7 @@ impl Default for ClockAdvance {
     }
 }
 
-/// How advances are made.
+/// Constructors.
 impl ClockAdvance {
     fn to(remaining: Remaining) -> Self {
         ClockAdvance {
@@ -275,7 +276,7 @@ impl ClockAdvance {
     }
 }
 
-/// How it opens: what is left at the present instant, and a change of the clock, come before its way.
+/// The opening: what is left at the present instant, and a change of the clock, come before the way.
 impl ClockAdvance {
     /// Goes on, where it can.
     pub(crate) fn resume(&mut self, situation: &Situation) -> Opening {
@@ -306,7 +307,7 @@ impl ClockAdvance {
         }
     }
 
-    /// What was left at the present instant has fired, or a piece of it.
+    /// Records that what was left at the present instant has fired, or a piece of it.
     pub(crate) fn finished_instant(&mut self, progress: AdvanceProgress) -> Opening {
         self.is_amid = progress != AdvanceProgress::Done;
         match self.change.take_if(|_| progress == AdvanceProgress::Done) {
@@ -437,7 +438,7 @@ impl ClockAdvance {
         }
     }
 
-    /// It has fired; each field of a hash and each renewed lease beyond the first is as much work as another deadline.
+    /// Records what has fired. Each field of a hash and each renewed lease beyond the first counts as another deadline.
     fn has_fired(&mut self, deadlines: u64, renewed: u64, has_served: bool) -> AdvanceStep {
         let more = renewed.saturating_sub(1);
         self.piece.spend(deadlines.saturating_sub(1) + more);
@@ -492,8 +493,8 @@ impl ClockAdvance {
         self.go_to(next, wakes)
     }
 
-    /// It has stopped, or has ended by a panic (`None`), where the wall clock stands so. Returns the rule by which more
-    /// is due at its instant, if it has stopped amid one.
+    /// Records that it has stopped, or has ended by a panic (`None`), with the wall clock at `wall_ms`. Returns the
+    /// rule by which more is due at its instant, if it has stopped amid one.
     pub(crate) fn stopped(&mut self, progress: Option<AdvanceProgress>, wall_ms: i64) -> Option<ExpiryRule> {
         let has_ended = !matches!(progress, Some(AdvanceProgress::WaitUs(_)));
         if has_ended {
@@ -506,7 +507,7 @@ impl ClockAdvance {
     }
 }
 
-/// What is known of it.
+/// Queries.
 impl ClockAdvance {
     /// The rule by which deadlines expire on its way.
     pub(crate) fn rule(&self) -> ExpiryRule {
@@ -541,8 +542,8 @@ impl ClockAdvance {
         self.settling.is_settled()
     }
 
-    /// It goes to its end without letting clients react any more, and its client no longer waits for it when it stops
-    /// on its way. Others are answered on its way nevertheless.
+    /// Lets it go to its end without clients reacting any more. Its client no longer waits when it stops on its way;
+    /// others are answered there nevertheless.
     pub(crate) fn unblock(&mut self) {
         self.settling.cut();
         self.is_unblocked = true;

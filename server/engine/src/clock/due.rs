@@ -1,4 +1,4 @@
-//! What is due first on either clock.
+//! The first deadline on either clock.
 
 use crate::keyspace::Order;
 use crate::time::{Deadlines, Now};
@@ -34,9 +34,9 @@ pub(crate) struct Agenda {
 pub(crate) struct FirstDue {
     /// Its kind.
     pub(crate) due: Due,
-    /// How many milliseconds it is ahead; negative: overdue.
+    /// Milliseconds until the deadline; negative: overdue.
     pub(crate) in_ms: i64,
-    /// Where it stands on its clock.
+    /// The deadline on its clock.
     pub(crate) deadlines: Deadlines,
 }
 

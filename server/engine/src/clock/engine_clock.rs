@@ -43,7 +43,7 @@ pub struct EngineClock {
     stopwatch: Stopwatch,
     /// A request has been run at this instant.
     has_run: bool,
-    /// When the last request before this instant ended, by the system's monotonic clock in microseconds.
+    /// The end of the last request before this instant, by the system's monotonic clock in microseconds.
     quiet_since_us: u64,
     /// Number of requests that have come, and the client that has sent the last.
     requests: u64,
@@ -98,7 +98,7 @@ impl EngineClock {
         &self.clocks
     }
 
-    /// Where both clocks stand at an instant of the system's.
+    /// Returns the reading of both clocks at an instant of the system's.
     pub(crate) fn read(&self, system: Now) -> Now {
         self.clocks.read(system)
     }
@@ -149,7 +149,7 @@ impl EngineClock {
         (self.requests, self.last_caller)
     }
 
-    /// When the last request before this instant ended, by the system's monotonic clock in microseconds.
+    /// Returns the end of the last request before this instant, by the system's monotonic clock in microseconds.
     pub(crate) fn quiet_since_us(&self) -> u64 {
         self.quiet_since_us
     }
@@ -202,20 +202,20 @@ impl EngineClock {
         self.amid.unwrap_or_else(|| self.clocks.expiry_rule())
     }
 
-    /// The same when no advance has stopped amid the instant.
+    /// Returns the rule in force when no advance has stopped amid the instant.
     #[inline]
     pub(crate) fn usual_rule(&self) -> ExpiryRule {
         self.clocks.expiry_rule()
     }
 
-    /// How long until the first of these deadlines expires by this rule, in microseconds of the clocks. `None`: there
-    /// is none, or the clocks cannot be advanced so far.
+    /// Returns the time until the first of these deadlines expires by this rule, in microseconds of the clocks. `None`:
+    /// there is none, or the clocks cannot be advanced so far.
     pub(crate) fn reachable_in_us(&self, deadlines: Deadlines, rule: ExpiryRule) -> Option<u64> {
         let in_us = self.now.us_until(deadlines, rule)?;
         self.room_us().is_some_and(|room_us| in_us <= room_us).then_some(in_us)
     }
 
-    /// How far both clocks can be advanced, in microseconds. `None`: they have left their range.
+    /// Returns the range left to both clocks, in microseconds. `None`: they have left their range.
     pub(crate) fn room_us(&self) -> Option<u64> {
         self.clocks.room_us(self.system)
     }
@@ -347,8 +347,8 @@ impl EngineClock {
         self.look_at_ms = self.system.monotonic_ms().saturating_add(LOOK_MS);
     }
 
-    /// When to look whether an advance that has stopped amid an instant goes on, in microseconds of the system's
-    /// monotonic clock.
+    /// Returns when to look whether an advance that has stopped amid an instant goes on, in microseconds of the
+    /// system's monotonic clock.
     pub(crate) fn look_at_us(&self) -> u64 {
         self.look_at_ms.unsigned_abs().saturating_mul(1000)
     }

@@ -1,10 +1,10 @@
-//! What fires at deadlines, and what an advance of the clock shows of it.
+//! Events at deadlines, and the form in which an advance of the clock shows them.
 
 use super::timers::{Timer, TimerKind};
 use crate::keyspace::KeyTimer;
 use lockwheel_resp::Reply;
 
-/// What fired at a deadline.
+/// An event at a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fired<'a> {
     /// A key expired.
@@ -40,7 +40,7 @@ pub(crate) enum Fired<'a> {
 }
 
 impl Fired<'_> {
-    /// What fires when a timer on the monotonic clock is due.
+    /// Returns the event of a timer on the monotonic clock.
     pub(crate) fn of(timer: Timer) -> Self {
         match timer.kind {
             TimerKind::Ticket => Fired::Ticket(timer.client),
@@ -65,7 +65,7 @@ impl Fired<'_> {
         }
     }
 
-    /// The same as a reply shows it.
+    /// Returns the form in which a reply shows it.
     pub(super) fn shown(self) -> ShownFired {
         match self {
             Fired::Expiry(key) => ShownFired::Key("expiry", key.into()),

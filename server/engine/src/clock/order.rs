@@ -1,4 +1,4 @@
-//! What a command wants of the clock: its handler sees the clock alone, and the engine carries the order out.
+//! Orders of commands on the clock: a handler sees the clock alone, and the engine carries its order out.
 
 use super::advance::ClockAdvance;
 use super::engine_clock::EngineClock;
@@ -10,7 +10,7 @@ use lockwheel_resp::Reply;
 pub(crate) type ClockHandler =
     fn(&mut EngineClock, from_script: bool, Args<'_>) -> Result<ClockOrder, CommandError>;
 
-/// What is to be done for a command on the clock.
+/// An order of a command on the clock.
 #[derive(Debug)]
 pub(crate) enum ClockOrder {
     /// Write where the clocks stand, and what is due next.

@@ -17,7 +17,7 @@ pub(super) struct PieceBudget {
 }
 
 impl PieceBudget {
-    /// All of the advance is one piece.
+    /// The budget of an advance that is one piece.
     pub(super) const UNLIMITED: PieceBudget = PieceBudget { fired: None, began_us: 0 };
     /// The advance goes in pieces.
     pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0 };

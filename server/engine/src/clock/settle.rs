@@ -1,9 +1,9 @@
-//! How an advance of the clock lets clients react on its way.
+//! The waits of an advance of the clock, in which clients react.
 
 use std::time::Duration;
 
-/// How long an advance waits for silence after each instant at which a client was sent something. In microseconds of
-/// real time.
+/// The wait of an advance for silence after each instant at which a client was sent something, in microseconds of real
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
     quiet_us: u64,
@@ -64,7 +64,7 @@ impl Settling {
         self.sent_at_us = Some(now_us);
     }
 
-    /// How long to wait from `now_us` on, in microseconds, if the last request ended at `quiet_since_us`. `None`: the
+    /// Returns the wait from `now_us` on, in microseconds, if the last request ended at `quiet_since_us`. `None`: the
     /// advance goes on. Past the limit it does not wait any more.
     pub(super) fn wait_us(&mut self, now_us: u64, quiet_since_us: u64) -> Option<u64> {
         let quiet_at_us = self.sent_at_us?.max(quiet_since_us).saturating_add(self.settle?.quiet_us);

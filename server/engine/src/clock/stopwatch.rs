@@ -1,6 +1,6 @@
 //! The host's stopwatch, as it was read last: how long commands take, and how old the instant of a batch is.
 
-/// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
+/// The greatest age of a batch's instant, in nanoseconds: with what a command takes, it is less than a millisecond.
 const FRESH_NS: u64 = 500_000;
 
 /// Readings of the host's stopwatch, in nanoseconds.
@@ -24,7 +24,7 @@ impl Stopwatch {
         self.is_stale = false;
     }
 
-    /// How long the batch has run, in microseconds.
+    /// Returns the time that the batch has run, in microseconds.
     #[inline]
     pub(super) fn ran_us(&self) -> u64 {
         self.reading_ns.saturating_sub(self.instant_ns) / 1000

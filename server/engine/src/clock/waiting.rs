@@ -15,9 +15,9 @@ pub(crate) enum AdvanceOwner {
 /// An advance that a client waits for.
 #[derive(Debug)]
 enum Awaited {
-    /// It is to be continued.
+    /// The advance is to be continued.
     Stopped(Box<ClockAdvance>),
-    /// It goes on. Whether it has disconnected its client, which has its answer first.
+    /// The advance goes on. `has_killed`: it has disconnected its client, which has its answer first.
     GoesOn { has_killed: bool },
 }
 

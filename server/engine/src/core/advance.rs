@@ -155,7 +155,7 @@ impl Engine {
         advance_together(&mut [self], advance, &mut |_| ())
     }
 
-    /// What recurs for ever goes on as if so many milliseconds had passed.
+    /// Lets everything that recurs for ever go on as if this time had passed, in milliseconds.
     fn leap_over(&mut self, ms: u64) {
         self.renew_leases_for(ms);
         let ms = i64::try_from(ms).unwrap_or(i64::MAX);
@@ -210,8 +210,7 @@ impl Engine {
 
     /// Lets a server that hung while others advanced the clock go on where theirs is, at this instant of the system's
     /// clocks. Deadlines that have passed meanwhile are due now, and fire in pieces, as after a hang while time runs.
-    /// Where a client of it has changed the clock before it hung, all are to follow that change, from where the others
-    /// are.
+    /// If a client of it changed the clock before it hung, all follow that change, from where the others are.
     pub fn catch_up(&mut self, clocks: &Clock, system: Now) {
         let before = self.clock.now();
         if self.clock.amid().is_some() || self.clock.is_behind() {

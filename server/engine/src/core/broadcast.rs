@@ -28,7 +28,7 @@ impl Engine {
         })
     }
 
-    /// This server as one of several of its process.
+    /// Returns this server as one of several of its process.
     pub fn member(&self) -> &TopologyMember {
         &self.member
     }

@@ -1,4 +1,4 @@
-//! What clients ask of the clock, carried out: their orders, their waits for an advance, and what follows when they go.
+//! Orders of clients on the clock, carried out: their waits for an advance, and what follows when they go.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Retry};
@@ -33,7 +33,7 @@ impl Engine {
         self.clock.now()
     }
 
-    /// In how many milliseconds the next deadline on either clock is, if the clocks can be advanced so far.
+    /// Returns the milliseconds until the next deadline on either clock, if the clocks can be advanced so far.
     pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
         let (first, _) = self.first_reachable(ExpiryRule::Reached)?;
         Some(first.in_ms.max(0))

@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// What is due first on either clock: exact when that is no more than `within_ms` ahead.
+    /// Returns the first deadline on either clock: exact when that is no more than `within_ms` ahead.
     pub(super) fn first_due(&mut self, within_ms: i64) -> Option<FirstDue> {
         let now = self.clock.now();
         let until_ms = now.monotonic_ms().saturating_add(within_ms);

@@ -163,9 +163,9 @@ pub(crate) enum Handler {
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
     Scripts(ChangingHandler<Scripts>),
-    /// It sees the clock, and says what is to be done with it.
+    /// A handler that sees the clock, and gives an order.
     Clock(ClockHandler),
-    /// It sees one part, of which the rest of the engine follows.
+    /// A handler that sees one part, whose changes the rest of the engine follows.
     Part(PartHandler),
     /// It sees the engine, for what concerns several of its parts.
     Engine(EngineHandler),
@@ -195,7 +195,7 @@ pub struct Engine {
     pub(crate) observers: Observers,
     /// The instant, the clocks that a test moves, and the engine's own timers.
     pub(super) clock: EngineClock,
-    /// What it knows of other servers of its process, and asks of all of them.
+    /// The other servers of its process, and the requests to all of them.
     pub(super) member: TopologyMember,
     /// The requests of clients that wait.
     pub(crate) parked: Parked<Retry>,

@@ -119,7 +119,7 @@ impl Engine {
         has_room
     }
 
-    /// How many bytes the buffers of clients may take before [`Engine::evict_clients`] has to look.
+    /// Returns the bytes that the buffers of clients may take before [`Engine::evict_clients`] has to look.
     pub fn client_buffers_limit(&self) -> usize {
         client_limit(&self.config).map_or(usize::MAX, |limit| limit.saturating_sub(self.sessions.memory()))
     }

@@ -17,16 +17,16 @@ pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Resu
 /// The handler of a command of one part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PartHandler {
-    /// It changes the pauses of clients.
+    /// A handler that changes the pauses of clients.
     Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// It sees the users, and asks for changes of them.
+    /// A handler that sees the users, and asks for changes of them.
     Users(UsersHandler),
-    /// It changes the log of what was refused to users.
+    /// A handler that changes the log of what was refused to users.
     AclLog(fn(&mut AclLog, Now, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// It takes random choices.
+    /// A handler that takes random choices.
     Random(fn(&mut Rng, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// It changes how its client tracks keys.
+    /// A handler that changes how its client tracks keys.
     Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// It says how the server is to end.
+    /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

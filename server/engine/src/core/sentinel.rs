@@ -51,7 +51,7 @@ impl Engine {
         (parameters.announce_ip.clone(), parameters.announce_port)
     }
 
-    /// Where it says as a sentinel that it is: an address, if it announces one, and a port, if it announces that.
+    /// Returns the address that it announces as a sentinel, if it announces one, and the port, if it announces that.
     pub(crate) fn announced_as_sentinel(&self) -> (String, u16) {
         self.sentinel.as_ref().map(|watching| watching.state.announced()).unwrap_or_default()
     }

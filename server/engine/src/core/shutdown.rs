@@ -80,7 +80,7 @@ impl Engine {
         self.commit();
     }
 
-    /// In how many milliseconds it ends at the latest, if it waits for replicas.
+    /// Returns the milliseconds until it ends at the latest, if it waits for replicas.
     pub(crate) fn shuts_down_in_ms(&self) -> Option<i64> {
         self.shutdown.ends_in_ms(self.clock.system().monotonic_ms())
     }

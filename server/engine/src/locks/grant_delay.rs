@@ -10,12 +10,12 @@ use crate::time::Now;
 /// Whether the native waiters of a lock are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrantDelay {
-    /// They are not.
+    /// Nobody is held back.
     None,
-    /// They are, until an instant that is known.
+    /// Waiters are held back until an instant that is known.
     Runs,
-    /// They are from now on, until this instant of the monotonic clock, in milliseconds. [`release_due`] is to be
-    /// called then.
+    /// Waiters are held back from now on, until this instant of the monotonic clock, in milliseconds. [`release_due`]
+    /// is to be called then.
     Begins(i64),
 }
 

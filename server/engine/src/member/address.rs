@@ -19,7 +19,7 @@ pub(crate) struct MemberAddress {
 }
 
 impl MemberAddress {
-    /// Of a server that listens on this port and announces nothing.
+    /// Returns the address of a server that listens on this port and announces nothing.
     pub(crate) fn new(port: u16) -> Self {
         MemberAddress { port, announcements: VecDeque::new(), is_sentinel: false }
     }

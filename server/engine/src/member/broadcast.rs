@@ -17,7 +17,7 @@ pub(crate) struct BroadcastId {
     pub(crate) number: u64,
 }
 
-/// One request for all servers of the process.
+/// A request for all servers of the process.
 #[derive(Debug)]
 pub(crate) enum Broadcast {
     /// A fault of some of them, or between them.

@@ -1,4 +1,4 @@
-//! What a server asks of whoever drives all servers of its process.
+//! Requests of a server to the driver of all servers of its process.
 
 use super::broadcast::{Broadcast, BroadcastId};
 use crate::clock::{AdvanceOwner, PlannedAdvance};
@@ -7,19 +7,19 @@ use crate::replication::ReplicationId;
 /// A request of a server to whoever drives all servers of its process, which share a clock.
 #[derive(Debug)]
 pub(crate) enum TopologyRequest {
-    /// It has begun anew, and its clock with it: the others follow that.
+    /// The server has begun anew, and its clock with it: the others follow that.
     ClockChanged,
-    /// It may announce another address now.
+    /// The server may announce another address now.
     Announced,
-    /// It follows its master no longer, with the data that it has.
+    /// The server no longer follows its master, with the data that it has.
     Promoted(Promotion),
     /// A client of it moves a slot from one node of a cluster to another.
     SlotsMove,
     /// A client of it has had keys moved to the server at this place.
     Moved(usize),
-    /// It has refused a client, since it is down, and the clock stands.
+    /// The server has refused a client, since it is down, and the clock stands.
     Refused,
-    /// It begins anew: faults of servers and between them end.
+    /// The server begins anew: faults of servers and between them end.
     Reset,
     /// Something arrives from another server.
     Arrival,

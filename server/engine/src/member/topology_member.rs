@@ -12,8 +12,8 @@ use crate::spec::syntax::Shown;
 use lockwheel_resp::number;
 use std::collections::VecDeque;
 
-/// What a server knows of the others of its process, and what it has asked of all of them, in order. A server by itself
-/// asks nothing.
+/// The other servers of a process as one of them knows them, and its requests to all of them, in order. A server by
+/// itself asks nothing.
 #[derive(Debug, Default)]
 pub struct TopologyMember {
     is_joined: bool,
@@ -35,8 +35,8 @@ pub struct TopologyMember {
 
 /// The servers of the process.
 impl TopologyMember {
-    /// From now on the server is the one at `place` of several, which share a clock. Their histories are one, in the
-    /// order of `stamps`.
+    /// Makes the server the one at `place` of several, which share a clock. Their histories are one, in the order of
+    /// `stamps`.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         (self.is_joined, self.members, self.place) = (true, members.to_vec(), place);
         self.stamps = Some(stamps);
@@ -102,7 +102,7 @@ impl TopologyMember {
         found.ok_or_else(unknown)
     }
 
-    /// From now on it is cut off from the servers at these places.
+    /// Cuts the server off from the servers at these places, and from no others.
     pub(crate) fn set_cut_from(&mut self, places: Vec<usize>) {
         self.cut_from = places;
     }
@@ -125,7 +125,7 @@ impl TopologyMember {
         self.arrival = Some((at_ms, timers.insert(timer, at_ms)));
     }
 
-    /// That instant has come.
+    /// Records that the instant of the arrival has come.
     pub(crate) fn arrived(&mut self) {
         self.arrival = None;
         self.ask(TopologyRequest::Arrival);

@@ -4,12 +4,12 @@ use crate::clients::Multi;
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
-/// Which requests are paused; the later is the stricter.
+/// A kind of pause; the later is the stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PauseKind {
-    /// Those that may write, or send something that replicas are told.
+    /// Pauses requests that may write, or send something that replicas are told.
     Write,
-    /// All.
+    /// Pauses all requests.
     All,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
-    /// How many replicas are behind. O(1).
+    /// Returns the number of replicas that are behind. O(1).
     pub(crate) fn len(&self) -> usize {
         self.replicas.len()
     }
@@ -44,12 +44,12 @@ impl Behind {
         self.replicas.keys().copied().collect()
     }
 
-    /// How many bytes of the stream a replica lacks. O(log n).
+    /// Returns the bytes of the stream that a replica lacks. O(log n).
     pub(crate) fn unsent(&self, session: u64) -> usize {
         self.replicas.get(&session).map_or(0, |has| (self.end - has) as usize)
     }
 
-    /// How many blocks of the stream a replica lacks. O(log n).
+    /// Returns the blocks of the stream that a replica lacks. O(log n).
     pub(crate) fn unsent_blocks(&self, session: u64) -> usize {
         let Some(&has) = self.replicas.get(&session) else { return 0 };
         self.blocks.len() - self.first_lacked(has) + usize::from(!self.open.is_empty())
@@ -97,7 +97,7 @@ impl Behind {
         }
     }
 
-    /// What a replica lacks, which is not behind any more. O(blocks, replicas).
+    /// Takes the part of the stream that a replica lacks, which is not behind any more. O(blocks, replicas).
     pub(crate) fn take(&mut self, session: u64, account: &BufferBytes) -> Vec<SharedBytes> {
         let Some(&has) = self.replicas.get(&session) else { return Vec::new() };
         self.complete(account);

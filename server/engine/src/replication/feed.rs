@@ -37,7 +37,7 @@ pub(crate) struct Unit {
     pub(crate) by: Vec<u64>,
     /// The same keys, when they are many, but for those with long names.
     seen: BTreeSet<Place>,
-    /// Where in `keys` those with long names are, by their databases and hashes, when they are many.
+    /// The places in `keys` of those with long names, by their databases and hashes, when they are many.
     long: BTreeMap<(usize, u64), Vec<usize>>,
     /// A key has changed whose name there was no memory for: replicas cannot be told.
     pub(crate) is_incomplete: bool,

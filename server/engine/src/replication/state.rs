@@ -36,7 +36,7 @@ pub(crate) struct Replication {
     /// Up to which offset the stream changes data; what is behind it asks how far replicas are, and the like.
     pub(crate) changed_at: i64,
     backlog: Option<Backlog>,
-    /// What replicas that have come share of it.
+    /// Chunks of the stream that are shared by replicas that have come.
     chunks: Chunks,
     /// What clients have told of themselves as replicas.
     pub(crate) announced: BTreeMap<u64, Announced>,
@@ -44,7 +44,7 @@ pub(crate) struct Replication {
     pub(crate) snapshots: Snapshots,
     /// The replicas, by their sessions.
     pub(crate) replicas: BTreeMap<u64, Replica>,
-    /// What replicas lack that do not keep up.
+    /// The stream that replicas lack which do not keep up.
     pub(crate) behind: Behind,
     /// The database that replicas have selected; none: the stream must say it.
     pub(crate) selected: Option<usize>,

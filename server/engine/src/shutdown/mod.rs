@@ -11,12 +11,12 @@ pub(crate) const NOT_ENDED: CommandError = CommandError::text("ERR Errors trying
 /// The reply to an ABORT of a server that does not wait for replicas.
 pub(crate) const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shutdown in progress.");
 
-/// How a server ends.
+/// The manner in which a server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ending {
     /// Its keys are saved.
     pub(crate) saves: bool,
-    /// It ends also when its keys could not be saved.
+    /// The server ends also when its keys could not be saved.
     pub(crate) is_forced: bool,
     /// No replica is waited for.
     pub(crate) now: bool,
@@ -39,7 +39,7 @@ pub enum EndSignal {
     Interrupt,
 }
 
-/// What SHUTDOWN asks for.
+/// A request of SHUTDOWN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShutdownRequest {
     /// The end. `without_saving`: the words say that nothing is saved, which may end a slow script too.
@@ -54,11 +54,11 @@ struct Waiting {
     ending: Ending,
     /// The timer that ends the wait; `None`: the wait is over, and the server ends.
     timeout: Option<TimerKey>,
-    /// When it is due, in real monotonic milliseconds.
+    /// The instant at which it is due, in real monotonic milliseconds.
     until_ms: i64,
 }
 
-/// How far the server is with its end. Between [`Shutdown::wait`] and [`Shutdown::forget`] writes are to be paused.
+/// The end of the server, as far as it has come. Between [`Shutdown::wait`] and [`Shutdown::forget`] writes are paused.
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown(Option<Waiting>);
 

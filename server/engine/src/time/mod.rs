@@ -59,7 +59,7 @@ fn us_between(from_us: i128, to_ms: i128) -> u64 {
 pub enum ExpiryRule {
     /// Once its millisecond has passed, as in Redis: while time runs, so that no timeout is shorter than requested.
     Past,
-    /// As soon as the clock reaches it: on clocks that are frozen or advanced.
+    /// Deadlines expire as soon as the clock reaches them: on clocks that are frozen or advanced.
     Reached,
 }
 

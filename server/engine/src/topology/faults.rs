@@ -174,8 +174,8 @@ impl Network {
         any
     }
 
-    /// When all servers are down, and nobody is connected who could move the clock that stands, those come back that
-    /// would in time.
+    /// Brings servers back that would come back in time: all are down, and no client is connected that could move the
+    /// clock, which stands.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
             let is_open = |node: &Engine| !node.was_killed() || node.has_clients(&self.slots_at(place));

@@ -6,12 +6,12 @@ use lockwheel_resp::{Protocol, Reply};
 /// The channel on which a client in RESP2 is notified for another one.
 const CHANNEL: &[u8] = b"__redis__:invalidate";
 
-/// What a client is notified of: names of keys, or that all are gone.
+/// A message to a client: names of keys that have changed, or that all are gone.
 #[derive(Clone, Debug)]
 pub(crate) enum Invalidation<'a> {
-    /// All keys.
+    /// Every key.
     All,
-    /// These keys.
+    /// Named keys.
     Keys(Vec<&'a [u8]>),
 }
 

@@ -1,14 +1,14 @@
-//! What CLIENT TRACKING ON asks for, and whether it may.
+//! Requests of CLIENT TRACKING ON, and their checks.
 
 use super::mode::{TrackedClient, TrackingMode};
 use super::overlap::{Overlap, find_overlap};
 use crate::spec::CommandError;
 use std::collections::BTreeSet;
 
-/// What CLIENT TRACKING ON asks for.
+/// A request of CLIENT TRACKING ON.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrackingRequest<'a> {
-    /// How keys are tracked.
+    /// The mode in which keys are tracked.
     pub(crate) mode: TrackingMode,
     /// The client that is notified instead; 0: none.
     pub(crate) redirect: u64,

@@ -24,9 +24,9 @@ pub(crate) struct Tracking<'a> {
 /// The clients that are notified of something.
 #[derive(Debug, Default)]
 pub(crate) struct Recipients {
-    /// Those that are notified, themselves or for another client.
+    /// Clients that are notified, themselves or for another client.
     pub(crate) receivers: Vec<u64>,
-    /// Those that learn that their redirection is broken, and where it went.
+    /// Clients that learn that their redirection is broken, and where it went.
     pub(crate) broken: Vec<(u64, u64)>,
 }
 

@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 /// With fewer entries than this memory is not freed: it would be needed again at once.
 const SMALLEST: usize = 32;
 
-/// When an index of so many entries grows, some memory must be left.
+/// Number of entries from which on some memory must be left when an index grows.
 const SCARCE_MIN: usize = 8 * 1024;
 
 /// The most entries that room is reserved for in advance: a command may name one member a million times.

@@ -170,7 +170,7 @@ fn holders_crowd_out_no_wait() {
     assert!(graph.contains("other\r\n$7\r\nholders\r\n*1\r\n$1\r\nh\r\n"));
 }
 
-/// Each lock has a share of the room for its holders and its first waiters, in both forms of the reply.
+/// Checks the share that each lock has of the room for its holders and first waiters, in both forms of the reply.
 #[test]
 fn many_waiters_of_one_lock_crowd_out_no_other_lock() {
     const WAITERS: usize = 100_000;

@@ -59,7 +59,7 @@ impl Pair {
         shown.iter().map(|text| self.neutral(text).replace(&port, "ANNOUNCED")).collect()
     }
 
-    /// What both show of a master that is named by its host.
+    /// Lines that both show of a master that is named by its host.
     fn shown_of_host(&self) -> Vec<String> {
         let port = self.master.port();
         let mut client = self.one.client();

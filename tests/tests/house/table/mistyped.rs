@@ -104,7 +104,7 @@ fn reached<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
     (0..leaves(syntax)).map(|word| reached_with(syntax, vec![word])).collect()
 }
 
-/// All numbers of a synopsis, each in requests without another option, and with each of the other tokens.
+/// Returns all numbers of a synopsis, each in requests without another option, and with each of the other tokens.
 fn numbers_with_options<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
     let is_number =
         |reached: &Reached<'_>| matches!(&reached.part, Syntax::Argument(word) if is_number(word));

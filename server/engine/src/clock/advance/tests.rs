@@ -3,7 +3,7 @@
 use super::*;
 use std::time::Duration;
 
-/// What stands in for engines: deadlines in microseconds from the start, of which some send a client something.
+/// A stand-in for engines: deadlines in microseconds from the start, some of which send a client something.
 #[derive(Debug, Default)]
 struct World {
     at_us: u64,
@@ -13,7 +13,7 @@ struct World {
     quiet_since_us: u64,
     is_joint: bool,
     resets: u64,
-    /// What was done, in order.
+    /// The steps taken, in order.
     steps: Vec<String>,
 }
 

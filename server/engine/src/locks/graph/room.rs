@@ -25,7 +25,7 @@ impl Room {
         self.left_out
     }
 
-    /// One of so many equal parts of the room, at least a name of it. It is no room of its own.
+    /// Returns one of so many equal parts of the room, at least a name of it. It is no room of its own.
     pub(super) fn share(&self, parts: usize) -> Room {
         Room { names: (self.names / parts).max(1), bytes: self.bytes / parts, ..self.clone() }
     }

@@ -106,7 +106,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Nothing of a lock.
+    /// Shows nothing of a lock.
     fn nothing(lock: &LockWaits) -> Self {
         let none = |count: usize| vec![false; count];
         let (waiters, holders) = (none(lock.waiters.len()), none(lock.holders.len()));

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_a_reading_knows_is_counted() {
         const ENTRIES: usize = 4000;
-        /// Of a wait, and of an owner with its name, at least.
+        /// The least bytes of a wait, and of an owner with its name.
         const OWNER_BYTES: usize = 80;
         let [few, many] = [1, ENTRIES].map(|owners| {
             let mut history = History::new(1 << 16, 7);

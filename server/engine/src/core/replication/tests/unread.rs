@@ -98,13 +98,13 @@ fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limi
 /// A replica whose connection reads as a seed decides.
 struct Reader {
     slot: Slot,
-    /// What its connection has taken and not sent.
+    /// Bytes that its connection has taken and not sent.
     output: Outbox,
-    /// What it has read of its present connection.
+    /// Bytes that it has read of its present connection.
     read: Vec<u8>,
 }
 
-/// What a replica has read, in parts.
+/// The parts of what a replica has read.
 struct Received<'a> {
     /// The length of the stream before `stream`.
     begin: usize,
@@ -125,7 +125,7 @@ impl Reader {
         master.buffers(self.slot).set_taken(&self.output);
     }
 
-    /// It reads some of what its connection has taken.
+    /// Reads some of what its connection has taken.
     fn read(&mut self, master: &Engine, most: usize) {
         let mut left = most;
         while left > 0 && !self.output.is_empty() {
@@ -140,8 +140,8 @@ impl Reader {
         master.buffers(self.slot).set_taken(&self.output);
     }
 
-    /// What it has of the stream; none before it has read its snapshot, or if it was refused. A partial answer begins
-    /// at `from`.
+    /// Returns what it has of the stream; none before it has read its snapshot, or if it was refused. A partial answer
+    /// begins at `from`.
     fn received(&self, from: usize) -> Option<Received<'_>> {
         let mut lines = self.read.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().filter(|line| line.ends_with(b"\n"))?;
@@ -225,7 +225,7 @@ fn stream_of(whole: &Reader) -> (usize, &[u8]) {
     (received.begin, received.stream)
 }
 
-/// What a replica has read is a part of the stream.
+/// Checks that a replica has read a part of the stream.
 #[track_caller]
 fn check(reader: &Reader, from: usize, (begin, stream): (usize, &[u8]), seed: u64) {
     let Some(received) = reader.received(from) else { return };
