@@ -45,15 +45,31 @@ fn grow<T>(buffer: &mut Vec<T>, more: usize) {
 /// Makes room for `more` elements: as vectors grow, or exactly if there is not enough memory for that.
 ///
 /// # Errors
-/// Returns the size if there is no such memory, or hardly any would be left.
+/// Returns the size if there is no such memory, or hardly any would be left. The buffer then is as it was.
 #[inline]
 pub fn try_reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
+    if buffer.capacity() - buffer.len() >= more { Ok(()) } else { try_grow(buffer, more, check_left) }
+}
+
+/// Makes room in a buffer that lacks it. If `check` then says that hardly any memory is left, the room is given back.
+#[cold]
+fn try_grow<T>(
+    buffer: &mut Vec<T>,
+    more: usize,
+    mut check: impl FnMut() -> Result<(), OutOfMemory>,
+) -> Result<(), OutOfMemory> {
     let before = buffer.capacity();
-    if buffer.try_reserve(more).is_err() && buffer.try_reserve_exact(more).is_err() {
-        return Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) });
+    let mut leaves_enough = |buffer: &mut Vec<T>| {
+        let checked = if buffer.capacity() * size_of::<T>() > LARGE { check() } else { Ok(()) };
+        checked.inspect_err(|_| buffer.shrink_to(before))
+    };
+    if buffer.try_reserve(more).is_ok() && leaves_enough(buffer).is_ok() {
+        return Ok(());
     }
-    let has_grown = buffer.capacity() > before;
-    if has_grown && buffer.capacity() * size_of::<T>() > LARGE { check_left() } else { Ok(()) }
+    match buffer.try_reserve_exact(more) {
+        Ok(()) => leaves_enough(buffer),
+        Err(_) => Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) }),
+    }
 }
 
 /// Whether there is room for small blocks, which are not checked: for what grows by them without a bound. O(1) beside
@@ -235,6 +251,22 @@ mod tests {
         assert_eq!(collect((0..100).filter(|n| n % 30 == 0)), [0, 30, 60, 90]);
         shrink(&mut buffer);
         assert_eq!(buffer.capacity(), buffer.len());
+    }
+
+    #[test]
+    fn a_buffer_that_may_not_grow_keeps_its_capacity() {
+        let error = Err(OutOfMemory { bytes: LEFT_FREE });
+        let mut buffer = copy(&[7; 2 * LARGE]).into_vec();
+        assert_eq!(try_grow(&mut buffer, 10, || error), error);
+        assert_eq!((buffer.capacity(), &*buffer), (2 * LARGE, &[7; 2 * LARGE][..]));
+    }
+
+    #[test]
+    fn a_buffer_grows_exactly_if_there_is_no_memory_for_more() {
+        let mut buffer = copy(&[7; 2 * LARGE]).into_vec();
+        let mut checks = [Err(OutOfMemory { bytes: LEFT_FREE }), Ok(())].into_iter();
+        assert_eq!(try_grow(&mut buffer, 10, || checks.next().unwrap_or(Ok(()))), Ok(()));
+        assert_eq!((buffer.capacity(), checks.next()), (2 * LARGE + 10, None));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod subscribed;
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
 pub(crate) use client_timers::{ClientTimers, IdleEnd};
-pub(crate) use delivery::{OpenReply, Verdict};
+pub(crate) use delivery::{Delivery, OpenReply, Verdict};
 pub(crate) use multi::{Multi, RunningTransaction};
 pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;

@@ -206,7 +206,7 @@ impl Session {
     }
 
     /// Bytes of memory of a session itself, with the counters of its buffers.
-    pub(super) const OWN_MEMORY: usize =
+    pub(crate) const OWN_MEMORY: usize =
         block(size_of::<Session>()) + block(size_of::<ClientBuffers>() + 2 * size_of::<usize>());
 
     /// Bytes of memory of the session and of all that is its own, but for messages that it shares. O(1).

@@ -226,12 +226,12 @@ impl Engine {
         }));
         self.parked.insert(id, blocked);
         let Ok(asked) = asked else {
-            self.sessions.get_mut(slot).delivery.end(open, true);
+            self.end_delivery(slot, open, true);
             self.cut_off(slot);
             return true;
         };
         if let Ok(false) = asked {
-            self.sessions.get_mut(slot).delivery.end(open, true);
+            self.end_delivery(slot, open, true);
             return false;
         }
         if self.config.lock_history {
@@ -249,7 +249,7 @@ impl Engine {
     /// Ends the wait of a client whose reply is written, or which is answered an error.
     fn end_served(&mut self, slot: Slot, mut open: OpenReply, error: Option<CommandError>, began_ns: u64) {
         let Some(blocked) = self.unblock(slot) else {
-            return self.sessions.get_mut(slot).delivery.end(open, true);
+            return self.end_delivery(slot, open, true);
         };
         self.observe_served(slot, &blocked, began_ns);
         if let Some(error) = error {
@@ -262,7 +262,7 @@ impl Engine {
         if let Some(rule) = blocked.again {
             self.answered_once(slot, open, rule, &blocked);
         } else if blocked.on_reply.is_empty() {
-            self.sessions.get_mut(slot).delivery.end(open, false);
+            self.end_delivery(slot, open, false);
         } else {
             let request = Request::new(&blocked.request.argv());
             self.end_reply(slot, open, blocked.command, request, &blocked.on_reply);

@@ -59,7 +59,8 @@ impl Engine {
         let list = taken + session.delivery.out().pieces() + behind.unsent_blocks(session.id);
         let list_memory = taken_memory + session.delivery.out().piece_memory() + lacked;
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
-        let total = session.memory() + lacked;
+        // Shared pieces are no memory of the session's own, but part of what it needs.
+        let total = (session.memory() + lacked).max(Session::OWN_MEMORY + list_memory);
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         let user = self.users.name(session.login);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };

@@ -1,7 +1,7 @@
 //! What the engine sends clients besides the replies to their own requests, and the limits of unread output.
 
 use super::engine::Engine;
-use crate::clients::{Closing, Message, Slot, Verdict};
+use crate::clients::{Closing, Delivery, Message, OpenReply, Slot, Verdict};
 use crate::config::{Config, OutputLimit};
 use crate::replication::Replication;
 use lockwheel_resp::{Reply, allocation};
@@ -32,10 +32,32 @@ impl Engine {
             return;
         }
         let protocol = session.protocol;
-        if session.delivery.answer(protocol, write) == Verdict::Send {
-            self.check_output_limit(slot);
+        match allocation::contain(|| session.delivery.answer(protocol, write)) {
+            Ok(Verdict::Send) => self.check_output_limit(slot),
+            Ok(Verdict::Drop) => {}
+            // A part of the answer may be lost, and the client that is running a command is another one.
+            Err(_) => return self.cut_off(slot),
         }
         self.wake(slot);
+    }
+
+    /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what
+    /// goes behind the reply, that client is disconnected.
+    pub(super) fn end_delivery(&mut self, slot: Slot, reply: OpenReply, is_left_open: bool) {
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        if allocation::contain(|| delivery.end(reply, is_left_open)).is_err() {
+            self.cut_off(slot);
+        }
+    }
+
+    /// Pushes to a client what was not asked for. Whether there was memory for it; if not, the client is disconnected.
+    pub(super) fn push_contained(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> bool {
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        let is_pushed = allocation::contain(|| push(delivery)).is_ok();
+        if !is_pushed {
+            self.cut_off(slot);
+        }
+        is_pushed
     }
 
     /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
@@ -122,13 +144,17 @@ impl Engine {
     }
 }
 
-/// How much a replica may leave unread: the snapshot does not count.
+/// How much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size of the
+/// backlog is that size.
 fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
     let replica = replication.replicas.get(&session);
     let snapshot = replica.map_or(0, |replica| replica.unread_snapshot(pending, replication.offset));
     let limit = config.client_output_buffer_limit.replica;
+    let backlog = usize::try_from(config.replication.backlog_size).unwrap_or(usize::MAX);
+    // A partial resync may send the whole backlog at once.
+    let hard = if limit.hard == 0 { 0 } else { limit.hard.max(backlog) };
     let beside = |bytes: usize| if bytes == 0 { 0 } else { bytes.saturating_add(snapshot) };
-    OutputLimit { hard: beside(limit.hard), soft: beside(limit.soft), ..limit }
+    OutputLimit { hard: beside(hard), soft: beside(limit.soft), ..limit }
 }
 
 #[cfg(test)]

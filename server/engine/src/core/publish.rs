@@ -60,7 +60,7 @@ impl Engine {
             return;
         }
         let before = session.delivery.pending();
-        session.delivery.push(Protocol::Resp3, |reply| {
+        let write = |reply: &mut dyn Reply| {
             reply.push(2);
             reply.bulk(kind.as_bytes());
             reply.map(fields.len());
@@ -71,7 +71,11 @@ impl Engine {
                     EventValue::Number(number) => reply.integer(*number),
                 }
             }
-        });
+        };
+        if !self.push_contained(slot, |delivery| delivery.push(Protocol::Resp3, write)) {
+            return;
+        }
+        let session = self.sessions.get_mut(slot);
         // What was unread before it had any of these pushes is a reply.
         session.pushed_bytes = if before == 0 { 0 } else { session.pushed_bytes };
         session.pushed_bytes += session.delivery.pending().saturating_sub(before);

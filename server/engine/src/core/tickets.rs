@@ -3,7 +3,7 @@
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
-use crate::clients::{HeldState, Request, Slot};
+use crate::clients::{Delivery, HeldState, Request, Slot};
 use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{Place, Waiter, waiter_of};
 use crate::locks::HistoryCause;
@@ -221,10 +221,11 @@ impl Engine {
             && self.can_be_told(slot)
             && !self.is_lost(slot)
         {
-            let push = push(ticket, &blocked, on, ending);
-            self.sessions.get_mut(slot).delivery.push_bytes(&push);
-            self.check_output_limit(slot);
-            self.wake(slot);
+            let push = |delivery: &mut Delivery| delivery.push_bytes(&push(ticket, &blocked, on, ending));
+            if self.push_contained(slot, push) {
+                self.check_output_limit(slot);
+                self.wake(slot);
+            }
         }
         Some(blocked)
     }

@@ -236,16 +236,26 @@ impl Set {
         }
     }
 
-    /// Removes and returns the member with this index.
-    pub fn take_nth(&mut self, index: usize) -> Option<Box<[u8]>> {
-        if let Form::Other(other) = &mut self.0
-            && let Other::Table(table) = &mut **other
-        {
-            return (index < table.len()).then(|| table.remove_at(index));
+    /// Removes the member with this index; false if there is none. Allocates nothing for it.
+    pub fn remove_nth(&mut self, index: usize) -> bool {
+        if index >= self.len() {
+            return false;
         }
-        let member: Box<[u8]> = (*self.nth(index)?).into();
-        self.remove(&member);
-        Some(member)
+        match &mut self.0 {
+            Form::Packed(packed) => {
+                let place = packed.place_of(index);
+                packed.replace(place, 1, &[]);
+            }
+            Form::Other(other) => match &mut **other {
+                Other::Ints(ints) => {
+                    if let Some(value) = ints.get(index) {
+                        ints.remove(value);
+                    }
+                }
+                Other::Table(table) => drop(table.remove_at(index)),
+            },
+        }
+        true
     }
 
     /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that

@@ -147,7 +147,7 @@ fn take_replied(set: &mut Set, indexes: &mut [usize], reply: &mut dyn Reply) {
     indexes.iter().filter_map(|index| set.nth(*index)).for_each(|member| reply.bulk(&member));
     // From the last one on: that changes the index of none that is still to be taken.
     indexes.sort_unstable_by(|one, other| other.cmp(one));
-    indexes.iter().for_each(|index| _ = set.take_nth(*index));
+    indexes.iter().for_each(|index| _ = set.remove_nth(*index));
 }
 
 fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

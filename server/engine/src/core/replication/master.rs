@@ -22,7 +22,7 @@ pub(crate) struct Wanted<'a> {
 
 /// Bytes around a word of a request, at most.
 const WORD_FRAME: usize = 32;
-/// A replica that has so many bytes unread does not keep up.
+/// A replica that would have more bytes unread than this does not keep up.
 const BEHIND_MIN: usize = 64 * 1024;
 
 /// The refusal of a replica that has to wait until others have read their snapshots. Replicas know the word.
@@ -108,11 +108,28 @@ impl Engine {
         if self.replication.replicas.len() > self.replication.behind.len() {
             let replicas = self.replication.replicas.keys().copied();
             let keeping_up: Vec<u64> = replicas.filter(|id| !self.replication.behind.has(*id)).collect();
-            keeping_up.into_iter().for_each(|id| self.send_to_replica(id, bytes));
-        }
-        if !self.replication.behind.is_empty() {
+            keeping_up.iter().for_each(|id| self.send_to_replica(*id, bytes));
+            if !self.replication.behind.is_empty() {
+                self.keep_for_those_behind(bytes);
+                keeping_up.into_iter().for_each(|id| self.check_if_behind(id));
+            }
+        } else if !self.replication.behind.is_empty() {
             self.keep_for_those_behind(bytes);
         }
+    }
+
+    /// Holds the output of a replica against its limits if it does not keep up: the stream may not go on.
+    fn check_if_behind(&mut self, id: u64) {
+        if self.replication.behind.has(id)
+            && let Some(slot) = self.sessions.find(id)
+        {
+            self.check_much_output(slot);
+        }
+    }
+
+    /// The same for all replicas that do not keep up.
+    pub(super) fn check_those_behind(&mut self) {
+        self.replication.behind.sessions().into_iter().for_each(|id| self.check_if_behind(id));
     }
 
     /// Keeps a part of the stream, once, for all replicas that do not keep up. Those that have left too much unread
@@ -162,15 +179,15 @@ impl Engine {
         self.cut_off(slot);
     }
 
-    /// Sends a part of the stream to a replica that has kept up. If it does not any more, it lacks the stream from here
-    /// on, until it has read what it was sent.
+    /// Sends a part of the stream to a replica that has kept up. If it does not any more, or the part is large, it
+    /// lacks the stream from here on, until it has read what it was sent.
     fn send_to_replica(&mut self, id: u64, bytes: &[u8]) {
         let Some(slot) = self.sessions.find(id) else { return };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             return;
         }
-        if session.delivery.pending() >= BEHIND_MIN {
+        if session.delivery.pending() + bytes.len() > BEHIND_MIN {
             self.replication.behind.add(id, &self.memory.stream);
         } else if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
             return self.cut_for_lack_of_memory(slot);

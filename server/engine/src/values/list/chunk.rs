@@ -204,6 +204,16 @@ impl Chunk {
         tail
     }
 
+    /// Bytes of the block that its elements take.
+    pub(super) fn used(&self) -> usize {
+        self.end() - self.head
+    }
+
+    /// Makes room for elements that take so many bytes of the block of another chunk.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        allocation::reserve(&mut self.block, bytes);
+    }
+
     /// Appends all elements of another chunk.
     pub(super) fn append(&mut self, other: &Self) {
         allocation::append(&mut self.block, &other.block[other.head..]);

@@ -187,7 +187,9 @@ impl Chunks {
             let tail = self.change(at, |chunk| chunk.split_off(place));
             self.put(at + 1, tail);
             self.change(at, |chunk| chunk.push(End::Right, element));
-            self.merge_around(at + 1, limit);
+            // It is counted before the chunks are joined, for which there may be no memory.
+            self.len += 1;
+            return self.merge_around(at + 1, limit);
         } else if let Some(before) = at.checked_sub(1)
             && limit.has_room(&self.chunks[before], element)
         {
@@ -310,6 +312,9 @@ impl Chunks {
         if !limit.allows(one.listpack_size() + two.listpack_size() - LISTPACK_EMPTY, one.len() + two.len()) {
             return false;
         }
+        // If there is no memory for the second one's elements, it stays where it is.
+        let more = two.used();
+        self.change(left, |chunk| chunk.reserve(more));
         if let Some(two) = self.chunks.remove(left + 1) {
             self.held -= two.heap_bytes();
             self.change(left, |chunk| chunk.append(&two));

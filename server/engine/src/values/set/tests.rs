@@ -71,8 +71,10 @@ proptest! {
             match op {
                 0 => prop_assert_eq!(set.remove(&member), model.remove(&member)),
                 1 if !model.is_empty() => {
-                    let taken = set.take_nth(index.index(model.len())).map(Vec::from);
-                    prop_assert!(taken.is_some_and(|member| model.remove(&member)));
+                    let index = index.index(model.len());
+                    let member = set.nth(index).map(|member| member.to_vec());
+                    prop_assert!(set.remove_nth(index) && !set.remove_nth(model.len()));
+                    prop_assert!(member.is_some_and(|member| model.remove(&member)));
                 }
                 _ => prop_assert_eq!(set.add(&member, &enc), model.insert(member.clone())),
             }

@@ -76,6 +76,45 @@ fn clients_are_shown_what_a_replica_lacks() {
     }
     let info = ask(&mut master, client, "INFO clients");
     assert!(number(&info, "client_recent_max_output_buffer:") > 300_000);
+    master.take_output(replica, &mut Outbox::default());
+    let line = ask(&mut master, client, &format!("CLIENT LIST ID {id}"));
+    let (output, total) = (number(&line, "omem="), number(&line, "tot-mem="));
+    assert!(300_000 < output && output < total, "it was fed: {output} {total}");
+}
+
+#[test]
+fn a_large_change_is_not_copied_for_a_replica() {
+    let (mut master, client, replica) = master("0 0 0");
+    write(&mut master, client, &[("a", 300_000)]);
+    let session = master.session(replica);
+    assert!(session.delivery.pending() < 100_000);
+    assert!(master.replication.behind.unsent(session.id) > 300_000);
+}
+
+#[test]
+fn a_replica_may_leave_the_size_of_the_backlog_unread_whatever_its_hard_limit() {
+    let (mut master, client, replica) = master("100kb 0 0");
+    write(&mut master, client, &[("a", 300_000), ("b", 300_000), ("c", 300_000)]);
+    assert_eq!(master.session(replica).closing(), None);
+    write(&mut master, client, &[("d", 300_000)]);
+    assert_eq!(master.session(replica).closing(), Some(Closing::Now));
+}
+
+#[test]
+fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
+    let (mut master, client, replica) = master("0 66kb 60");
+    write(&mut master, client, &[("a", 60_000)]);
+    assert_eq!(master.session(replica).over_soft_since, None);
+    write(&mut master, client, &[("b", 10_000)]);
+    assert_eq!(master.session(replica).over_soft_since, Some(0));
+}
+
+#[test]
+fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
+    let (mut master, client, replica) = master("0 90kb 60");
+    write(&mut master, client, &[("a", 70_000), ("b", 30_000)]);
+    master.check_those_behind();
+    assert_eq!(master.session(replica).over_soft_since, Some(0));
 }
 
 #[test]
