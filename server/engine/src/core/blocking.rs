@@ -81,7 +81,7 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(state) => self.await_no_state(&**state, id),
-            Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
+            Retry::Held(held) => self.faults.forget_held(held, blocked.place.arrival),
             Retry::Paused { .. } => self.pauses.forget(blocked.place.arrival),
             Retry::Broadcast(_) | Retry::Reading => self.forget_reading(id),
             Retry::Advance => self.leave_advance(id),
@@ -226,12 +226,12 @@ impl Engine {
         }));
         self.parked.insert(id, blocked);
         let Ok(asked) = asked else {
-            self.end_delivery(slot, open, true);
+            self.end_contained(slot, open, true);
             self.cut_off(slot);
             return true;
         };
         if let Ok(false) = asked {
-            self.end_delivery(slot, open, true);
+            self.end_contained(slot, open, true);
             return false;
         }
         if self.config.lock_history {
@@ -249,7 +249,7 @@ impl Engine {
     /// Ends the wait of a client whose reply is written, or which is answered an error.
     fn end_served(&mut self, slot: Slot, mut open: OpenReply, error: Option<CommandError>, began_ns: u64) {
         let Some(blocked) = self.unblock(slot) else {
-            return self.end_delivery(slot, open, true);
+            return self.end_contained(slot, open, true);
         };
         self.observe_served(slot, &blocked, began_ns);
         if let Some(error) = error {
@@ -262,7 +262,7 @@ impl Engine {
         if let Some(rule) = blocked.again {
             self.answered_once(slot, open, rule, &blocked);
         } else if blocked.on_reply.is_empty() {
-            self.end_delivery(slot, open, false);
+            self.end_contained(slot, open, false);
         } else {
             let request = Request::new(&blocked.request.argv());
             self.end_reply(slot, open, blocked.command, request, &blocked.on_reply);
@@ -400,8 +400,7 @@ impl Engine {
 
     /// The clients that wait, and are counted.
     pub(super) fn waiting_clients(&self) -> Vec<u64> {
-        let is_paused = |retry: &Retry| matches!(retry, Retry::Paused { .. });
-        let all = self.parked.clients().filter(|(_, retry)| retry.counts() && !is_paused(retry));
+        let all = self.parked.clients().filter(|(_, retry)| retry.counts() && !retry.is_paused());
         all.map(|(id, _)| id).collect()
     }
 

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::latency::Event;
-use crate::limits::{ClientEviction, CountedBytes, LARGE_INPUT, client_limit};
+use crate::limits::{ClientEviction, CountedBytes, KeyspaceMemory, LARGE_INPUT, client_limit};
 use crate::locks;
 use crate::memory::{BufferBytes, MemoryUsage};
 
@@ -23,7 +23,7 @@ impl Engine {
         if limit == 0 {
             return;
         }
-        let used = self.counted_bytes().of(&self.keyspace);
+        let used = self.counted_bytes();
         if limit < used {
             tracing::warn!(
                 "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
@@ -61,13 +61,15 @@ impl Engine {
     }
 
     /// Returns the bytes that count towards `maxmemory`. What replicas have not read yet does not, since each key that
-    /// goes adds to it; nor what clients are about to give back; nor rules of faults. O(databases, replicas,
+    /// goes adds to it; nor what clients are about to give back; nor the tools of tests, which no key can displace:
+    /// tokens of fences, the history, open sections, observed patterns, rules of faults. O(databases, replicas,
     /// partitions).
-    fn counted_bytes(&self) -> CountedBytes {
+    fn counted_bytes(&self) -> u64 {
         let now_us = self.clock.system().monotonic_us;
         let transient = self.limits.transient_bytes(&self.sessions, self.client_bytes(), now_us);
-        let apart = self.replica_buffers() + transient + self.faults.memory();
-        CountedBytes::new(self.config.maxmemory, (self.memory_usage().total(), apart), &self.keyspace)
+        let tools = locks::bytes_apart_from_keys(&self.keyspace) + self.faults.memory();
+        let apart = self.replica_buffers() + transient + tools;
+        self.memory_usage().total().saturating_sub(apart) as u64
     }
 
     /// Returns the bytes of buffers of clients, and of messages that they share.
@@ -88,7 +90,7 @@ impl Engine {
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
         let has_enough = leaves_it_to_master || !self.exceeds_maxmemory();
         let has_room = has_enough || self.evict_keys();
-        let suffices = has_enough || (has_room && !self.counted_bytes().exceeds(&self.keyspace));
+        let suffices = has_enough || (has_room && self.counted_bytes() <= self.config.maxmemory);
         let (stats, now_us) = (&mut self.observers.stats, self.clock.system().monotonic_us);
         match suffices {
             true => self.limits.suffices(stats, now_us),
@@ -98,21 +100,25 @@ impl Engine {
 
     /// Whether there are more bytes than `maxmemory`. The past of locks goes before keys do. O(databases).
     fn exceeds_maxmemory(&mut self) -> bool {
-        let exceeds = self.counted_bytes().exceeds(&self.keyspace);
+        let exceeds = self.counted_bytes() > self.config.maxmemory;
         if !exceeds || locks::past_bytes(&self.keyspace) == 0 {
             return exceeds;
         }
         locks::forget_past(&mut self.keyspace);
-        self.counted_bytes().exceeds(&self.keyspace)
+        self.counted_bytes() > self.config.maxmemory
     }
 
     /// Evicts keys, and notifies clients; returns whether there is room, or will be when more have gone.
     fn evict_keys(&mut self) -> bool {
-        let began_ns = self.stopwatch_ns();
-        let counted = self.counted_bytes();
-        let has_room = self.limits.evict_keys(&mut self.keyspace, counted, &self.config, self.clock.now());
-        let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
-        self.note_latency(Event::EvictionCycle, took_ns);
+        let mut has_room = false;
+        if let Some(policy) = self.config.maxmemory_policy.eviction() {
+            let began_ns = self.stopwatch_ns();
+            let counted = CountedBytes::new(self.config.maxmemory, self.counted_bytes(), &self.keyspace);
+            let (config, now) = (&self.config, self.clock.now());
+            has_room = self.limits.evict_keys(&mut self.keyspace, (counted, policy), config, now);
+            let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+            self.note_latency(Event::EvictionCycle, took_ns);
+        }
         let before = self.client_bytes();
         self.commit();
         self.limits.notified(before, self.client_bytes(), self.clock.system().monotonic_us);
@@ -159,14 +165,12 @@ impl Engine {
 
     /// Returns the memory that the engine takes now, by its own account, without what waits to be freed. O(databases).
     pub fn memory_usage(&self) -> MemoryUsage {
-        let databases = self.keyspace.bytes();
+        let keyspace = KeyspaceMemory::of(&self.keyspace);
         // The runtime is taken while a script runs: the last figure is close enough.
         let scripts = self.scripts.memory_used().unwrap_or(self.memory.last.scripts);
         MemoryUsage {
-            // What keys have left free in their pages goes to the next ones: it is as free as what Redis gives back to
-            // its allocator.
-            data: databases.data.saturating_sub(self.keyspace.free_bytes()),
-            tables: databases.overhead,
+            data: keyspace.data,
+            tables: keyspace.tables,
             clients: self.memory.clients.all.get() + self.memory.stream.get() + self.sessions.memory(),
             scripts,
             engine: size_of::<Engine>()
@@ -179,7 +183,7 @@ impl Engine {
                 + self.observers.stats.histogram_bytes
                 + self.faults.memory()
                 + self.readings.memory()
-                + self.keyspace.kept_bytes()
+                + keyspace.kept
                 + self.memory.messages.get(),
         }
     }

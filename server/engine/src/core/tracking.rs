@@ -6,7 +6,7 @@ use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::spec::{Args, CommandId};
 use crate::tracking::{
-    Caching, HeldNews, Invalidation, Limit, Recipients, Tracker, Tracking, write_broken_redirect,
+    Caching, HeldNews, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect,
 };
 use lockwheel_resp::Reply;
 
@@ -68,16 +68,25 @@ impl Engine {
 
     /// Notifies clients that a key has changed, or that all are gone.
     pub(super) fn invalidate(&mut self, clients: &[u64], key: Option<&[u8]>) {
-        let recipients = self.tracking().recipients_of(clients, key);
-        self.send_invalidation(&recipients, &Invalidation::of(key));
+        let clients = self.tracking().notified_now(clients, key);
+        self.send_invalidation(&clients, &Invalidation::of(key));
     }
 
-    fn send_invalidation(&mut self, recipients: &Recipients, invalidation: &Invalidation<'_>) {
-        for &(id, redirect) in &recipients.broken {
-            self.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
+    /// Notifies clients: each itself, or the one that it redirects to. A client that learns that its redirection is
+    /// broken may be disconnected by that, which breaks the redirections to it.
+    fn send_invalidation(&mut self, clients: &[u64], invalidation: &Invalidation<'_>) {
+        let mut receivers = Vec::new();
+        for &id in clients {
+            match self.tracking().recipient(id) {
+                Recipient::Receiver(receiver) => receivers.push(receiver),
+                Recipient::Broken(redirect) => {
+                    self.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
+                }
+                Recipient::Nobody => {}
+            }
         }
         let write = |reply: &mut dyn Reply| invalidation.write(reply);
-        self.send_to(&recipients.receivers, invalidation.len(), &write);
+        self.send_to(&receivers, invalidation.len(), &write);
     }
 
     /// Notifies a client of what was held while its request ran; `before` is held from now on.
@@ -95,8 +104,7 @@ impl Engine {
         for broadcast in self.tracking().take_broadcasts() {
             for (clients, except_by) in &broadcast.audiences {
                 if let Some(invalidation) = Invalidation::of_changed(&broadcast.keys, *except_by) {
-                    let recipients = self.tracking().recipients(clients);
-                    self.send_invalidation(&recipients, &invalidation);
+                    self.send_invalidation(clients, &invalidation);
                 }
             }
         }

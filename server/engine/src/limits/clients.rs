@@ -32,7 +32,7 @@ pub(crate) struct ClientEviction {
 }
 
 impl ClientEviction {
-    /// Begins a round, if clients take more than the limit. O(n log n), n the clients.
+    /// Begins a round, if clients take as much as the limit. O(n log n), n the clients.
     pub(crate) fn begin(sessions: &Sessions, limit: usize) -> Option<Self> {
         // Those that are being closed are still counted in the account.
         let live = || sessions.slots().map(|slot| sessions.get(slot)).filter(|session| is_live(session));
@@ -58,7 +58,7 @@ impl ClientEviction {
         Some(slot)
     }
 
-    /// Whether the clients that stay take more than the limit.
+    /// Whether the clients that stay take as much as the limit.
     pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.limit
     }

@@ -2,7 +2,7 @@
 
 use super::Limits;
 use crate::config::Config;
-use crate::keyspace::{EvictionRules, Keyspace};
+use crate::keyspace::{EvictionPolicy, EvictionRules, Keyspace};
 use crate::locks;
 use crate::time::Now;
 
@@ -22,52 +22,68 @@ fn max_keys_at_once(tenacity: u32) -> u64 {
     MIN_KEYS.max(time_us * KEYS_PER_US)
 }
 
-/// The bytes that count towards `maxmemory`.
+/// Bytes of a keyspace, as the account of the engine has them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CountedBytes {
-    /// The limit; 0: none.
-    limit: u64,
-    /// Bytes of all but the keyspace.
-    others: usize,
+pub(crate) struct KeyspaceMemory {
+    /// Keys and values. The free room that keys have left in their pages goes to the next ones: it is as free as what
+    /// Redis gives back to its allocator.
+    pub(crate) data: usize,
+    /// Everything that finds keys, or waits for them.
+    pub(crate) tables: usize,
+    /// Values that are kept for a snapshot, or for a replica that lags behind.
+    pub(crate) kept: usize,
 }
 
-/// Returns the bytes of a keyspace as the account of the engine has them. O(databases).
-fn memory_of(keyspace: &Keyspace) -> usize {
-    let databases = keyspace.bytes();
-    databases.data.saturating_sub(keyspace.free_bytes()) + databases.overhead + keyspace.kept_bytes()
+impl KeyspaceMemory {
+    /// Returns the bytes of a keyspace. O(databases).
+    pub(crate) fn of(keyspace: &Keyspace) -> Self {
+        let databases = keyspace.bytes();
+        KeyspaceMemory {
+            data: databases.data.saturating_sub(keyspace.free_bytes()),
+            tables: databases.overhead,
+            kept: keyspace.kept_bytes(),
+        }
+    }
+
+    fn total(self) -> usize {
+        self.data + self.tables + self.kept
+    }
+}
+
+/// The bytes that count towards `maxmemory` while keys go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedBytes {
+    limit: u64,
+    /// The counted bytes of all but the keyspace. Negative, if bytes of the keyspace are not counted.
+    others: i64,
 }
 
 impl CountedBytes {
-    /// Returns the bytes of an engine of `total` bytes, of which `apart` count neither towards the limit nor to the
-    /// keyspace. O(databases).
-    pub(crate) fn new(limit: u64, (total, apart): (usize, usize), keyspace: &Keyspace) -> Self {
-        CountedBytes { limit, others: total.saturating_sub(memory_of(keyspace) + apart) }
+    /// Returns the account of an engine with so many counted bytes. O(databases).
+    pub(crate) fn new(limit: u64, counted: u64, keyspace: &Keyspace) -> Self {
+        CountedBytes { limit, others: counted as i64 - Self::of_keys(keyspace) }
     }
 
-    /// Whether there are more bytes than the limit. O(databases).
-    pub(crate) fn exceeds(self, keyspace: &Keyspace) -> bool {
-        self.limit > 0 && self.of(keyspace) > self.limit
+    /// Whether more bytes count than the limit allows. O(databases).
+    fn exceeds(self, keyspace: &Keyspace) -> bool {
+        self.others + Self::of_keys(keyspace) > self.limit as i64
     }
 
-    /// Returns all bytes that count. The tools of tests do not, since no key can displace them: tokens of fences, the
-    /// history, open sections, observed patterns. O(databases).
-    pub(crate) fn of(self, keyspace: &Keyspace) -> u64 {
-        let displaceable = memory_of(keyspace).saturating_sub(locks::bytes_apart_from_keys(keyspace));
-        (self.others + displaceable) as u64
+    fn of_keys(keyspace: &Keyspace) -> i64 {
+        KeyspaceMemory::of(keyspace).total() as i64 - locks::bytes_apart_from_keys(keyspace) as i64
     }
 }
 
 impl Limits {
-    /// Evicts keys until there are no more bytes than the limit, but no more keys than may go at once. Returns whether
-    /// there is room, or will be when more have gone.
+    /// Evicts keys by a policy until there are no more bytes than the limit, but no more keys than may go at once.
+    /// Returns whether there is room, or will be when more have gone.
     pub(crate) fn evict_keys(
         &self,
         keyspace: &mut Keyspace,
-        counted: CountedBytes,
+        (counted, policy): (CountedBytes, EvictionPolicy),
         config: &Config,
         now: Now,
     ) -> bool {
-        let Some(policy) = config.maxmemory_policy.eviction() else { return false };
         let rules = EvictionRules { policy, samples: config.maxmemory_samples };
         let mut left = max_keys_at_once(config.maxmemory_eviction_tenacity);
         while counted.exceeds(keyspace) {

@@ -194,7 +194,7 @@ fn deluser(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<U
         }
     }
     reply.integer(removed.len() as i64);
-    Ok(UserEffect::Remove(removed))
+    Ok(if removed.is_empty() { UserEffect::None } else { UserEffect::Remove(removed) })
 }
 
 fn dryrun(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<UserEffect, CommandError> {

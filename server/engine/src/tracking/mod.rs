@@ -14,4 +14,4 @@ pub(crate) use invalidation::{Invalidation, write_broken_redirect};
 pub(crate) use mode::{Caching, TrackedClient, TrackingMode};
 pub(crate) use request::TrackingRequest;
 pub(crate) use tracker::{HeldNews, Limit, Tracker};
-pub(crate) use tracking_clients::{Recipients, Tracking, tracked};
+pub(crate) use tracking_clients::{Recipient, Tracking, tracked};

@@ -21,13 +21,15 @@ pub(crate) struct Tracking<'a> {
     seed: u64,
 }
 
-/// The clients that are notified of something.
-#[derive(Debug, Default)]
-pub(crate) struct Recipients {
-    /// Clients that are notified, themselves or for another client.
-    pub(crate) receivers: Vec<u64>,
-    /// Clients that learn that their redirection is broken, and where it went.
-    pub(crate) broken: Vec<(u64, u64)>,
+/// The client that is notified for one that tracks keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Recipient {
+    /// No client: its own has no pushes, or tracks nothing.
+    Nobody,
+    /// The client of this id.
+    Receiver(u64),
+    /// The client itself: it learns that its redirection to this id is broken.
+    Broken(u64),
 }
 
 /// Keys that have changed, and the clients that listen: a part of them does not want to know of its own changes.
@@ -174,39 +176,39 @@ impl<'a> Tracking<'a> {
         self.tracker().and_then(|tracker| tracker.hold(news))
     }
 
-    /// Returns the clients that are notified now that a key has changed, or that all are gone. One whose notifications
-    /// are held is notified later.
-    pub(crate) fn recipients_of(&mut self, clients: &[u64], key: Option<&[u8]>) -> Recipients {
+    /// Returns those of these clients that are notified now that a key has changed, or that all are gone. One whose
+    /// notifications are held is notified later.
+    pub(crate) fn notified_now(&mut self, clients: &[u64], key: Option<&[u8]>) -> Vec<u64> {
         let later = self.tracker().and_then(|tracker| tracker.hold_key(clients, key));
-        let now: Vec<u64> = clients.iter().copied().filter(|id| Some(*id) != later).collect();
-        self.recipients(&now)
+        clients.iter().copied().filter(|id| Some(*id) != later).collect()
     }
 
-    /// Returns the clients that are notified for these: each itself, or the one that it redirects to.
-    pub(crate) fn recipients(&mut self, clients: &[u64]) -> Recipients {
-        let mut recipients = Recipients::default();
-        clients.iter().for_each(|&id| self.add_recipient(id, &mut recipients));
-        recipients
-    }
-
-    fn add_recipient(&mut self, id: u64, recipients: &mut Recipients) {
-        let Some(redirect) = tracked(self.keyspace, id).map(|client| client.redirect) else { return };
+    /// Returns the client that is notified for this one: itself, or the one that it redirects to.
+    pub(crate) fn recipient(&mut self, id: u64) -> Recipient {
+        let Some(redirect) = tracked(self.keyspace, id).map(|client| client.redirect) else {
+            return Recipient::Nobody;
+        };
         let sessions = self.sessions;
         let session = |id| sessions.find(id).map(|slot| sessions.get(slot));
-        let has_pushes = |session: &&Session| session.protocol == Protocol::Resp3;
+        let has_pushes = |session: &Session| session.protocol == Protocol::Resp3;
         if redirect == 0 {
-            recipients.receivers.extend(session(id).filter(has_pushes).map(|_| id));
-            return;
+            return if session(id).is_some_and(has_pushes) {
+                Recipient::Receiver(id)
+            } else {
+                Recipient::Nobody
+            };
         }
         match session(redirect).filter(|target| target.closing != Some(Closing::Now)) {
-            Some(target) if has_pushes(&target) || target.is_subscribed() => {
-                recipients.receivers.push(redirect);
-            }
-            Some(_) => {}
+            Some(target) if has_pushes(target) || target.is_subscribed() => Recipient::Receiver(redirect),
+            Some(_) => Recipient::Nobody,
             None => {
-                recipients.broken.extend(session(id).filter(has_pushes).map(|_| (id, redirect)));
                 if let Some(client) = self.tracker().and_then(|tracker| tracker.client_mut(id)) {
                     client.is_broken = true;
+                }
+                if session(id).is_some_and(has_pushes) {
+                    Recipient::Broken(redirect)
+                } else {
+                    Recipient::Nobody
                 }
             }
         }
