@@ -41,25 +41,6 @@ impl Engine {
         self.wake(slot);
     }
 
-    /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what
-    /// goes behind the reply, that client is disconnected.
-    pub(super) fn end_delivery(&mut self, slot: Slot, reply: OpenReply, is_left_open: bool) {
-        let delivery = &mut self.sessions.get_mut(slot).delivery;
-        if allocation::contain(|| delivery.end(reply, is_left_open)).is_err() {
-            self.cut_off(slot);
-        }
-    }
-
-    /// Pushes to a client what was not asked for. Whether there was memory for it; if not, the client is disconnected.
-    pub(super) fn push_contained(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> bool {
-        let delivery = &mut self.sessions.get_mut(slot).delivery;
-        let is_pushed = allocation::contain(|| push(delivery)).is_ok();
-        if !is_pushed {
-            self.cut_off(slot);
-        }
-        is_pushed
-    }
-
     /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
     /// one command is bounded by the limits of its receivers.
     pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
@@ -142,10 +123,27 @@ impl Engine {
         let client = String::from_utf8_lossy(line.trim_ascii_end());
         tracing::warn!("Client {client} scheduled to be closed ASAP for overcoming of output buffer limits.");
     }
+
+    /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what goes
+    /// behind the reply, that client is disconnected.
+    pub(super) fn end_contained(&mut self, slot: Slot, reply: OpenReply, is_left_open: bool) {
+        self.push_contained(slot, |delivery| delivery.end(reply, is_left_open));
+    }
+
+    /// Changes the output of a client that need not be the one that is running a command. If there is no memory for
+    /// that, the client is disconnected and this returns false.
+    pub(super) fn push_contained(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> bool {
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        let is_pushed = allocation::contain(|| push(delivery)).is_ok();
+        if !is_pushed {
+            self.cut_off(slot);
+        }
+        is_pushed
+    }
 }
 
-/// How much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size of the
-/// backlog is that size.
+/// Returns how much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size
+/// of the backlog is that size.
 fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
     let replica = replication.replicas.get(&session);
     let snapshot = replica.map_or(0, |replica| replica.unread_snapshot(pending, replication.offset));

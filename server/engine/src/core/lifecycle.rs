@@ -135,7 +135,7 @@ impl Engine {
     /// with one of them, which may be an endless script.
     #[inline]
     pub fn parks_requests(&self) -> bool {
-        self.pauses.has_parked() || self.holds_something()
+        self.pauses.has_parked() || self.faults.holds_something()
     }
 
     /// Whether some of them can go on now.
@@ -207,7 +207,7 @@ impl Engine {
         self.tracking().hold(None);
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
-        self.forget_causes();
+        self.faults.forget_causes();
         self.cut_off(slot);
         self.commit();
     }

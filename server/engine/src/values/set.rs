@@ -236,7 +236,7 @@ impl Set {
         }
     }
 
-    /// Removes the member with this index; false if there is none. Allocates nothing for it.
+    /// Removes the member with this index, of which no copy is made; false if there is none.
     pub fn remove_nth(&mut self, index: usize) -> bool {
         if index >= self.len() {
             return false;

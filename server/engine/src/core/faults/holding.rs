@@ -62,17 +62,6 @@ impl Engine {
         self.clock.timers_mut().insert(timer, due_ms)
     }
 
-    /// What a rule held of a client is no longer parked.
-    pub(in crate::core) fn forget_held(&mut self, held: &Held, arrival: u64) {
-        self.faults.held.remove(held.rule, arrival);
-    }
-
-    /// Whether anything is held.
-    #[inline]
-    pub(in crate::core) fn holds_something(&self) -> bool {
-        !self.faults.held.is_empty()
-    }
-
     /// How many requests and replies a rule holds.
     pub(crate) fn held_by(&self, rule: RuleId) -> usize {
         self.faults.held.count(rule)

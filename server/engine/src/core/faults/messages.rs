@@ -51,11 +51,6 @@ impl Engine {
         self.faults.causes.pop();
     }
 
-    /// A request has ended in a panic.
-    pub(in crate::core) fn forget_causes(&mut self) {
-        self.faults.causes.clear();
-    }
-
     /// Takes those out of the receivers of a message for whom a rule loses it.
     #[cold]
     pub(in crate::core) fn lose_message(&mut self, channel: &[u8], mut receivers: Vec<&mut Vec<u64>>) {

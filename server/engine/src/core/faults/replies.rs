@@ -92,7 +92,7 @@ impl Engine {
         let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
         self.note_rules();
         let Some((rule, action)) = taken else {
-            return self.end_delivery(slot, open, false);
+            return self.end_contained(slot, open, false);
         };
         self.rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
         let session = self.sessions.get_mut(slot);
@@ -100,7 +100,7 @@ impl Engine {
         match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
-                self.end_delivery(slot, open, false);
+                self.end_contained(slot, open, false);
                 self.lose_connection(slot, cut_after_ms);
             }
             ReplyAction::Replace(substitute) => {
@@ -109,7 +109,7 @@ impl Engine {
                     Substitute::Raw(bytes) => open.append(&bytes),
                     substitute => open.write(protocol, |reply| write(&substitute, reply)),
                 }
-                self.end_delivery(slot, open, false);
+                self.end_contained(slot, open, false);
             }
             ReplyAction::Slice(slices) => {
                 let rest = session.delivery.hold(open);

@@ -1,7 +1,7 @@
 //! What the engine keeps of faults.
 
 use super::causes::Cause;
-use super::held::HeldClients;
+use super::held::{Held, HeldClients};
 use crate::clients::Request;
 use crate::clock::TimerKey;
 use crate::faults::{Client, Link, Partition, Rules};
@@ -69,6 +69,27 @@ impl Faults {
             are_doors_closed: false,
             killed_its_own: None,
         }
+    }
+
+    /// Forgets the causes of messages: a request has ended in a panic.
+    pub(in crate::core) fn forget_causes(&mut self) {
+        self.causes.clear();
+    }
+
+    /// Forgets a request or reply that a rule held: it is no longer parked.
+    pub(in crate::core) fn forget_held(&mut self, held: &Held, arrival: u64) {
+        self.held.remove(held.rule, arrival);
+    }
+
+    /// Whether rules hold requests or replies.
+    #[inline]
+    pub(in crate::core) fn holds_something(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether a client has said FAULT.EXEMPT.
+    pub(crate) fn is_exempt(&self, client: u64) -> bool {
+        self.exempt.contains(&client)
     }
 
     /// Connections are held, lost, or let go.

@@ -56,11 +56,6 @@ impl Engine {
         }
     }
 
-    /// Whether a client has said FAULT.EXEMPT.
-    pub(crate) fn is_exempt(&self, client: u64) -> bool {
-        self.faults.exempt.contains(&client)
-    }
-
     /// Drops the request or reply of a client that a rule holds, and the client's connection if there still is one.
     pub(in crate::core) fn drop_held(&mut self, slot: Slot) {
         let id = self.sessions.get(slot).id;

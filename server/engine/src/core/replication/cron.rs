@@ -128,7 +128,7 @@ impl Engine {
             }
         }
         silent.into_iter().for_each(|slot| self.cut_off(slot));
-        self.check_those_behind();
+        self.check_those_behind(self.replication.behind.sessions());
     }
 }
 

@@ -111,25 +111,11 @@ impl Engine {
             keeping_up.iter().for_each(|id| self.send_to_replica(*id, bytes));
             if !self.replication.behind.is_empty() {
                 self.keep_for_those_behind(bytes);
-                keeping_up.into_iter().for_each(|id| self.check_if_behind(id));
+                self.check_those_behind(keeping_up);
             }
         } else if !self.replication.behind.is_empty() {
             self.keep_for_those_behind(bytes);
         }
-    }
-
-    /// Holds the output of a replica against its limits if it does not keep up: the stream may not go on.
-    fn check_if_behind(&mut self, id: u64) {
-        if self.replication.behind.has(id)
-            && let Some(slot) = self.sessions.find(id)
-        {
-            self.check_much_output(slot);
-        }
-    }
-
-    /// The same for all replicas that do not keep up.
-    pub(super) fn check_those_behind(&mut self) {
-        self.replication.behind.sessions().into_iter().for_each(|id| self.check_if_behind(id));
     }
 
     /// Keeps a part of the stream, once, for all replicas that do not keep up. Those that have left too much unread
@@ -149,6 +135,17 @@ impl Engine {
                 (Some(slot), Err(_)) => self.cut_for_lack_of_memory(slot),
                 // Nothing is kept for a session that has been forgotten.
                 (None, _) => self.replication.behind.remove(id),
+            }
+        }
+    }
+
+    /// Holds the output of those of these replicas that do not keep up against their limits: the stream may not go on.
+    pub(super) fn check_those_behind(&mut self, replicas: Vec<u64>) {
+        for id in replicas {
+            if self.replication.behind.has(id)
+                && let Some(slot) = self.sessions.find(id)
+            {
+                self.check_much_output(slot);
             }
         }
     }
