@@ -46,14 +46,9 @@ impl Engine {
         }
     }
 
-    /// Checks the output of clients against its limits, and wakes the connections of those that are closed.
+    /// Checks the output of clients against its limits.
     pub(super) fn check_outputs(&mut self, slots: impl IntoIterator<Item = Slot>) {
-        for slot in slots {
-            self.check_output_limit(slot);
-            if self.sessions.get(slot).closing.is_some() {
-                self.wake(slot);
-            }
-        }
+        slots.into_iter().for_each(|slot| self.check_output_limit(slot));
     }
 
     /// Sets the timer of a client anew: the first of its leases to be renewed has changed.

@@ -8,6 +8,9 @@ use lockwheel_resp::{Reply, allocation};
 
 /// Output from this many bytes on is counted as it grows; less is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
+/// Bytes that a replica may leave unread beside the whole backlog: the line before it, and the stream that comes
+/// meanwhile.
+const BESIDE_BACKLOG: usize = 64 * 1024;
 
 impl Engine {
     /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
@@ -105,14 +108,15 @@ impl Engine {
 }
 
 impl Engine {
-    /// Disconnects a client that leaves too much unread. Its output is dropped. A replica gets no more of the stream,
-    /// which would have a gap.
+    /// Disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A replica
+    /// gets no more of the stream, which would have a gap.
     pub(super) fn close_over_limit(&mut self, slot: Slot) {
         let session = self.sessions.get_mut(slot);
         session.delivery.cut();
         session.close(Closing::Now);
         self.replication.behind.remove(session.id);
         self.observers.stats.output_limit_disconnections += 1;
+        self.wake(slot);
     }
 
     /// Logs that a client is closed which leaves too much unread.
@@ -143,14 +147,15 @@ impl Engine {
 }
 
 /// Returns how much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size
-/// of the backlog is that size.
+/// of the backlog is that size, with room for [`BESIDE_BACKLOG`].
 fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
     let replica = replication.replicas.get(&session);
     let snapshot = replica.map_or(0, |replica| replica.unread_snapshot(pending, replication.offset));
     let limit = config.client_output_buffer_limit.replica;
     let backlog = usize::try_from(config.replication.backlog_size).unwrap_or(usize::MAX);
     // A partial resync may send the whole backlog at once.
-    let hard = if limit.hard == 0 { 0 } else { limit.hard.max(backlog) };
+    let resync = backlog.saturating_add(BESIDE_BACKLOG);
+    let hard = if limit.hard == 0 { 0 } else { limit.hard.max(resync) };
     let beside = |bytes: usize| if bytes == 0 { 0 } else { bytes.saturating_add(snapshot) };
     OutputLimit { hard: beside(hard), soft: beside(limit.soft), ..limit }
 }

@@ -2,7 +2,7 @@
 
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
-use crate::core::Engine;
+use crate::core::{Engine, Output};
 use crate::keyspace::Rng;
 use crate::time::Now;
 use std::io::IoSlice;
@@ -89,6 +89,59 @@ fn a_large_change_is_not_copied_for_a_replica() {
     let session = master.session(replica);
     assert!(session.delivery.pending() < 100_000);
     assert!(master.replication.behind.unsent(session.id) > 300_000);
+}
+
+/// The sessions whose connections are to be told something.
+fn told(master: &mut Engine) -> Vec<u64> {
+    let mut told = Vec::new();
+    loop {
+        match master.poll_output() {
+            Output::Session(id) => told.push(id),
+            Output::Idle { .. } => return told,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
+    let (mut master, client, replica) = master("1mb 0 0");
+    let id = master.session(replica).id;
+    write(&mut master, client, &[("a", 60_000), ("b", 20_000)]);
+    // Its connection has taken that, and cannot send it.
+    let mut unsent = Outbox::default();
+    master.take_output(replica, &mut unsent);
+    master.buffers(replica).set_taken(&unsent);
+    while master.unsent(replica) < 1 << 20 {
+        write(&mut master, client, &[("c", 1000)]);
+        master.acknowledge_wake(replica);
+        told(&mut master);
+    }
+    assert_eq!(master.session(replica).closing(), None, "its limits are due once a block");
+    master.replication_due();
+    assert_eq!(master.session(replica).closing(), Some(Closing::Now));
+    assert_eq!(told(&mut master), [id]);
+}
+
+#[test]
+fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit() {
+    let (mut master, client, replica) = master("16kb 0 0");
+    ask(&mut master, client, "CONFIG SET repl-backlog-size 100kb");
+    master.disconnect(replica);
+    write(&mut master, client, &[("a", 60_000), ("b", 60_000)]);
+    let backlog = master.replication.backlog().expect("there is a stream");
+    let (kept, from) = (backlog.len(), backlog.first_offset());
+    assert_eq!(kept, 100 << 10);
+    let request = format!("PSYNC {} {from}", master.replication.id);
+    let mut reader = Reader::connect(&mut master, &request);
+    assert_eq!(master.session(reader.slot).closing(), None);
+    write(&mut master, client, &[("c", 1000)]);
+    (0..2).for_each(|_| {
+        reader.take(&mut master);
+        reader.read(&master, usize::MAX);
+    });
+    let received = reader.received(from as usize - 1).expect("the stream goes on");
+    assert_eq!(received.begin + received.stream.len(), master.replication.offset as usize);
 }
 
 #[test]
