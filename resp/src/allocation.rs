@@ -42,7 +42,8 @@ fn grow<T>(buffer: &mut Vec<T>, more: usize) {
     try_reserve(buffer, more).unwrap_or_else(|error| error.unwind());
 }
 
-/// Makes room for `more` elements: as vectors grow, or exactly if there is not enough memory for that.
+/// Makes room for `more` elements: as vectors grow, or for an eighth of the elements if there is not enough memory for
+/// that, or exactly. Growing to n elements moves O(n) of them, also where hardly any memory is left.
 ///
 /// # Errors
 /// Returns the size if there is no such memory, or hardly any would be left. The buffer then is as it was.
@@ -52,6 +53,7 @@ pub fn try_reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), OutOfMemor
 }
 
 /// Makes room in a buffer that lacks it. If `check` then says that hardly any memory is left, the room is given back.
+/// That may move the whole buffer, so that what follows is a step in proportion to the buffer.
 #[cold]
 fn try_grow<T>(
     buffer: &mut Vec<T>,
@@ -66,10 +68,11 @@ fn try_grow<T>(
     if buffer.try_reserve(more).is_ok() && leaves_enough(buffer).is_ok() {
         return Ok(());
     }
-    match buffer.try_reserve_exact(more) {
-        Ok(()) => leaves_enough(buffer),
-        Err(_) => Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) }),
+    let step = more.max(buffer.len() / 8);
+    if buffer.try_reserve_exact(step).is_err() && buffer.try_reserve_exact(more).is_err() {
+        return Err(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) });
     }
+    leaves_enough(buffer)
 }
 
 /// Whether there is room for small blocks, which are not checked: for what grows by them without a bound. O(1) beside
@@ -84,8 +87,13 @@ pub fn check_left() -> Result<(), OutOfMemory> {
 
 /// Gives spare room back, unless there is no memory to move a large buffer to.
 pub fn shrink<T>(buffer: &mut Vec<T>) {
-    if check_copies(buffer.len() * size_of::<T>()).is_ok() {
-        buffer.shrink_to_fit();
+    shrink_to(buffer, 0);
+}
+
+/// Gives back the room for more than `capacity` elements, unless there is no memory to move a large buffer to.
+pub fn shrink_to<T>(buffer: &mut Vec<T>, capacity: usize) {
+    if check_copies(capacity.max(buffer.len()) * size_of::<T>()).is_ok() {
+        buffer.shrink_to(capacity);
     }
 }
 
@@ -262,11 +270,20 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_grows_exactly_if_there_is_no_memory_for_more() {
+    fn a_buffer_that_may_not_double_grows_in_few_steps() {
         let mut buffer = copy(&[7; 2 * LARGE]).into_vec();
-        let mut checks = [Err(OutOfMemory { bytes: LEFT_FREE }), Ok(())].into_iter();
-        assert_eq!(try_grow(&mut buffer, 10, || checks.next().unwrap_or(Ok(()))), Ok(()));
-        assert_eq!((buffer.capacity(), checks.next()), (2 * LARGE + 10, None));
+        let mut doublings = 0;
+        while buffer.len() < 4 * LARGE {
+            if buffer.capacity() - buffer.len() < 10 {
+                // Each doubling leaves too little, and is given back; each smaller step leaves enough.
+                let mut checks = [Err(OutOfMemory { bytes: LEFT_FREE }), Ok(())].into_iter();
+                let grown = try_grow(&mut buffer, 10, || checks.next().unwrap_or(Ok(())));
+                assert_eq!((grown, checks.next()), (Ok(()), None));
+                doublings += 1;
+            }
+            buffer.extend_from_slice(&[7; 10]);
+        }
+        assert!(doublings <= 6, "{doublings}");
     }
 
     #[test]

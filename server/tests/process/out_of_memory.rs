@@ -248,6 +248,24 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert!(!said.contains("background thread"), "{} bytes", said.len());
 }
 
+#[test]
+fn members_are_removed_though_there_is_no_memory_for_a_smaller_table() {
+    const MEMBERS: usize = 1_100_000;
+    const BATCH: usize = 500;
+    let process = limited_to(SMALL_KIB);
+    let add = "for n = 0, ARGV[1] - 1 do redis.call('SADD', KEYS[1], 'm' .. n) end return 1";
+    let count = MEMBERS.to_string();
+    assert_eq!(outcome(&process, &[b"EVAL", add.as_bytes(), b"1", b"s", count.as_bytes()]), ":1");
+    let filling = vec![b'x'; 1 << 20];
+    fill(|n| outcome(&process, &[b"SET", format!("f{n}").as_bytes(), &filling]));
+    let mut client = process.client();
+    for from in (0..MEMBERS).step_by(BATCH) {
+        let members: String = (from..from + BATCH).map(|n| format!(" m{n}")).collect();
+        assert_eq!(client.ask(&format!("SREM s{members}")), format!(":{BATCH}"), "from {from} on");
+    }
+    assert_eq!(client.ask("EXISTS s"), ":0");
+}
+
 /// The ids of what is pending in a group, with the numbers of its deliveries.
 fn pending(process: &Process) -> Vec<(String, String)> {
     let reply = process.client().ask("XPENDING x g - + 9");

@@ -22,7 +22,7 @@ use super::accesses::Accesses;
 use super::entry::Entry;
 use super::mark::Mark;
 use super::order::Order;
-use crate::memory::{block, of_vec};
+use crate::memory::{block, of_vec, shrink_table};
 use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
@@ -397,7 +397,7 @@ impl Database {
         if table.capacity() > SMALLEST && table.len() < table.capacity() / SPARSE {
             let entries = &self.entries;
             self.table_bytes -= block(table.allocation_size());
-            table.shrink_to(2 * table.len(), |&id| rehash(entries.get(id).key()));
+            shrink_table(table, 2 * table.len(), |&id| rehash(entries.get(id).key()));
             self.table_bytes += block(table.allocation_size());
         }
         gone

@@ -1,5 +1,6 @@
 //! The end of the stream, kept for replicas that come back.
 
+use crate::memory::shrink_deque;
 use std::collections::VecDeque;
 
 /// The last bytes of the stream, no more than a limit. Offsets count the bytes of the stream from 1 on.
@@ -36,7 +37,7 @@ impl Backlog {
         self.limit = limit;
         let excess = self.bytes.len().saturating_sub(limit);
         self.bytes.drain(..excess);
-        self.bytes.shrink_to(limit);
+        shrink_deque(&mut self.bytes, limit);
     }
 
     /// The offset of the first byte that is kept, or of the next to come.

@@ -198,7 +198,8 @@ impl Link {
                 if rest.len() - read > MAX_LINE {
                     self.fail("the master's answer is too long");
                 }
-                self.input = rest.split_off(read);
+                rest.drain(..read);
+                self.input = rest;
                 return;
             };
             let line = rest[read..read + length].trim_ascii();
@@ -208,7 +209,7 @@ impl Link {
                 self.read_reply(line);
             }
         }
-        let rest = rest.split_off(read);
+        rest.drain(..read);
         match self.state {
             LinkState::Sync => self.receive_snapshot(&rest),
             LinkState::Connected => {

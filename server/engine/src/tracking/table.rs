@@ -1,9 +1,10 @@
 //! The table of the keys that clients have read.
 
 use crate::keyspace::Rng;
-use crate::memory::{block, of_vec};
+use crate::memory::{block, of_vec, shrink_table};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
+use lockwheel_resp::allocation;
 use std::hash::BuildHasher;
 
 /// A key, and who has read it.
@@ -64,7 +65,8 @@ impl TrackingTable {
         let (items, bytes) = (key.clients.len(), key.memory());
         if items == key.clients.capacity() {
             key.clients.retain(|&id| alive(id));
-            key.clients.shrink_to(key.clients.len() * 2);
+            let room = key.clients.len() * 2;
+            allocation::shrink_to(&mut key.clients, room);
         }
         let at = key.clients.partition_point(|&id| id < client);
         key.clients.insert(at, client);
@@ -127,8 +129,9 @@ impl TrackingTable {
     fn give_back(&mut self) {
         let TrackingTable { keys, by_name, hasher, .. } = self;
         if keys.capacity() > 64 && keys.len() < keys.capacity() / 4 {
-            keys.shrink_to(keys.len() * 2);
-            by_name.shrink_to(keys.len() * 2, |&index| hasher.hash_one(&*keys[index as usize].name));
+            let room = keys.len() * 2;
+            allocation::shrink_to(keys, room);
+            shrink_table(by_name, room, |&index| hasher.hash_one(&*keys[index as usize].name));
         }
     }
 

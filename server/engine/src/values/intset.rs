@@ -1,6 +1,7 @@
 //! A sorted set of integers in one block of memory.
 
 use crate::memory::of_vec;
+use lockwheel_resp::allocation;
 
 /// Integers in ascending order, each in 2, 4 or 8 bytes: the width that the widest ever added needs.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl IntSet {
             self.widen(width);
         }
         let (start, end) = (index * self.width, self.bytes.len());
-        self.bytes.reserve_exact(self.width);
+        allocation::reserve_exact(&mut self.bytes, self.width);
         self.bytes.resize(end + self.width, 0);
         self.bytes.copy_within(start..end, start + self.width);
         self.bytes[start..start + self.width].copy_from_slice(&value.to_le_bytes()[..self.width]);
@@ -73,7 +74,7 @@ impl IntSet {
         let Ok(index) = self.search(value) else { return false };
         let start = index * self.width;
         self.bytes.drain(start..start + self.width);
-        self.bytes.shrink_to_fit();
+        allocation::shrink(&mut self.bytes);
         true
     }
 
@@ -92,7 +93,8 @@ impl IntSet {
     }
 
     fn widen(&mut self, width: usize) {
-        let mut bytes = Vec::with_capacity((self.len() + 1) * width);
+        let mut bytes = Vec::new();
+        allocation::reserve_exact(&mut bytes, (self.len() + 1) * width);
         for value in self.iter() {
             bytes.extend_from_slice(&value.to_le_bytes()[..width]);
         }

@@ -1,6 +1,6 @@
 //! The table of large hashes, sets and sorted sets: a dense vector of entries and a hash index into it.
 
-use crate::memory::{block, of_vec};
+use crate::memory::{block, of_vec, shrink_table};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -242,13 +242,13 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// Frees memory when less than a quarter is used; amortised O(1) per removal.
+    /// Frees memory when less than a quarter is used, if there is memory to move the rest; amortised O(1) per removal.
     fn shrink(&mut self) {
         let len = self.entries.len();
         if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {
             let room = (len * 2).max(SMALLEST / 2);
-            self.entries.shrink_to(room);
-            self.index.shrink_to(room, IndexEntry::rehash);
+            allocation::shrink_to(&mut self.entries, room);
+            shrink_table(&mut self.index, room, IndexEntry::rehash);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The deadlines of a hash's fields: the earliest at once, each by the position of its field.
 
 use crate::memory::of_vec;
+use lockwheel_resp::allocation;
 
 /// A field that has no deadline.
 const NONE: u32 = u32::MAX;
@@ -87,7 +88,8 @@ impl Deadlines {
             self.rise(place);
         }
         if self.heap.capacity() > 32 && self.heap.len() < self.heap.capacity() / 4 {
-            self.heap.shrink_to(2 * self.heap.len());
+            let room = 2 * self.heap.len();
+            allocation::shrink_to(&mut self.heap, room);
         }
         true
     }

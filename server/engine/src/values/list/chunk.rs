@@ -4,7 +4,7 @@ use super::End;
 use crate::memory::of_vec;
 use crate::values::integer;
 use crate::values::packed::{length_size, read_length, write_length};
-use lockwheel_resp::allocation;
+use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::ops::Range;
 
 /// Bytes of a listpack without elements.
@@ -195,13 +195,22 @@ impl Chunk {
 
     /// Takes off the elements from `place` on.
     pub(super) fn split_off(&mut self, place: usize) -> Self {
-        let mut tail = Self { block: allocation::copy(&self.block[place..]).into_vec(), ..Self::default() };
+        self.try_split_off(place).unwrap_or_else(|error| error.unwind())
+    }
+
+    /// The same, without unwinding.
+    ///
+    /// # Errors
+    /// Returns the size if there is no memory for their copy. The chunk then is as it was.
+    pub(super) fn try_split_off(&mut self, place: usize) -> Result<Self, OutOfMemory> {
+        let mut tail =
+            Self { block: allocation::try_copy(&self.block[place..])?.into_vec(), ..Self::default() };
         (tail.count, tail.listpack) = tail.account(0..tail.end());
         self.count -= tail.count;
         self.listpack -= tail.listpack;
         self.block.truncate(place);
         self.shrink();
-        tail
+        Ok(tail)
     }
 
     /// Bytes of the block that its elements take.
@@ -210,8 +219,11 @@ impl Chunk {
     }
 
     /// Makes room for elements that take so many bytes of the block of another chunk.
-    pub(super) fn reserve(&mut self, bytes: usize) {
-        allocation::reserve(&mut self.block, bytes);
+    ///
+    /// # Errors
+    /// Returns the size if there is no such memory.
+    pub(super) fn try_reserve(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
+        allocation::try_reserve(&mut self.block, bytes)
     }
 
     /// Appends all elements of another chunk.

@@ -2,8 +2,9 @@
 
 use super::End;
 use super::chunk::{Chunk, LISTPACK_EMPTY};
-use crate::memory::block;
+use crate::memory::{block, shrink_deque};
 use crate::values::encodings::Encodings;
+use lockwheel_resp::allocation::OutOfMemory;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -109,7 +110,18 @@ impl Chunks {
         result
     }
 
-    /// Puts a chunk before the one with this index, or at the end.
+    /// Makes room for one more chunk, and unwinds if there is no memory for that.
+    fn reserve(&mut self) {
+        self.try_reserve().unwrap_or_else(|error| error.unwind());
+    }
+
+    /// The same, without unwinding.
+    fn try_reserve(&mut self) -> Result<(), OutOfMemory> {
+        let bytes = (self.chunks.len() + 1) * size_of::<Chunk>();
+        self.chunks.try_reserve(1).map_err(|_| OutOfMemory { bytes })
+    }
+
+    /// Puts a chunk before the one with this index, or at the end. There must be room for one more.
     fn put(&mut self, index: usize, chunk: Chunk) {
         self.held += chunk.heap_bytes();
         self.chunks.insert(index, chunk);
@@ -142,6 +154,7 @@ impl Chunks {
         }
         let mut chunk = Chunk::default();
         chunk.push(end, element);
+        self.reserve();
         let at = if end == End::Left { 0 } else { self.chunks.len() };
         self.put(at, chunk);
         self.len += 1;
@@ -157,6 +170,7 @@ impl Chunks {
     pub(super) fn push_chunk(&mut self, mut chunk: Chunk, limit: Limit) {
         if chunk.len() > 0 {
             chunk.seal();
+            self.reserve();
             self.len += chunk.len();
             self.put(self.chunks.len(), chunk);
             let bytes = limit.bytes.max(LARGEST_LIMIT);
@@ -184,12 +198,11 @@ impl Chunks {
             self.change(at, |chunk| chunk.insert(place, element));
         } else if place > chunk.front() {
             // There may be no memory for the element: the list has all others by then.
+            self.reserve();
             let tail = self.change(at, |chunk| chunk.split_off(place));
             self.put(at + 1, tail);
             self.change(at, |chunk| chunk.push(End::Right, element));
-            // It is counted before the chunks are joined, for which there may be no memory.
-            self.len += 1;
-            return self.merge_around(at + 1, limit);
+            self.merge_around(at + 1, limit);
         } else if let Some(before) = at.checked_sub(1)
             && limit.has_room(&self.chunks[before], element)
         {
@@ -197,6 +210,7 @@ impl Chunks {
         } else {
             let mut chunk = Chunk::default();
             chunk.push(End::Right, element);
+            self.reserve();
             self.put(at, chunk);
         }
         self.len += 1;
@@ -280,13 +294,15 @@ impl Chunks {
         None
     }
 
-    /// Halves a chunk that far exceeds its limit until none does; a single element may.
+    /// Halves a chunk that far exceeds its limit until none does; a single element may. Without memory for a half, the
+    /// chunk stays as it is. The command that made it has changed the list, and must not fail then.
     fn split_overgrown(&mut self, index: usize, limit: Limit) {
         let chunk = &self.chunks[index];
         if chunk.len() < 2 || chunk.listpack_size() / OVERGROWN <= limit.bytes {
             return;
         }
-        let tail = self.change(index, |chunk| chunk.split_off(chunk.place_of(chunk.len() / 2)));
+        let halve = |chunk: &mut Chunk| chunk.try_split_off(chunk.place_of(chunk.len() / 2));
+        let Ok(tail) = self.try_reserve().and_then(|()| self.change(index, halve)) else { return };
         self.put(index + 1, tail);
         self.split_overgrown(index + 1, limit);
         self.split_overgrown(index, limit);
@@ -306,15 +322,16 @@ impl Chunks {
         self.merge(center, limit);
     }
 
-    /// Joins a chunk with the next one, if there is one and both fit into one.
+    /// Joins a chunk with the next one, if there is one, both fit into one and there is memory for that.
     fn merge(&mut self, left: usize, limit: Limit) -> bool {
         let (Some(one), Some(two)) = (self.chunks.get(left), self.chunks.get(left + 1)) else { return false };
         if !limit.allows(one.listpack_size() + two.listpack_size() - LISTPACK_EMPTY, one.len() + two.len()) {
             return false;
         }
-        // If there is no memory for the second one's elements, it stays where it is.
         let more = two.used();
-        self.change(left, |chunk| chunk.reserve(more));
+        if self.change(left, |chunk| chunk.try_reserve(more)).is_err() {
+            return false;
+        }
         if let Some(two) = self.chunks.remove(left + 1) {
             self.held -= two.heap_bytes();
             self.change(left, |chunk| chunk.append(&two));
@@ -325,7 +342,8 @@ impl Chunks {
     /// Frees memory of the deque itself when less than a quarter is used.
     fn shrink(&mut self) {
         if self.chunks.capacity() > 16 && self.chunks.len() < self.chunks.capacity() / 4 {
-            self.chunks.shrink_to(self.chunks.len() * 2);
+            let room = self.chunks.len() * 2;
+            shrink_deque(&mut self.chunks, room);
         }
     }
 }

@@ -93,7 +93,7 @@ impl Node {
 
     /// Gives back the room for more entries.
     pub(super) fn close(&mut self) {
-        self.bytes.shrink_to_fit();
+        allocation::shrink(&mut self.bytes);
     }
 
     /// The bytes of the fields that its entries share.
