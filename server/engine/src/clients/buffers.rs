@@ -31,6 +31,8 @@ pub struct ClientBuffers {
     pieces: AtomicUsize,
     piece_bytes: AtomicUsize,
     piece_memory: AtomicUsize,
+    /// Bytes of those pieces that other clients have, too.
+    shared: AtomicUsize,
 }
 
 impl ClientBuffers {
@@ -47,6 +49,7 @@ impl ClientBuffers {
             pieces: AtomicUsize::new(0),
             piece_bytes: AtomicUsize::new(0),
             piece_memory: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
         }
     }
 
@@ -71,6 +74,7 @@ impl ClientBuffers {
             self.pieces.store(output.pieces(), Ordering::Relaxed);
             self.piece_bytes.store(output.piece_bytes(), Ordering::Relaxed);
             self.piece_memory.store(output.piece_memory(), Ordering::Relaxed);
+            self.shared.store(output.shared_bytes(), Ordering::Relaxed);
         }
     }
 
@@ -146,6 +150,11 @@ impl ClientBuffers {
     /// The pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
     pub(crate) fn pieces(&self) -> (usize, usize, usize) {
         (load(&self.pieces), load(&self.piece_bytes), load(&self.piece_memory))
+    }
+
+    /// Bytes of those pieces that other clients have, too.
+    pub(crate) fn shared_bytes(&self) -> usize {
+        load(&self.shared)
     }
 }
 

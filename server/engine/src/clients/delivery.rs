@@ -166,7 +166,8 @@ impl Delivery {
 
     /// Takes a whole reply, which is sent by [`Delivery::release`]. What comes meanwhile goes behind it.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
-        let held = reply.buffer.split_off(reply.start);
+        let held = allocation::copy(reply.bytes()).into_vec();
+        reply.buffer.truncate(reply.start);
         self.out.put_tail(reply.buffer);
         self.count();
         held

@@ -5,7 +5,8 @@
 //! is kept once for all of them.
 
 use crate::memory::{BufferBytes, SharedBytes, block, of_vec};
-use lockwheel_resp::{Protocol, Reply, Writer, allocation};
+use lockwheel_resp::allocation::{self, OutOfMemory};
+use lockwheel_resp::{Protocol, Reply, Writer};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;
@@ -102,6 +103,11 @@ impl Outbox {
         self.own + self.shared + self.queue_memory()
     }
 
+    /// Bytes of the pieces that other clients have, too. O(1).
+    pub(crate) fn shared_bytes(&self) -> usize {
+        self.shared
+    }
+
     /// The bytes that the buffer has room for. O(1).
     pub fn buffer_capacity(&self) -> usize {
         self.tail.capacity()
@@ -192,7 +198,7 @@ impl Outbox {
         self.in_pieces += other.in_pieces - other.taken;
         // What was already taken of it is not to be sent.
         if let Some(first) = other.pieces.front_mut().filter(|_| other.taken > 0) {
-            *first = Piece::Own(first.bytes()[other.taken..].to_vec());
+            *first = Piece::Own(allocation::copy(&first.bytes()[other.taken..]).into_vec());
         }
         other.taken = 0;
         (other.in_pieces, other.own, other.shared) = (0, 0, 0);
@@ -239,10 +245,19 @@ impl Outbox {
         let (own, shared) = piece.memory();
         self.own += own;
         self.shared += shared;
+        self.put(piece);
+    }
+
+    /// Puts a piece behind the others. Unwinds if there is no memory for their queue.
+    fn put(&mut self, piece: Piece) {
+        if self.pieces.try_reserve(1).is_err() {
+            OutOfMemory { bytes: (self.pieces.len() + 1) * size_of::<Piece>() }.unwind();
+        }
         self.pieces.push_back(piece);
     }
 
-    /// Copies bytes into pieces, each filled up before the next. Unwinds if there is hardly any memory left.
+    /// Copies bytes into pieces, each filled up before the next. Unwinds if there is hardly any memory left. Bytes are
+    /// then counted that are not there: the caller must cut the client.
     fn fill(&mut self, mut bytes: &[u8]) {
         self.in_pieces += bytes.len();
         while !bytes.is_empty() {
@@ -254,7 +269,7 @@ impl Outbox {
                     }
                     let piece = Vec::with_capacity(PIECE);
                     self.own += of_vec(&piece);
-                    self.pieces.push_back(Piece::Own(piece));
+                    self.put(Piece::Own(piece));
                     continue;
                 }
             };

@@ -10,7 +10,7 @@ use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use crate::locks::{self, GrantDelay, HistoryCause};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -257,7 +257,10 @@ impl Engine {
             let error = self.explained(blocked.command, &error, Args::new(&argv)).unwrap_or(error);
             self.tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
-            open.write(protocol, |reply| reply.error(error.as_bytes()));
+            if allocation::contain(|| open.write(protocol, |reply| reply.error(error.as_bytes()))).is_err() {
+                self.cut_off(slot);
+                return self.never_answered(&blocked.on_reply);
+            }
         }
         if let Some(rule) = blocked.again {
             self.answered_once(slot, open, rule, &blocked);

@@ -60,7 +60,8 @@ impl Engine {
         let list_memory = taken_memory + session.delivery.out().piece_memory() + lacked;
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
         // Shared pieces are no memory of the session's own, but part of what it needs.
-        let total = (session.memory() + lacked).max(Session::OWN_MEMORY + list_memory);
+        let shared = session.delivery.buffers().shared_bytes() + session.delivery.out().shared_bytes();
+        let total = session.memory() + shared + lacked;
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         let user = self.users.name(session.login);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
@@ -115,5 +116,39 @@ impl Engine {
         ];
         let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
         if flags.is_empty() { "N".to_owned() } else { flags }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clients::{Outbox, Peer};
+    use crate::config::Config;
+    use crate::core::Engine;
+    use crate::time::Now;
+
+    /// Bytes of the name of a key, and of a message.
+    const PARTS: [usize; 2] = [50_000, 100_000];
+
+    #[test]
+    fn the_memory_of_a_client_is_the_sum_of_its_parts() {
+        let [name, message] = PARTS;
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [publisher, first, second] = [(); 3].map(|()| engine.connect(Peer::default()));
+        engine.execute(first, &[b"WATCH", &vec![b'k'; name]]);
+        for slot in [first, second] {
+            engine.execute(slot, &[b"SUBSCRIBE", b"channel"]);
+        }
+        engine.execute(publisher, &[b"PUBLISH", b"channel", &vec![b'x'; message]]);
+        let total = |engine: &Engine| -> usize {
+            let mut line = Vec::new();
+            engine.describe_client(engine.session(first), &mut line);
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let total = line.split_once("tot-mem=").expect("it is shown").1;
+            total.split(' ').next().and_then(|total| total.parse().ok()).expect("it is a number")
+        };
+        assert!(total(&engine) > name + message, "{}", total(&engine));
+        let mut taken = Outbox::default();
+        engine.take_output(first, &mut taken);
+        assert!(total(&engine) > name + message, "{}", total(&engine));
     }
 }

@@ -8,7 +8,7 @@ use crate::clock::{Timer, TimerKind};
 use crate::keyspace::{Place, Waiter, waiter_of};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, CommandId, OnKeys};
-use lockwheel_resp::{Protocol, Reply, Writer};
+use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The most tickets of one client.
@@ -262,7 +262,7 @@ fn push(ticket: u64, blocked: &Blocked<Retry>, on: &OnKeys, ending: &Ending<'_>)
         writer.bulk(name.as_bytes());
     }
     match ending {
-        Ending::Granted(reply) => bytes.extend_from_slice(reply),
+        Ending::Granted(reply) => allocation::append(&mut bytes, reply),
         Ending::Cancelled(error) => writer.bulk(error),
         Ending::TimedOut => {}
     }

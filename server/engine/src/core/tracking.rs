@@ -9,6 +9,7 @@ use crate::tracking::{
     Caching, HeldNews, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect,
 };
 use lockwheel_resp::Reply;
+use std::collections::BTreeSet;
 
 impl Engine {
     /// Returns the capability to track keys. [`Engine::follow_tracking`] is to follow changes.
@@ -73,18 +74,27 @@ impl Engine {
     }
 
     /// Notifies clients: each itself, or the one that it redirects to. A client that learns that its redirection is
-    /// broken may be disconnected by that, which breaks the redirections to it.
+    /// broken may be disconnected by that, which breaks the redirections to it: those clients learn it too.
     fn send_invalidation(&mut self, clients: &[u64], invalidation: &Invalidation<'_>) {
-        let mut receivers = Vec::new();
-        for &id in clients {
-            match self.tracking().recipient(id) {
-                Recipient::Receiver(receiver) => receivers.push(receiver),
-                Recipient::Broken(redirect) => {
-                    self.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
+        let mut told = BTreeSet::new();
+        let receivers = loop {
+            let (mut receivers, before) = (Vec::new(), told.len());
+            for &id in clients {
+                match self.tracking().recipient(id) {
+                    Recipient::Receiver(receiver) => receivers.push(receiver),
+                    Recipient::Broken(redirect) => {
+                        if told.insert(id) {
+                            let write = |reply: &mut dyn Reply| write_broken_redirect(redirect, reply);
+                            self.send_to(&[id], 0, &write);
+                        }
+                    }
+                    Recipient::Nobody => {}
                 }
-                Recipient::Nobody => {}
             }
-        }
+            if told.len() == before {
+                break receivers;
+            }
+        };
         let write = |reply: &mut dyn Reply| invalidation.write(reply);
         self.send_to(&receivers, invalidation.len(), &write);
     }
@@ -108,5 +118,40 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clients::{Closing, Outbox, Peer};
+    use crate::config::Config;
+    use crate::core::Engine;
+    use crate::time::Now;
+
+    #[test]
+    fn a_client_learns_that_its_redirection_breaks_while_it_is_to_be_notified() {
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [writer, first, second, gone] = [(); 4].map(|()| engine.connect(Peer::default()));
+        let id = |engine: &Engine, slot| engine.session(slot).id.to_string().into_bytes();
+        let (second_id, gone_id) = (id(&engine, second), id(&engine, gone));
+        engine.execute(writer, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 4000 0 0"]);
+        for (slot, target) in [(first, &second_id), (second, &gone_id)] {
+            engine.execute(slot, &[b"HELLO", b"3"]);
+            engine.execute(slot, &[b"CLIENT", b"TRACKING", b"ON", b"REDIRECT", target]);
+            engine.execute(slot, &[b"GET", b"key"]);
+            engine.take_output(slot, &mut Outbox::default());
+            engine.buffers(slot).set_unwritten(0);
+        }
+        engine.disconnect(gone);
+        // The next message is too much for the second one.
+        engine.execute(second, &[b"ECHO", &[b'x'; 3980]]);
+        assert_eq!(engine.session(second).closing(), None);
+        engine.execute(writer, &[b"SET", b"key", b"value"]);
+        assert_eq!(engine.session(second).closing(), Some(Closing::Now));
+        let mut output = Outbox::default();
+        engine.take_output(first, &mut output);
+        let told = String::from_utf8_lossy(output.bytes()).into_owned();
+        let target = String::from_utf8_lossy(&second_id).into_owned();
+        assert_eq!(told, format!(">2\r\n$21\r\ntracking-redir-broken\r\n:{target}\r\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! The choice of clients that are disconnected while all together take more than `maxmemory-clients`.
+//! The choice of clients that are disconnected while all together take as much as `maxmemory-clients`.
 
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::config::Config;

@@ -66,12 +66,15 @@ impl Behind {
         self.replicas.insert(session, self.end);
     }
 
-    /// The stream goes on; whether the limits of these replicas are due, as they are once a block. Unwinds if there is
-    /// no memory for it: then all these replicas are to be cut. O(bytes).
+    /// The stream goes on; whether the limits of these replicas are due, as they are once a block. Unwinds if there
+    /// is hardly any memory for it: then all these replicas are to be cut. O(bytes).
     pub(crate) fn append(&mut self, mut bytes: &[u8], account: &BufferBytes) -> bool {
         self.end += bytes.len() as u64;
         while !bytes.is_empty() {
             let missing = BLOCK_BYTES - self.open.len();
+            if self.open.is_empty() {
+                allocation::check_left().unwrap_or_else(|error| error.unwind());
+            }
             allocation::reserve_exact(&mut self.open, missing);
             let (now, later) = bytes.split_at(bytes.len().min(missing));
             self.open.extend_from_slice(now);

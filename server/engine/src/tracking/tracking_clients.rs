@@ -24,7 +24,8 @@ pub(crate) struct Tracking<'a> {
 /// The client that is notified for one that tracks keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient {
-    /// No client: its own has no pushes, or tracks nothing.
+    /// No client. The client tracks nothing, or has no pushes; or the client that it redirects to has neither pushes
+    /// nor a subscription.
     Nobody,
     /// The client of this id.
     Receiver(u64),

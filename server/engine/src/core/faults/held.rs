@@ -26,8 +26,10 @@ pub(crate) enum HeldPart {
 /// A reply that is sent in pieces.
 #[derive(Debug)]
 pub(crate) struct SlicedReply {
-    /// The bytes that have not been sent.
-    pub(super) rest: Vec<u8>,
+    /// The whole reply.
+    pub(super) bytes: Vec<u8>,
+    /// The number of bytes that have been sent.
+    pub(super) sent: usize,
     pub(super) slices: Slices,
 }
 
@@ -36,7 +38,7 @@ impl HeldPart {
     pub(super) fn memory(&self) -> usize {
         match self {
             HeldPart::Request => 0,
-            HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { rest: bytes, .. }) => {
+            HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { bytes, .. }) => {
                 crate::memory::of_vec(bytes)
             }
         }

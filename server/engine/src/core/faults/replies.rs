@@ -8,7 +8,7 @@ use super::held::{Held, HeldPart, SlicedReply};
 use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{ReplyAction, ReplyKind, ReplyRule, RuleId, Substitute};
 use crate::spec::{Args, CommandId};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 
 impl Engine {
     /// Runs a request on whose reply one of these rules may act.
@@ -25,8 +25,8 @@ impl Engine {
             session.delivery.cut_reply();
             self.never_answered(&on_reply);
         } else if progress == Progress::Blocked {
-            session.delivery.end(open, true);
             let id = session.id;
+            self.end_contained(slot, open, true);
             if let Some(blocked) = self.parked.get_mut(id) {
                 blocked.on_reply = on_reply;
             }
@@ -58,7 +58,10 @@ impl Engine {
         }
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
-        open.write(protocol, write);
+        if allocation::contain(|| open.write(protocol, write)).is_err() {
+            self.cut_off(slot);
+            return self.never_answered(&blocked.on_reply);
+        }
         match blocked.again {
             Some(rule) => self.answered_once(slot, open, rule, &blocked),
             None => self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply),
@@ -73,14 +76,16 @@ impl Engine {
         }
     }
 
-    fn never_answered(&mut self, on_reply: &[ReplyRule]) {
+    /// A reply on which these rules were to act is never sent: they may act on another.
+    pub(in crate::core) fn never_answered(&mut self, on_reply: &[ReplyRule]) {
         if !on_reply.is_empty() {
             self.faults.rules.give_back(on_reply);
             self.note_rules();
         }
     }
 
-    /// Ends a reply as the first of these rules wants that takes it.
+    /// Ends a reply as the first of these rules wants that takes it. Without memory for that, its client is
+    /// disconnected; that need not be the one that is running a command.
     pub(in crate::core) fn end_reply(
         &mut self,
         slot: Slot,
@@ -95,9 +100,8 @@ impl Engine {
             return self.end_contained(slot, open, false);
         };
         self.rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
-        let session = self.sessions.get_mut(slot);
-        let protocol = session.protocol;
-        match action {
+        let protocol = self.sessions.get(slot).protocol;
+        let ended = allocation::contain(|| match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
                 self.end_contained(slot, open, false);
@@ -112,10 +116,11 @@ impl Engine {
                 self.end_contained(slot, open, false);
             }
             ReplyAction::Slice(slices) => {
-                let rest = session.delivery.hold(open);
-                self.send_slice(slot, command, request, rule, SlicedReply { rest, slices });
+                let bytes = self.sessions.get_mut(slot).delivery.hold(open);
+                self.send_slice(slot, command, request, rule, SlicedReply { bytes, sent: 0, slices });
             }
             ReplyAction::Close | ReplyAction::Reset | ReplyAction::Truncate(_) => {
+                let session = self.sessions.get_mut(slot);
                 session.resets = action == ReplyAction::Reset;
                 open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
                 session.delivery.end_last(open);
@@ -125,9 +130,13 @@ impl Engine {
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
                 let delay_ms = if let ReplyAction::Delay(latency) = action { Some(latency.ms) } else { None };
-                let held = Held { rule, part: HeldPart::Reply(session.delivery.hold(open)) };
+                let bytes = self.sessions.get_mut(slot).delivery.hold(open);
+                let held = Held { rule, part: HeldPart::Reply(bytes) };
                 self.park_held(slot, command, request, held, delay_ms);
             }
+        });
+        if ended.is_err() {
+            self.cut_off(slot);
         }
     }
 }
@@ -143,11 +152,12 @@ impl Engine {
         mut reply: SlicedReply,
     ) {
         let delivery = &mut self.sessions.get_mut(slot).delivery;
-        if reply.rest.len() <= reply.slices.bytes {
-            return delivery.release(&reply.rest);
+        let rest = &reply.bytes[reply.sent..];
+        if rest.len() <= reply.slices.bytes {
+            return delivery.release(rest);
         }
-        let rest = reply.rest.split_off(reply.slices.bytes);
-        delivery.release_piece(&std::mem::replace(&mut reply.rest, rest));
+        delivery.release_piece(&rest[..reply.slices.bytes]);
+        reply.sent += reply.slices.bytes;
         let every_ms = reply.slices.every_ms;
         let held = Held { rule, part: HeldPart::Slices(reply) };
         self.park_held(slot, command, request, held, Some(every_ms));
@@ -160,5 +170,36 @@ fn write(substitute: &Substitute, reply: &mut dyn Reply) {
         Substitute::Ok => reply.ok(),
         Substitute::Integer(value) => reply.integer(*value),
         Substitute::Bulk(bytes) | Substitute::Raw(bytes) => reply.bulk(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::{Outbox, Peer};
+    use crate::config::Config;
+    use crate::time::Now;
+    use lockwheel_resp::allocation::OutOfMemory;
+
+    #[test]
+    fn a_waiter_that_there_is_no_memory_to_answer_is_disconnected_alone() {
+        for action in ["HOLDREPLY", "SLICE 1 EVERY 10", "REPLY OK"] {
+            let mut engine = Engine::new(Config::default(), 7, Now::default());
+            let [other, waiter] = [(); 2].map(|()| engine.connect(Peer::default()));
+            let line = format!("FAULT.ADD rule ON blpop DO {action}");
+            engine.execute(other, &line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+            assert_eq!(engine.execute(waiter, &[b"BLPOP", b"list", b"0"]), Progress::Blocked);
+            let blocked = engine.unblock(waiter).expect("it waits");
+            assert!(!blocked.on_reply.is_empty(), "{action}");
+            engine.answer_blocked(waiter, blocked, |reply| {
+                reply.status(b"a part");
+                OutOfMemory { bytes: 1 }.unwind()
+            });
+            assert_eq!(engine.session(waiter).closing(), Some(Closing::Now));
+            assert_eq!(engine.session(other).closing(), None);
+            let mut output = Outbox::default();
+            engine.take_output(waiter, &mut output);
+            assert!(output.is_empty(), "{action}");
+        }
     }
 }

@@ -145,7 +145,7 @@ impl Engine {
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         open.write(protocol, |reply| reply.error(text));
-        session.delivery.end(open, false);
+        self.end_contained(slot, open, false);
         Progress::Continue
     }
 
@@ -183,9 +183,8 @@ impl Engine {
         blocked: &Blocked<Retry>,
     ) {
         open.truncate(0);
-        let session = self.sessions.get_mut(slot);
-        session.delivery.end(open, true);
-        if session.closing != Some(Closing::Now) {
+        self.end_contained(slot, open, true);
+        if self.sessions.get(slot).closing != Some(Closing::Now) {
             let request = Request::new(&blocked.request.argv());
             self.park_held(slot, blocked.command, request, Held { rule, part: HeldPart::Request }, Some(0));
         }
