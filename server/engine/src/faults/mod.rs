@@ -17,7 +17,7 @@ pub(crate) use action::{ReplyAction, RequestAction, Slices, Substitute};
 pub(crate) use condition::{ReplyKind, Script, Subject};
 pub(crate) use group::{Client, Group};
 pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
-pub(crate) use parse::{is_number, parse_group};
+pub(crate) use parse::ADD;
 pub use partition::Link;
 pub(crate) use partition::Partition;
 pub(crate) use rule::{Rule, RuleId};

@@ -1,11 +1,13 @@
-//! The words of a rule, and of a group of clients.
+//! The words of a rule.
 
 use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substitute};
 use super::condition::{Conditions, ReplyKind};
 use super::group::Group;
 use super::rule::Parsed;
 use crate::spec::syntax::Shown;
-use crate::spec::{Args, CommandError, ValidValues, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Mismatch, ParsedArgs, Symbol, errors, grammar, symbols,
+};
 use lockwheel_resp::number;
 
 const WRONG_SHA: CommandError = CommandError::text("ERR a script is named by the 40 digits of its SHA-1");
@@ -19,272 +21,188 @@ const NO_ACTION: CommandError = CommandError::text("ERR a rule ends with DO and 
 /// Errors: there is no such command.
 pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
 
+/// The grammar of `FAULT.ADD`.
+pub(crate) const ADD: &CommandGrammar = grammar!(
+    "name [ON command] [SCRIPT sha1] [CONTAINS text] [KEY key-glob] [CHANNEL channel-glob] [ARG index:1.. value] \
+     [CLIENT client-id:1.. | CLIENTNAME name-glob | LIB library-glob] [RESULT (OK | ERROR | NIL)] \
+     [SKIP matches:0..] [TIMES hits:1..] [PROB chance] DO (DROPREQUEST [CLOSEAFTER milliseconds:0..] | DROPREPLY \
+     [CLOSEAFTER milliseconds:0..] | DELAY milliseconds:0.. [JITTER milliseconds:0..] | DELAYREPLY \
+     milliseconds:0.. [JITTER milliseconds:0..] | HOLD | HOLDREPLY | ERROR error | REPLY (NULL | OK | INT integer \
+     | BULK bulk | RAW raw) | CLOSE | CLOSEAFTER | RESET | RESETAFTER | SLICE slice-bytes:1.. [EVERY \
+     milliseconds:0..] | BANDWIDTH kilobytes:1.. | TRUNCATE bytes:0.. | DUPLICATE | LOSEPUBLISH | NOSCRIPT | EXPIRE \
+     | ARG changed-index:1.. ADD added | TIMESHIFT)"
+);
+
+symbols!(ADD: ON, SCRIPT, CONTAINS, KEY, CHANNEL, ARG, CLIENT, CLIENTNAME, LIB, NIL, SKIP, TIMES, PROB, DO);
+symbols!(ADD: DROPREQUEST, DROPREPLY, DELAY, DELAYREPLY, HOLD, HOLDREPLY, REPLY, NULL, INT, BULK, RAW);
+symbols!(ADD: CLOSE, RESET, RESETAFTER, SLICE, EVERY, BANDWIDTH, TRUNCATE, DUPLICATE, LOSEPUBLISH, NOSCRIPT);
+symbols!(ADD: EXPIRE);
+
+const RESULT_OK: Symbol = ADD.symbol("RESULT OK");
+const RESULT_ERROR: Symbol = ADD.symbol("RESULT ERROR");
+const DROP_REQUEST_CLOSE: Symbol = ADD.symbol("DROPREQUEST CLOSEAFTER");
+const DROP_REPLY_CLOSE: Symbol = ADD.symbol("DROPREPLY CLOSEAFTER");
+const DELAY_JITTER: Symbol = ADD.symbol("DELAY JITTER");
+const DELAY_REPLY_JITTER: Symbol = ADD.symbol("DELAYREPLY JITTER");
+const ERROR: Symbol = ADD.symbol("DO ERROR");
+const REPLY_OK: Symbol = ADD.symbol("REPLY OK");
+const CLOSE_AFTER: Symbol = ADD.symbol("CLOSE CLOSEAFTER");
+const CHANGED_ARG: Symbol = ADD.symbol("DO ARG");
+const ADDED: Symbol = ADD.symbol("DO ARG ADD");
+
+/// The words of a rule: its grammar has this many symbols at most.
+type Words<'a> = ParsedArgs<'a, 64>;
+
 /// The words of a rule: those of the request behind the rule's name.
 pub(super) fn rule(args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<Parsed, CommandError> {
-    let mut parser = Parser { args, at: 2, resolve };
-    let mut options = Options::default();
-    while !parser.takes("do") {
-        parser.option(&mut options)?;
-    }
-    let action_at = parser.at - 2;
-    let action = parser.action()?;
-    if parser.at != args.len() {
-        return Err(errors::SYNTAX);
-    }
-    let Options { conditions, result, skip, times, chance } = options;
+    let words: Words<'_> = ADD.matched(args).map_err(|mismatch| explained(args, mismatch))?;
+    let (conditions, action) = (conditions(&words, resolve)?, action(&words)?);
+    let result =
+        words.one_of(&[(RESULT_OK, ReplyKind::Ok), (RESULT_ERROR, ReplyKind::Error), (NIL, ReplyKind::Nil)]);
     if result.is_some() && !matches!(action, Action::OnReply(_)) {
         return Err(RESULT_OF_REQUEST);
     }
-    Ok(Parsed { conditions, result, skip: skip.unwrap_or(0), times, chance, action, action_at })
+    let chance = words.value(PROB).map(|value| {
+        let drawn = number::parse_f64(value).filter(|chance| (0.0..=1.0).contains(chance));
+        drawn.ok_or_else(|| words.wrong(PROB, &WRONG_CHANCE, &"a number from 0 to 1"))
+    });
+    let (skip, times) = (words.number(SKIP)?.unwrap_or(0), words.number(TIMES)?);
+    // Words are counted from the one behind the name.
+    let action_at = words.index(DO).map_or(0, |at| at - 2);
+    Ok(Parsed { conditions, result, skip, times, chance: chance.transpose()?, action, action_at })
 }
 
-/// Reads `id`, `NAME pattern`, `LIB pattern`, `ADDR address` or `ALL` from argument `at` on; the group, and the
-/// argument behind it.
-pub(crate) fn parse_group(args: Args<'_>, at: usize) -> Result<(Group, usize), CommandError> {
-    let value = || args.get(at + 1).map(Box::from).ok_or(errors::SYNTAX);
-    if args.is(at, "name") {
-        Ok((Group::Name(value()?), at + 2))
-    } else if args.is(at, "lib") {
-        Ok((Group::Library(value()?), at + 2))
-    } else if args.is(at, "addr") {
-        Ok((Group::Address(value()?), at + 2))
-    } else if args.is(at, "all") {
-        Ok((Group::All, at + 1))
+/// The error of words that are no rule.
+#[cold]
+fn explained(args: Args<'_>, mismatch: Mismatch) -> CommandError {
+    let begins_action = |word: &&str| ["DO", "DROPREQUEST"].contains(word);
+    match mismatch {
+        Mismatch::Twice(_, second) => {
+            CommandError::new(format!("ERR a condition is named twice: '{}'", Shown(&args[second])))
+        }
+        Mismatch::Word(at) if at == args.len() && ADD.expected(args, at).iter().any(begins_action) => {
+            NO_ACTION
+        }
+        _ => ADD.explain(args, mismatch),
+    }
+}
+
+fn conditions(words: &Words<'_>, resolve: &CommandResolver<'_>) -> Result<Conditions, CommandError> {
+    let text = |symbol| words.value(symbol).map(Box::from);
+    let command = words.value(ON).map(resolve).transpose()?.map(Into::into);
+    let script = words
+        .value(SCRIPT)
+        .map(|digits| sha(digits).ok_or_else(|| words.wrong(SCRIPT, &WRONG_SHA, &"40 hexadecimal digits")));
+    let argument = index(words, ARG)?.zip(words.second_value(ARG).map(Box::from));
+    let client = match words.number(CLIENT)? {
+        Some(id) => Some(Group::Id(id)),
+        None => text(CLIENTNAME).map(Group::Name).or_else(|| text(LIB).map(Group::Library)),
+    };
+    Ok(Conditions {
+        command,
+        script: script.transpose()?,
+        contains: text(CONTAINS),
+        key: text(KEY),
+        channel: text(CHANNEL),
+        argument,
+        client,
+    })
+}
+
+fn action(words: &Words<'_>) -> Result<Action, CommandError> {
+    if words.has(LOSEPUBLISH) {
+        return Ok(Action::LosePublish);
+    }
+    Ok(match reply_action(words)? {
+        Some(action) => Action::OnReply(action),
+        None => Action::OnRequest(request_action(words)?),
+    })
+}
+
+fn reply_action(words: &Words<'_>) -> Result<Option<ReplyAction>, CommandError> {
+    if words.has(DROPREPLY) {
+        return Ok(Some(ReplyAction::Drop { cut_after_ms: words.number(DROP_REPLY_CLOSE)? }));
+    }
+    if let Some(latency) = latency(words, DELAYREPLY, DELAY_REPLY_JITTER)? {
+        return Ok(Some(ReplyAction::Delay(latency)));
+    }
+    if let Some(bytes) = index(words, SLICE)? {
+        let every_ms = words.number(EVERY)?.unwrap_or(0);
+        return Ok(Some(ReplyAction::Slice(Slices { bytes, every_ms })));
+    }
+    if let Some(kilobytes) = index(words, BANDWIDTH)? {
+        /// Milliseconds between two pieces: short enough for a client, and not one for each byte.
+        const EVERY_MS: u64 = 10;
+        // A thousand bytes a second are one a millisecond.
+        let bytes = kilobytes.saturating_mul(EVERY_MS as usize);
+        return Ok(Some(ReplyAction::Slice(Slices { bytes, every_ms: EVERY_MS })));
+    }
+    if let Some(bytes) = index(words, TRUNCATE)? {
+        return Ok(Some(ReplyAction::Truncate(bytes)));
+    }
+    Ok(if words.has(HOLDREPLY) {
+        Some(ReplyAction::Hold)
+    } else if words.has(REPLY) {
+        Some(ReplyAction::Replace(substitute(words)?))
+    } else if words.has(CLOSE_AFTER) {
+        Some(ReplyAction::Close)
     } else {
-        let id = args.get(at).ok_or(errors::SYNTAX)?;
-        // A word that is no number may be meant for a keyword.
-        if !is_number(id) {
-            return Err(errors::SYNTAX);
-        }
-        let id = args.int_in(at, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-        Ok((Group::Id(id.unsigned_abs()), at + 1))
-    }
+        words.has(RESETAFTER).then_some(ReplyAction::Reset)
+    })
 }
 
-/// Whether a word is meant as an integer, by its first byte; it may be a wrong one.
-pub(crate) fn is_number(word: &[u8]) -> bool {
-    word.first().is_some_and(|first| first.is_ascii_digit() || matches!(first, b'-' | b'+'))
+fn request_action(words: &Words<'_>) -> Result<RequestAction, CommandError> {
+    if let Some(latency) = latency(words, DELAY, DELAY_JITTER)? {
+        return Ok(RequestAction::Delay(latency));
+    }
+    if let Some((argument, by)) = index(words, CHANGED_ARG)?.zip(words.integer(ADDED)?) {
+        return Ok(RequestAction::Add { argument, by });
+    }
+    Ok(if words.has(DROPREQUEST) {
+        RequestAction::Drop { cut_after_ms: words.number(DROP_REQUEST_CLOSE)? }
+    } else if words.has(HOLD) {
+        RequestAction::Hold
+    } else if let Some(error) = words.value(ERROR) {
+        RequestAction::Error(error.into())
+    } else if words.has(CLOSE) {
+        RequestAction::Close
+    } else if words.has(RESET) {
+        RequestAction::Reset
+    } else if words.has(DUPLICATE) {
+        RequestAction::Duplicate
+    } else if words.has(NOSCRIPT) {
+        RequestAction::ForgetScript
+    } else if words.has(EXPIRE) {
+        RequestAction::ExpireKeys
+    } else {
+        RequestAction::ShiftTimes
+    })
 }
 
-/// What is said before DO.
-#[derive(Default)]
-struct Options {
-    conditions: Conditions,
-    result: Option<ReplyKind>,
-    skip: Option<u64>,
-    times: Option<u64>,
-    chance: Option<f64>,
+fn latency(words: &Words<'_>, delay: Symbol, jitter: Symbol) -> Result<Option<Latency>, CommandError> {
+    let jitter_ms = words.number(jitter)?.unwrap_or(0);
+    Ok(words.number(delay)?.map(|ms| Latency { ms, jitter_ms }))
 }
 
-struct Parser<'a> {
-    args: Args<'a>,
-    at: usize,
-    resolve: &'a CommandResolver<'a>,
+/// An index, or a number of bytes.
+fn index(words: &Words<'_>, symbol: Symbol) -> Result<Option<usize>, CommandError> {
+    let index = words.number(symbol)?.map(usize::try_from).transpose();
+    index.map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
 }
 
-impl<'a> Parser<'a> {
-    /// Takes this word, if it is next.
-    fn takes(&mut self, word: &str) -> bool {
-        let is_next = self.args.is(self.at, word);
-        self.at += usize::from(is_next);
-        is_next
+fn substitute(words: &Words<'_>) -> Result<Substitute, CommandError> {
+    if let Some(number) = words.integer(INT)? {
+        return Ok(Substitute::Integer(number));
     }
-
-    /// Takes the next word.
-    fn word(&mut self) -> Result<&'a [u8], CommandError> {
-        self.at += 1;
-        self.args.get(self.at - 1).ok_or(errors::SYNTAX)
-    }
-
-    fn text(&mut self) -> Result<Box<[u8]>, CommandError> {
-        self.word().map(Box::from)
-    }
-
-    /// An error of the last word.
-    fn wrong(&self, error: CommandError, wanted: &'static str) -> CommandError {
-        error.of_argument(self.at - 1, ValidValues::Value(wanted))
-    }
-
-    fn integer(&mut self) -> Result<i64, CommandError> {
-        self.word()?;
-        self.args.int(self.at - 1)
-    }
-
-    /// A number from `min` on.
-    fn number(&mut self, min: i64) -> Result<u64, CommandError> {
-        self.word()?;
-        let number = self.args.int_in(self.at - 1, min, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-        Ok(number.unsigned_abs())
-    }
-
-    fn index(&mut self) -> Result<usize, CommandError> {
-        usize::try_from(self.number(1)?).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
-    }
-
-    /// Reads one option, which may be given once.
-    fn option(&mut self, options: &mut Options) -> Result<(), CommandError> {
-        let word = self.args.get(self.at).unwrap_or_default();
-        let repeated = || CommandError::new(format!("ERR a condition is named twice: '{}'", Shown(word)));
-        if self.is_new_option(options)? { Ok(()) } else { Err(repeated()) }
-    }
-
-    /// Reads one option; whether there was none like it before.
-    fn is_new_option(&mut self, options: &mut Options) -> Result<bool, CommandError> {
-        let Options { conditions, result, skip, times, chance } = options;
-        if self.takes("on") {
-            put(&mut conditions.command, (self.resolve)(self.word()?)?.into())
-        } else if self.takes("script") {
-            let sha = sha(self.word()?).ok_or_else(|| self.wrong(WRONG_SHA, "40 hexadecimal digits"))?;
-            put(&mut conditions.script, sha)
-        } else if self.takes("contains") {
-            put(&mut conditions.contains, self.text()?)
-        } else if self.takes("key") {
-            put(&mut conditions.key, self.text()?)
-        } else if self.takes("channel") {
-            put(&mut conditions.channel, self.text()?)
-        } else if self.takes("arg") {
-            let index = self.index()?;
-            put(&mut conditions.argument, (index, self.text()?))
-        } else if self.takes("client") {
-            put(&mut conditions.client, Group::Id(self.number(1)?))
-        } else if self.takes("clientname") {
-            put(&mut conditions.client, Group::Name(self.text()?))
-        } else if self.takes("lib") {
-            put(&mut conditions.client, Group::Library(self.text()?))
-        } else if self.takes("result") {
-            put(result, self.kind()?)
-        } else if self.takes("skip") {
-            put(skip, self.number(0)?)
-        } else if self.takes("times") {
-            put(times, self.number(1)?)
-        } else if self.takes("prob") {
-            let drawn = number::parse_f64(self.word()?).filter(|chance| (0.0..=1.0).contains(chance));
-            put(chance, drawn.ok_or_else(|| self.wrong(WRONG_CHANCE, "a number from 0 to 1"))?)
-        } else if self.at == self.args.len() {
-            Err(NO_ACTION)
-        } else {
-            Err(errors::SYNTAX)
-        }
-    }
-
-    fn kind(&mut self) -> Result<ReplyKind, CommandError> {
-        if self.takes("ok") {
-            Ok(ReplyKind::Ok)
-        } else if self.takes("error") {
-            Ok(ReplyKind::Error)
-        } else if self.takes("nil") {
-            Ok(ReplyKind::Nil)
-        } else {
-            Err(errors::SYNTAX)
-        }
-    }
-
-    fn action(&mut self) -> Result<Action, CommandError> {
-        if self.at == self.args.len() {
-            return Err(NO_ACTION);
-        }
-        if self.takes("losepublish") {
-            return Ok(Action::LosePublish);
-        }
-        if let Some(action) = self.reply_action()? {
-            return Ok(Action::OnReply(action));
-        }
-        self.request_action().map(Action::OnRequest)
-    }
-
-    fn reply_action(&mut self) -> Result<Option<ReplyAction>, CommandError> {
-        Ok(Some(if self.takes("dropreply") {
-            ReplyAction::Drop { cut_after_ms: self.cut_after_ms()? }
-        } else if self.takes("delayreply") {
-            ReplyAction::Delay(self.latency()?)
-        } else if self.takes("holdreply") {
-            ReplyAction::Hold
-        } else if self.takes("reply") {
-            ReplyAction::Replace(self.substitute()?)
-        } else if self.takes("closeafter") {
-            ReplyAction::Close
-        } else if self.takes("resetafter") {
-            ReplyAction::Reset
-        } else if self.takes("slice") {
-            let bytes = self.index()?;
-            let every_ms = if self.takes("every") { self.number(0)? } else { 0 };
-            ReplyAction::Slice(Slices { bytes, every_ms })
-        } else if self.takes("bandwidth") {
-            /// Milliseconds between two pieces: short enough for a client, and not one for each byte.
-            const EVERY_MS: u64 = 10;
-            // A thousand bytes a second are one a millisecond.
-            let bytes = self.index()?.saturating_mul(EVERY_MS as usize);
-            ReplyAction::Slice(Slices { bytes, every_ms: EVERY_MS })
-        } else if self.takes("truncate") {
-            let bytes = usize::try_from(self.number(0)?).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)?;
-            ReplyAction::Truncate(bytes)
-        } else {
-            return Ok(None);
-        }))
-    }
-
-    fn request_action(&mut self) -> Result<RequestAction, CommandError> {
-        Ok(if self.takes("droprequest") {
-            RequestAction::Drop { cut_after_ms: self.cut_after_ms()? }
-        } else if self.takes("delay") {
-            RequestAction::Delay(self.latency()?)
-        } else if self.takes("hold") {
-            RequestAction::Hold
-        } else if self.takes("error") {
-            RequestAction::Error(self.text()?)
-        } else if self.takes("close") {
-            RequestAction::Close
-        } else if self.takes("reset") {
-            RequestAction::Reset
-        } else if self.takes("duplicate") {
-            RequestAction::Duplicate
-        } else if self.takes("noscript") {
-            RequestAction::ForgetScript
-        } else if self.takes("expire") {
-            RequestAction::ExpireKeys
-        } else if self.takes("arg") {
-            let argument = self.index()?;
-            if !self.takes("add") {
-                return Err(errors::SYNTAX);
-            }
-            RequestAction::Add { argument, by: self.integer()? }
-        } else if self.takes("timeshift") {
-            RequestAction::ShiftTimes
-        } else {
-            return Err(errors::SYNTAX);
-        })
-    }
-
-    fn latency(&mut self) -> Result<Latency, CommandError> {
-        let ms = self.number(0)?;
-        let jitter_ms = if self.takes("jitter") { self.number(0)? } else { 0 };
-        Ok(Latency { ms, jitter_ms })
-    }
-
-    fn cut_after_ms(&mut self) -> Result<Option<u64>, CommandError> {
-        if self.takes("closeafter") { self.number(0).map(Some) } else { Ok(None) }
-    }
-
-    fn substitute(&mut self) -> Result<Substitute, CommandError> {
-        if self.takes("null") {
-            Ok(Substitute::Null)
-        } else if self.takes("ok") {
-            Ok(Substitute::Ok)
-        } else if self.takes("int") {
-            self.integer().map(Substitute::Integer)
-        } else if self.takes("bulk") {
-            self.text().map(Substitute::Bulk)
-        } else if self.takes("raw") {
-            self.text().map(Substitute::Raw)
-        } else {
-            Err(errors::SYNTAX)
-        }
-    }
-}
-
-/// Puts a value into a place; whether that was empty.
-fn put<T>(place: &mut Option<T>, value: T) -> Result<bool, CommandError> {
-    Ok(place.replace(value).is_none())
+    Ok(if words.has(NULL) {
+        Substitute::Null
+    } else if words.has(REPLY_OK) {
+        Substitute::Ok
+    } else if let Some(text) = words.value(BULK) {
+        Substitute::Bulk(text.into())
+    } else {
+        Substitute::Raw(words.value(RAW).unwrap_or_default().into())
+    })
 }
 
 fn sha(digits: &[u8]) -> Option<[u8; 40]> {

@@ -2,7 +2,10 @@
 
 use super::{ledger, ownership};
 use crate::keyspace::Tx;
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    Symbol, grammar,
+};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
@@ -25,6 +28,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .errors(&["ERR value is not an integer or out of range: *", "STALE token *"]),
 ];
 
+const CHECK: &CommandGrammar = grammar!("key token");
+const TOKEN: Symbol = CHECK.symbol("token");
+
 const KEYS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
 const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
@@ -32,7 +38,7 @@ const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .categories(&["lock"])
         .keys(KEYS)
         .about("lock", "7.2.0", "O(N), N the holders")
-        .syntax("key token")
+        .grammar(CHECK)
 }
 
 /// Whether a key is held by the grant of this token. O(n), n the holders.
@@ -40,14 +46,19 @@ fn is_current(tx: &Tx<'_>, key: &[u8], token: i64) -> bool {
     u64::try_from(token).is_ok_and(|token| ledger::has_grant(tx, key, token))
 }
 
+fn token(args: Args<'_>) -> Result<i64, CommandError> {
+    let parsed: ParsedArgs<'_> = CHECK.parse(args)?;
+    Ok(parsed.integer(TOKEN)?.unwrap_or(0))
+}
+
 fn check(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let token = args.int(2)?;
+    let token = token(args)?;
     reply.integer(i64::from(is_current(tx, &args[1], token)));
     Ok(())
 }
 
 fn assert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let token = args.int(2)?;
+    let token = token(args)?;
     if !is_current(tx, &args[1], token) {
         return Err(ownership::stale(token, ledger::current_token(tx, &args[1])));
     }

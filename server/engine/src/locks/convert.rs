@@ -7,7 +7,7 @@ use super::events;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
 use super::ledger::{self, Delay, Detail};
-use super::options::{block_ms, lease_ms, token};
+use super::options::{block_ms, lease_ms};
 use super::ownership;
 use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
@@ -15,14 +15,21 @@ use super::sessions::{self, SessionLease};
 use super::snapshot::LockMode;
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
-    Wait, errors,
+    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags,
+    KeySpec, Null, ParsedArgs, Row, Wait, grammar, symbols,
 };
 use lockwheel_resp::Reply;
 
 const DEADLOCK: CommandError =
     CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");
 const TWICE: CommandError = CommandError::text("DEADLOCK this owner waits to write the lock already");
+
+const CONVERT: &CommandGrammar = grammar!(
+    "key owner (mode: SHARED | EXCLUSIVE) [EX seconds:1.. | PX milliseconds:1..] [BLOCK milliseconds:0..] \
+     [TOKEN token] [ASYNC]"
+);
+
+symbols!(CONVERT: SHARED, EX, PX, BLOCK, TOKEN, ASYNC);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, convert as BlockingHandler)
@@ -37,10 +44,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "    Make a reader a writer, or a writer a reader. One reader at a time can wait for that.",
     ])
     .help_after("lock.acquire")
-    .syntax(
-        "key owner (mode: SHARED | EXCLUSIVE) [EX seconds | PX milliseconds] [BLOCK milliseconds] [TOKEN token] \
-         [ASYNC]",
-    )
+    .grammar(CONVERT)
     .errors(&[
         "ERR syntax error: *",
         "ERR invalid owner: *",
@@ -70,39 +74,23 @@ struct Convert {
 }
 
 /// How the request waits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
     /// `None`: not at all. `Some(None)`: for ever.
     block: Option<Option<u64>>,
     by_ticket: bool,
 }
 
-/// The request as it is read: each option at most once.
+/// Reads a request.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Convert, Waiting), CommandError> {
-    let to = HoldMode::parse(args, 3).ok_or(errors::SYNTAX)?;
-    let mut convert = Convert { to, lease_ms: None, token: None };
-    let mut waiting = Waiting::default();
-    let mut next = 4;
-    while next < args.len() {
-        let at = next;
-        let is_flag = args.is(at, "async");
-        next += if is_flag { 1 } else { 2 };
-        let is_again = if is_flag {
-            std::mem::replace(&mut waiting.by_ticket, true)
-        } else if let Some(ms) = lease_ms(tx, args, at, "lock.convert")? {
-            convert.lease_ms.replace(ms).is_some()
-        } else if args.is(at, "block") {
-            waiting.block.replace(block_ms(args, at + 1)?).is_some()
-        } else {
-            convert.token.replace(token(args, at)?).is_some()
-        };
-        if is_again {
-            return Err(errors::SYNTAX);
-        }
-    }
+    let options: ParsedArgs<'_> = CONVERT.parse(args)?;
+    let to = if options.has(SHARED) { HoldMode::Shared } else { HoldMode::Exclusive };
+    let lease_ms = lease_ms(tx, &options, &[(EX, 1000), (PX, 1)], "lock.convert")?;
+    let block = block_ms(&options, BLOCK)?;
+    let by_ticket = options.has(ASYNC);
+    let convert = Convert { to, lease_ms, token: options.integer(TOKEN)? };
     // One that leaves its client a ticket waits for ever, unless told.
-    waiting.block = waiting.block.or(waiting.by_ticket.then_some(None));
-    Ok((convert, waiting))
+    Ok((convert, Waiting { block: block.or(by_ticket.then_some(None)), by_ticket }))
 }
 
 fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

@@ -6,11 +6,20 @@ use super::history_command::{FLAGS, OFF};
 use super::ledger::{self, LockLedger};
 use super::ownership;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, KeyFlags, KeySpec, Outcome, Row, errors, kept_pattern};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar,
+    kept_pattern, symbols,
+};
 use lockwheel_resp::Reply;
 
 const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
 const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");
+
+const OBSERVE: &CommandGrammar = grammar!("[DEL] pattern");
+const ENTER: &CommandGrammar = grammar!("key owner [TOKEN token:1..]");
+
+symbols!(OBSERVE: DEL);
+symbols!(ENTER: TOKEN);
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["lock", "control"])
@@ -33,7 +42,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Keys like these are locks: each field of a hash is an owner, and the text of a string is.",
         ])
         .help_after("lock.mark")
-        .syntax("[DEL] pattern")
+        .grammar(OBSERVE)
         .errors(&[
             "ERR syntax error: *",
             "ERR too many patterns are observed",
@@ -48,7 +57,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Declare that an owner is in the critical section of a key: LOCK.VERIFY finds two that are.",
         ])
         .help_after("lock.observe")
-        .syntax("key owner [TOKEN token]")
+        .grammar(ENTER)
         .errors(&[
             "ERR syntax error: *",
             "ERR invalid owner: *",
@@ -74,14 +83,10 @@ fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (pattern, ends) = match args.from(1) {
-        [pattern] => (pattern, false),
-        [word, pattern] if word.eq_ignore_ascii_case(b"del") => (pattern, true),
-        _ => return Err(errors::SYNTAX),
-    };
+    let options: ParsedArgs<'_> = OBSERVE.parse(args)?;
+    let pattern = kept_pattern(&args[args.len() - 1])?;
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
-    let pattern = kept_pattern(pattern)?;
-    if ends {
+    if options.has(DEL) {
         let known = ledger.observed.remove(pattern);
         reply.integer(i64::from(known));
     } else if ledger.observed.add(pattern) {
@@ -95,18 +100,15 @@ fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
-    let token = match args.len() {
-        3 => 0,
-        5 if args.is(3, "token") => args.int_in(4, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?,
-        _ => return Err(errors::SYNTAX),
-    };
+    let options: ParsedArgs<'_> = ENTER.parse(args)?;
+    let token = options.number(TOKEN)?.unwrap_or(0);
     let db = tx.db();
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
     if !ledger.sections.enter(db, key, owner) {
         return Err(TOO_MANY_SECTIONS);
     }
     let entered = Happening::new(Event::Entered, key, owner);
-    ledger::record(tx, Happening { grant: token.unsigned_abs(), ..entered });
+    ledger::record(tx, Happening { grant: token, ..entered });
     reply.integer(1);
     Ok(())
 }

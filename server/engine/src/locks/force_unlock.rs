@@ -6,9 +6,16 @@ use super::ledger::{self, ReleaseCause};
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::release;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    errors, grammar, symbols,
+};
 use crate::values::{Hash, Value};
 use lockwheel_resp::{Reply, number};
+
+const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] [REASON text]");
+
+symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, force_unlock as DataHandler)
@@ -23,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
         "    either, a DELAY that runs ends too.",
     ])
     .help_after("lock.renew")
-    .syntax("key [TOKEN token | OWNER owner] [REASON text]")
+    .grammar(FORCE_UNLOCK)
     .errors(&["ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
 
 /// Whose holds are taken.
@@ -34,23 +41,11 @@ enum Evicted<'a> {
 }
 
 impl<'a> Evicted<'a> {
-    /// Also the reason, for the holders.
-    fn parse(args: Args<'a>) -> Result<(Self, Option<&'a [u8]>), CommandError> {
-        let (mut evicted, mut reason) = (None, None);
-        for at in (2..args.len()).step_by(2) {
-            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
-            let is_again = if args.is(at, "token") {
-                evicted.replace(Evicted::Grant(args.int(at + 1)?)).is_some()
-            } else if args.is(at, "owner") {
-                evicted.replace(Evicted::Owner(value)).is_some()
-            } else {
-                !args.is(at, "reason") || reason.replace(value).is_some()
-            };
-            if is_again {
-                return Err(errors::SYNTAX);
-            }
+    fn of(options: &ParsedArgs<'a>) -> Result<Self, CommandError> {
+        if let Some(owner) = options.value(OWNER) {
+            return Ok(Evicted::Owner(owner));
         }
-        Ok((evicted.unwrap_or(Evicted::All), reason))
+        Ok(options.integer(TOKEN)?.map_or(Evicted::All, Evicted::Grant))
     }
 
     fn has(&self, tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
@@ -69,7 +64,8 @@ impl<'a> Evicted<'a> {
 
 fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let (evicted, reason) = Evicted::parse(args)?;
+    let options = FORCE_UNLOCK.parse(args)?;
+    let (evicted, reason) = (Evicted::of(&options)?, options.value(REASON));
     let (holders, has_mode) = match tx.get(key) {
         None => (Vec::new(), false),
         Some(Value::Hash(hash)) => (holders(hash), hash.contains(MODE_FIELD)),

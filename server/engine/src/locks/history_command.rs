@@ -6,7 +6,7 @@ use super::history_work::{BYTES_PER_ENTRY, HistoryHandler, HistoryWork, Reading,
 use super::ledger::LockLedger;
 use crate::keyspace::Tx;
 use crate::memory::of_vec;
-use crate::spec::{Args, CommandError, Flags, Row, errors};
+use crate::spec::{Args, CommandError, CommandGrammar, Flags, Row, grammar, symbols};
 use lockwheel_resp::{Protocol, Reply};
 
 /// What commands answer that need the history while it is off.
@@ -15,6 +15,11 @@ pub(crate) const OFF: CommandError =
 
 /// The flags of commands that read the history, or add to it.
 pub(super) const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI]);
+
+const HISTORY: &CommandGrammar =
+    grammar!("[KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:0..] [FORMAT (MAP | JSON | EDN)]");
+
+symbols!(HISTORY: KEY, OWNER, SINCE, COUNT, JSON, EDN);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, history as HistoryHandler)
@@ -26,7 +31,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN]",
         "    What happened to locks, after that number; EDN is the history of a Jepsen test.",
     ])
-    .syntax("[KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [FORMAT (MAP | JSON | EDN)]")
+    .grammar(HISTORY)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
@@ -43,14 +48,6 @@ enum Format {
     Edn,
 }
 
-impl Format {
-    fn parse(word: &[u8]) -> Option<Self> {
-        let formats: [(&[u8], Format); 3] =
-            [(b"map", Format::Map), (b"json", Format::Json), (b"edn", Format::Edn)];
-        formats.into_iter().find_map(|(name, format)| word.eq_ignore_ascii_case(name).then_some(format))
-    }
-}
-
 /// What a request asks for.
 #[derive(Debug)]
 struct Options {
@@ -60,27 +57,12 @@ struct Options {
 }
 
 impl Options {
-    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
-        let (mut filter, mut count, mut format) = (Filter::default(), None, None);
-        for at in (1..args.len()).step_by(2) {
-            if filter.option(args, at)? {
-                continue;
-            }
-            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
-            let is_new = if args.is(at, "count") {
-                let most = args.int_in(at + 1, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-                count.replace(usize::try_from(most).unwrap_or(usize::MAX)).is_none()
-            } else if args.is(at, "format") {
-                format.replace(Format::parse(value).ok_or(errors::SYNTAX)?).is_none()
-            } else {
-                false
-            };
-            if !is_new {
-                return Err(errors::SYNTAX);
-            }
-        }
-        let (count, format) = (count.unwrap_or(usize::MAX), format.unwrap_or(Format::Map));
-        Ok(Options { filter, count, format })
+    fn of(args: Args<'_>) -> Result<Self, CommandError> {
+        let options = HISTORY.parse(args)?;
+        let filter = Filter::of(&options, [KEY, OWNER, SINCE])?;
+        let count = options.number(COUNT)?.and_then(|count| usize::try_from(count).ok());
+        let format = options.one_of(&[(JSON, Format::Json), (EDN, Format::Edn)]);
+        Ok(Options { filter, count: count.unwrap_or(usize::MAX), format: format.unwrap_or(Format::Map) })
     }
 }
 
@@ -183,7 +165,7 @@ impl Reading for Listing {
 /// # Errors
 /// Returns a syntax error of an option, or of its value.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
-    Options::parse(args).map(drop)
+    Options::of(args).map(drop)
 }
 
 fn history(
@@ -191,7 +173,7 @@ fn history(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
-    let options = Options::parse(args)?;
+    let options = Options::of(args)?;
     let (ledger, _) = tx.subscriber_mut::<LockLedger>().ok_or(OFF)?;
     let history = ledger.history_mut().ok_or(OFF)?;
     let ring = history.ring();

@@ -10,9 +10,15 @@ use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter
 use super::{delays, latches, ledger, rates, semaphores};
 use crate::keyspace::{Tx, Waiter, WaiterId};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar, symbols,
+};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
+
+const INFO: &CommandGrammar = grammar!("key [FULL]");
+
+symbols!(INFO: FULL);
 
 /// The rows of the command that sees subscriptions too.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
@@ -31,18 +37,14 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "    Who holds the lock, for how long yet, and who waits. FULL: also the lease and the connection of each",
             "    holder, place and priority of each waiter, the grants, and how the last hold ended.",
         ])
-        .syntax("key [FULL]")
+        .grammar(INFO)
         .errors(&["ERR syntax error: *"])];
 
 fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let is_full = match args.len() {
-        2 => false,
-        3 if args.is(2, "full") => true,
-        _ => return Err(errors::SYNTAX),
-    };
+    let options: ParsedArgs<'_> = INFO.parse(args)?;
     let snapshot = snapshot(tx, pubsub, key);
-    let full = is_full.then(|| full(tx, key, &snapshot));
+    let full = options.has(FULL).then(|| full(tx, key, &snapshot));
     snapshot.write(full.as_ref(), reply);
     Ok(())
 }

@@ -6,9 +6,15 @@ use super::ownership;
 use super::redisson::{self, WRITE_SUFFIX};
 use super::release::{self, NOT_HELD};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    Symbol, grammar,
+};
 use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
+
+const MRELEASE: &CommandGrammar = grammar!("numkeys key [key ...] owner");
+const OWNER: Symbol = MRELEASE.symbol("owner");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, release as DataHandler)
@@ -22,7 +28,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
         "    Give back one hold of each lock, or none when the owner does not hold all; the holds left of each.",
     ])
     .help_after("lock.release")
-    .syntax("numkeys key [key ...] owner")
+    .grammar(MRELEASE)
     .errors(&[
         "ERR syntax error: *",
         "ERR numkeys should be greater than 0: *",
@@ -35,10 +41,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     ])];
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let count = options::numkeys(args, 1)?;
-    if args.len() != count + 3 {
-        return Err(errors::SYNTAX);
-    }
+    let parsed: ParsedArgs<'_> = MRELEASE.parse(args)?;
+    let count = options::keys_before(&parsed, OWNER);
     let (keys, owner) = (&args.from(2)[..count], ownership::check_owner(&args[count + 2])?);
     let writer = [owner, WRITE_SUFFIX].concat();
     if let Err(error) = check_all(tx, keys, owner, &writer) {

@@ -3,17 +3,23 @@
 use super::held::Held;
 use super::layouts::{read_write, text};
 use super::ledger::{self, Release};
-use super::options::Tail;
 use super::ownership;
 use super::redisson::{MODE_FIELD, write_field};
 use super::{channels, events as lock_events, sessions};
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    errors, grammar, symbols,
+};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
 
 pub(super) const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
 const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds the lock in both modes");
+
+const RELEASE: &CommandGrammar = grammar!("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]");
+
+symbols!(RELEASE: SHARED, EXCLUSIVE, ALL, TOKEN);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, release as DataHandler)
@@ -27,7 +33,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "    Give back one hold, or all; with TOKEN only that grant's. Who reads and writes says which.",
     ])
     .help_after("lock.acquire")
-    .syntax("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]")
+    .grammar(RELEASE)
     .errors(&[
         "ERR syntax error: *",
         "ERR invalid owner: *",
@@ -42,8 +48,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
-    let mode = HoldMode::parse(args, 3);
-    let options = Tail::parse(args, 3 + usize::from(mode.is_some()), "all")?;
+    let mut options: ParsedArgs<'_> = ParsedArgs::new(args);
+    RELEASE.parse_into(&mut options)?;
+    let token = options.integer(TOKEN)?;
+    let mode = options.one_of(&[(SHARED, HoldMode::Shared), (EXCLUSIVE, HoldMode::Exclusive)]);
     let writer = write_field(owner);
     let held = match held_as(tx, key, owner, &writer, mode) {
         Ok(held) => held,
@@ -52,10 +60,10 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             return Err(error);
         }
     };
-    if let Some(token) = options.token {
+    if let Some(token) = token {
         ownership::check_token(tx, key, held.field, token)?;
     }
-    let left = if options.word { 0 } else { (held.holds - 1).max(0) };
+    let left = if options.has(ALL) { 0 } else { (held.holds - 1).max(0) };
     let left = give_back_one(tx, key, &held, left)?;
     reply.integer(left);
     Ok(())
@@ -106,17 +114,6 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
 pub(super) enum HoldMode {
     Shared,
     Exclusive,
-}
-
-impl HoldMode {
-    /// The mode that argument `at` names, if it names one.
-    pub(super) fn parse(args: Args<'_>, at: usize) -> Option<Self> {
-        if args.is(at, "shared") {
-            Some(HoldMode::Shared)
-        } else {
-            args.is(at, "exclusive").then_some(HoldMode::Exclusive)
-        }
-    }
 }
 
 /// The hold of an owner of a lock, in whatever mode; `writer` is the field of its write lock.

@@ -4,15 +4,22 @@ use super::events::{announce, lint};
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
-use super::options::{self, Tail};
+use super::options;
 use super::ownership;
 use super::redisson::write_field;
 use super::sessions;
 use crate::keyspace::{EventValue, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, Symbol, errors,
+    grammar, symbols,
+};
 use lockwheel_resp::Reply;
 
-const NUMKEYS: CommandError = CommandError::text("ERR numkeys should be greater than 0");
+const RENEW: &CommandGrammar =
+    grammar!("numkeys key [key ...] owner (EX seconds:1.. | PX milliseconds:1..) [GT] [TOKEN token]");
+const OWNER: Symbol = RENEW.symbol("owner");
+
+symbols!(RENEW: EX, PX, GT, TOKEN);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew as DataHandler)
@@ -28,7 +35,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
              only that grant's.",
     ])
     .help_after("lock.release")
-    .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
+    .grammar(RENEW)
     .errors(&[
         "ERR syntax error: *",
         "ERR numkeys should be greater than 0: *",
@@ -90,25 +97,23 @@ fn set(
 }
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let keys = args.int_in(1, 1, i64::MAX, NUMKEYS)?;
-    let keys = usize::try_from(keys).ok().filter(|&keys| keys <= args.len().saturating_sub(5));
-    let Some(keys) = keys else { return Err(errors::SYNTAX) };
+    let options = RENEW.parse(args)?;
+    let keys = options::keys_before(&options, OWNER);
     let owner = ownership::check_owner(&args[2 + keys])?;
-    let lease_ms = options::lease_ms(tx, args, 3 + keys, "lock.renew")?.ok_or(errors::SYNTAX)?;
-    let options = Tail::parse(args, 5 + keys, "gt")?;
+    let lease_ms = options::lease_ms(tx, &options, &[(EX, 1000), (PX, 1)], "lock.renew")?;
+    let lease_ms = lease_ms.ok_or(errors::SYNTAX)?;
+    let token = options.integer(TOKEN)?;
     let keys = &args.from(2)[..keys];
     // Every key is checked before any is changed: an error changes nothing.
-    let leases = keys
-        .iter()
-        .map(|key| lease(tx, key, owner, options.token))
-        .collect::<Result<Vec<Lease>, CommandError>>()?;
+    let leases =
+        keys.iter().map(|key| lease(tx, key, owner, token)).collect::<Result<Vec<Lease>, CommandError>>()?;
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
     for (key, lease) in keys.iter().zip(leases) {
         if matches!(lease, Lease::None) && ledger::last_loss(tx, key, owner).is_some() {
             lint(tx, key, owner, "renewal-after-loss");
         }
-        let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
+        let is_set = set(tx, key, owner, lease, (deadline, options.has(GT)))?;
         if is_set {
             let mut lease_ms = lease_ms;
             for field in [owner, &write_field(owner)] {

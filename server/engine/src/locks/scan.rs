@@ -9,12 +9,20 @@ use super::listening::ListeningHandler;
 use super::redisson;
 use crate::keyspace::{Tx, glob};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, ValidValues, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Flags, Outcome, ParsedArgs, Row, Symbol, errors, grammar, symbols,
+};
 use crate::values::Value;
 use foldhash::fast::FixedState;
 use lockwheel_resp::{Reply, number};
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
+
+const SCAN: &CommandGrammar =
+    grammar!("cursor:0.. [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count:1..]");
+const CURSOR: Symbol = SCAN.symbol("cursor");
+
+symbols!(SCAN: MATCH, OWNER, WAITED, COUNT);
 
 /// The rows of the command that sees subscriptions too.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
@@ -37,7 +45,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
     "    waits for, held or free. OWNER: those that this owner holds.",
 ])
 .help_after("lock.info")
-.syntax("cursor [MATCH pattern] [OWNER owner] [STATE (HELD | WAITED)] [COUNT count]")
+.grammar(SCAN)
 .tips(&["nondeterministic_output"])
 .errors(&["ERR invalid cursor: *", "ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
 
@@ -56,24 +64,14 @@ struct Wanted<'a> {
 type Page = (Vec<Box<[u8]>>, u64);
 
 impl<'a> Wanted<'a> {
-    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
-        let mut wanted = Wanted { count: COUNT_DEFAULT, pattern: None, owner: None, waited: false };
-        for at in (2..args.len()).step_by(2) {
-            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
-            if args.is(at, "match") {
-                wanted.pattern = Some(value);
-            } else if args.is(at, "owner") {
-                wanted.owner = Some(value);
-            } else if args.is(at, "count") {
-                let count = args.int_in(at + 1, 1, i64::MAX, errors::SYNTAX)?;
-                wanted.count = usize::try_from(count).unwrap_or(usize::MAX);
-            } else if args.is(at, "state") && (args.is(at + 1, "held") || args.is(at + 1, "waited")) {
-                wanted.waited = args.is(at + 1, "waited");
-            } else {
-                return Err(errors::SYNTAX);
-            }
-        }
-        Ok(wanted)
+    fn of(options: &ParsedArgs<'a>) -> Result<Self, CommandError> {
+        let count = options.integer_or(COUNT, errors::SYNTAX)?;
+        Ok(Wanted {
+            count: count.map_or(COUNT_DEFAULT, |count| usize::try_from(count).unwrap_or(usize::MAX)),
+            pattern: options.value(MATCH),
+            owner: options.value(OWNER),
+            waited: options.has(WAITED),
+        })
     }
 
     /// Whether a lock has a name that is wanted, and the holder.
@@ -136,10 +134,10 @@ fn is_waited_for(tx: &Tx<'_>, (pubsub, listeners): (&PubSub, &Listeners), key: &
 }
 
 fn scan(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let options = SCAN.parse(args)?;
     let cursor = number::parse_i64(&args[1]).and_then(|cursor| u64::try_from(cursor).ok());
-    let cursor =
-        cursor.ok_or_else(|| errors::INVALID_CURSOR.of_argument(1, ValidValues::Integer(0, i64::MAX)))?;
-    let wanted = Wanted::parse(args)?;
+    let cursor = cursor.ok_or_else(|| options.out_of_range(CURSOR, &errors::INVALID_CURSOR))?;
+    let wanted = Wanted::of(&options)?;
     let (page, next) = match wanted.waited {
         true => waited_for(tx, pubsub, cursor, &wanted),
         false => held(tx, cursor, &wanted),

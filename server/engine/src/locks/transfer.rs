@@ -9,9 +9,16 @@ use super::ownership;
 use super::redisson::WRITE_SUFFIX;
 use super::release;
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, grammar,
+    symbols,
+};
 use crate::values::{Hash, IntText, Str, Value};
 use lockwheel_resp::{Reply, number};
+
+const TRANSFER: &CommandGrammar = grammar!("key from to [PX milliseconds:1..] [TOKEN token]");
+
+symbols!(TRANSFER: PX, TOKEN);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, transfer as DataHandler)
@@ -26,7 +33,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "    The lease stays as it is, or is set by PX.",
     ])
     .help_after("lock.renew")
-    .syntax("key from to [PX milliseconds] [TOKEN token]")
+    .grammar(TRANSFER)
     .errors(&[
         "ERR syntax error: *",
         "ERR invalid owner: *",
@@ -40,27 +47,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 
-/// The options of a transfer: the lease, and the token of the expected hold.
-fn options(tx: &Tx<'_>, args: Args<'_>) -> Result<(Option<i64>, Option<i64>), CommandError> {
-    let (mut lease, mut token) = (None, None);
-    for at in (4..args.len()).step_by(2) {
-        let is_again = if args.is(at, "px") {
-            let ms = options::lease_ms(tx, args, at, "lock.transfer")?;
-            std::mem::replace(&mut lease, ms).is_some()
-        } else {
-            token.replace(options::token(args, at)?).is_some()
-        };
-        if is_again {
-            return Err(errors::SYNTAX);
-        }
-    }
-    Ok((lease, token))
-}
-
 fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let (from, to) = (ownership::check_owner(&args[2])?, ownership::check_owner(&args[3])?);
-    let (lease_ms, token) = options(tx, args)?;
+    let options = TRANSFER.parse(args)?;
+    let lease_ms = options::lease_ms(tx, &options, &[(PX, 1)], "lock.transfer")?;
+    let token = options.integer(TOKEN)?;
     let writer = [from, WRITE_SUFFIX].concat();
     let held = release::held(tx, key, from, &writer)?;
     if let Some(token) = token {

@@ -5,7 +5,9 @@ use crate::clock::{
     RedissonWaiters, Settle,
 };
 use crate::core::Handler;
-use crate::spec::{Args, CommandError, Flags, Row, ValidValues, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Flags, ParsedArgs, Row, Symbol, ValidValues, errors, grammar,
+};
 use crate::time::Clock;
 use std::time::Duration;
 
@@ -27,6 +29,15 @@ const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not al
 const fn clock_row(name: &'static str, arity: i32, handler: ClockHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Clock(handler)).categories(&["control"])
 }
+
+const ADVANCE: &CommandGrammar =
+    grammar!("milliseconds:0.. [NOWAKE] [SETTLE quiet-milliseconds:1.. [LIMIT milliseconds:1..]]");
+const ADVANCE_OPTIONS: [Symbol; 3] =
+    [ADVANCE.symbol("NOWAKE"), ADVANCE.symbol("SETTLE"), ADVANCE.symbol("LIMIT")];
+const NEXT: &CommandGrammar =
+    grammar!("[COUNT count:1..] [NOWAKE] [SETTLE quiet-milliseconds:1.. [LIMIT milliseconds:1..]]");
+const COUNT: Symbol = NEXT.symbol("COUNT");
+const NEXT_OPTIONS: [Symbol; 3] = [NEXT.symbol("NOWAKE"), NEXT.symbol("SETTLE"), NEXT.symbol("LIMIT")];
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -66,7 +77,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    go on when no command has come for so long in real time. LIMIT is for all of it; default: 5000.",
             "    Called from a script, it happens when the script has ended.",
         ])
-        .syntax("milliseconds [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
+        .grammar(ADVANCE)
         .errors(ADVANCE_ERRORS),
     clock_row("clock.next", -1, next)
         .flags(&[FLAGS, Flags::BLOCKING])
@@ -76,7 +87,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
         ])
-        .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
+        .grammar(NEXT)
         .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
     clock_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
@@ -154,49 +165,29 @@ fn reset(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
 }
 
 /// The options of an advance of both clocks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct AdvanceOptions {
-    count: Option<u64>,
     waiters: RedissonWaiters,
     settle: Option<Settle>,
 }
 
 impl AdvanceOptions {
-    /// Reads them from argument `at` to the end, each at most once; `counts`: whether COUNT is one.
-    fn parse(args: Args<'_>, mut at: usize, counts: bool) -> Result<Self, CommandError> {
-        let positive = |at| {
-            let number = args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
-            number.map(i64::unsigned_abs)
-        };
-        let mut options = AdvanceOptions::default();
-        while at < args.len() {
-            let has_value = at + 1 < args.len();
-            if args.is(at, "nowake") && options.waiters == RedissonWaiters::Woken {
-                options.waiters = RedissonWaiters::LeftAsleep;
-                at += 1;
-            } else if args.is(at, "count") && counts && options.count.is_none() && has_value {
-                options.count = Some(positive(at + 1)?);
-                at += 2;
-            } else if args.is(at, "settle") && options.settle.is_none() && has_value {
-                let quiet = Duration::from_millis(positive(at + 1)?);
-                let has_limit = args.is(at + 2, "limit") && at + 3 < args.len();
-                let limit =
-                    if has_limit { Duration::from_millis(positive(at + 3)?) } else { Settle::DEFAULT_LIMIT };
-                options.settle = Some(Settle::new(quiet, limit));
-                at += if has_limit { 4 } else { 2 };
-            } else {
-                return Err(errors::SYNTAX);
-            }
-        }
-        Ok(options)
+    /// The options of a request, by the symbols of NOWAKE, SETTLE and LIMIT.
+    fn of(parsed: &ParsedArgs<'_>, [nowake, settle, limit]: [Symbol; 3]) -> Result<Self, CommandError> {
+        let limit = parsed.number(limit)?.map_or(Settle::DEFAULT_LIMIT, Duration::from_millis);
+        let settle = parsed.number(settle)?.map(|quiet| Settle::new(Duration::from_millis(quiet), limit));
+        let is_asleep = parsed.has(nowake);
+        let waiters = if is_asleep { RedissonWaiters::LeftAsleep } else { RedissonWaiters::Woken };
+        Ok(AdvanceOptions { waiters, settle })
     }
 }
 
 fn advance(clock: &mut EngineClock, from_script: bool, args: Args<'_>) -> Ordered {
+    let parsed: ParsedArgs<'_> = ADVANCE.parse(args)?;
     let latest_ms = clock.now().wall_ms().max(clock.now().monotonic_ms());
     let wrong = |error| wrong_ms(error, from_script, latest_ms, 0);
     let ms = args.int_in(1, 0, i64::MAX, errors::NOT_AN_INTEGER).map_err(wrong)?.unsigned_abs();
-    let AdvanceOptions { waiters, settle, .. } = AdvanceOptions::parse(args, 2, false)?;
+    let AdvanceOptions { waiters, settle } = AdvanceOptions::of(&parsed, ADVANCE_OPTIONS)?;
     if from_script {
         if settle.is_some() {
             return Err(SETTLES_IN_SCRIPT);
@@ -208,8 +199,10 @@ fn advance(clock: &mut EngineClock, from_script: bool, args: Args<'_>) -> Ordere
 }
 
 fn next(_: &mut EngineClock, _: bool, args: Args<'_>) -> Ordered {
-    let AdvanceOptions { count, waiters, settle } = AdvanceOptions::parse(args, 1, true)?;
-    Ok(order(ClockAdvance::to_next(count.unwrap_or(1)).waking(waiters).settling(settle)))
+    let parsed: ParsedArgs<'_> = NEXT.parse(args)?;
+    let count = parsed.number(COUNT)?.unwrap_or(1);
+    let AdvanceOptions { waiters, settle } = AdvanceOptions::of(&parsed, NEXT_OPTIONS)?;
+    Ok(order(ClockAdvance::to_next(count).waking(waiters).settling(settle)))
 }
 
 fn step(clock: &mut EngineClock, from_script: bool, args: Args<'_>) -> Ordered {

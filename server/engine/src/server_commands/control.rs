@@ -1,11 +1,15 @@
 //! `CONTROL.*`: a test begins anew on the same server.
 
 use crate::core::{Call, Engine, Handler, OtherClients};
-use crate::spec::{Args, Flags, Outcome, Row, errors};
+use crate::spec::{Args, CommandGrammar, Flags, Outcome, ParsedArgs, Row, grammar, symbols};
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags =
     Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+
+const RESET: &CommandGrammar = grammar!("[KEEPCLIENTS]");
+
+symbols!(RESET: KEEPCLIENTS);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -18,7 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    the seed's choices, the wall hand and whether it runs. Other clients are disconnected. KEEPCLIENTS:",
             "    they stay, subscribed too; their waits end as if timed out, their WATCH as if a key had changed.",
         ])
-        .syntax("[KEEPCLIENTS]")
+        .grammar(RESET)
         .errors(&["ERR syntax error: *"]),
     Row::help_command("control.help", 1)
         .flags(&[FLAGS])
@@ -32,11 +36,8 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
 }
 
 fn reset(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let others = match args.from(1) {
-        [] => OtherClients::Disconnected,
-        [word] if word.eq_ignore_ascii_case(b"keepclients") => OtherClients::Kept,
-        _ => return Err(errors::SYNTAX),
-    };
+    let options: ParsedArgs<'_> = RESET.parse(args)?;
+    let others = if options.has(KEEPCLIENTS) { OtherClients::Kept } else { OtherClients::Disconnected };
     engine.reset(Some(call.slot), others);
     reply.ok();
     Ok(())

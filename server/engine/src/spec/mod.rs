@@ -13,6 +13,7 @@ mod explained;
 mod find_keys;
 mod flags;
 mod flow;
+mod grammar;
 pub(crate) mod help;
 mod id;
 mod keys;
@@ -37,6 +38,10 @@ pub(crate) use explained::{explained, no_such_command, similar_command, unknown_
 pub(crate) use find_keys::atoi;
 pub use flags::{Flags, KeyFlags};
 pub use flow::{BlockingOutcome, Flow, Outcome};
+pub(crate) use grammar::{
+    CommandGrammar, Compiled, Mismatch, ParsedArgs, Part as GrammarPart, Symbol, SymbolSet,
+    Token as GrammarToken, grammar, symbols,
+};
 pub use id::CommandId;
 pub(crate) use id::PerCommand;
 pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};

@@ -3,6 +3,7 @@
 use super::args::Args;
 use super::channels::ChannelSpec;
 use super::flags::Flags;
+use super::grammar::CommandGrammar;
 use super::keys::{KeyFinder, KeySpec};
 use super::since::{Before, Refusing};
 use super::version::Version;
@@ -210,6 +211,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets its synopsis.
     pub const fn syntax(mut self, syntax: &'static str) -> Self {
         self.spec.syntax = syntax;
+        self
+    }
+
+    /// Sets its synopsis: that of the grammar which reads its arguments.
+    pub(crate) const fn grammar(mut self, grammar: &'static CommandGrammar) -> Self {
+        self.spec.syntax = grammar.synopsis();
         self
     }
 

@@ -11,6 +11,7 @@
 //! | `(unit: M \| KM)`, `[unit: M \| KM]` | a group's name |
 //! | `CH=change` | the name of a word, where it is another than the word |
 //! | `timeout:integer` | an argument's type |
+//! | `count:1..`, `bit:0..1` | the range of an integer |
 //! | `key2#0` | the key specification that an argument belongs to |
 //! | `GET@6.2.0`, `[unit@7.0.0: …]` | the first version that had it |
 //! | `SLAVE@2.8.12-5.0.0`, `SLAVE@-5.0.0` | the version that deprecated it |
@@ -20,13 +21,14 @@
 pub mod arguments;
 mod explain;
 mod fit;
-mod parser;
+pub(super) mod parser;
 mod word;
 
 pub(crate) use explain::Shown;
+pub(super) use word::range;
 pub use word::{Kind, Word};
 
-use parser::Parser;
+use parser::{Form, NO_PART, Tree};
 use std::fmt;
 
 /// A part of a synopsis.
@@ -72,6 +74,8 @@ pub enum Problem {
     TooDeep,
     /// A note behind a word is not of the known forms.
     UnknownNote,
+    /// There are more than 255 parts, or more than 64 in a sequence.
+    TooLong,
 }
 
 impl fmt::Display for SyntaxError {
@@ -83,6 +87,7 @@ impl fmt::Display for SyntaxError {
             Problem::MixedCase => "a word in mixed case",
             Problem::TooDeep => "brackets nested too deep",
             Problem::UnknownNote => "a note of no known form",
+            Problem::TooLong => "too many parts",
         };
         write!(f, "{problem} at byte {}", self.at)
     }
@@ -96,7 +101,33 @@ impl<'a> Syntax<'a> {
     /// # Errors
     /// The first [`Problem`] and where it is.
     pub fn parse(synopsis: &'a str) -> Result<Syntax<'a>, SyntaxError> {
-        Parser::new(synopsis).whole()
+        let tree = parser::parse(synopsis)?;
+        Syntax::built(synopsis, &tree, tree.root)
+    }
+
+    /// Builds a part of a synopsis that has been read.
+    fn built(synopsis: &'a str, tree: &Tree, part: u8) -> Result<Syntax<'a>, SyntaxError> {
+        let node = tree.nodes[usize::from(part)];
+        let word = || {
+            let error = SyntaxError { problem: Problem::UnknownNote, at: node.from };
+            Word::parse(&synopsis[node.from..node.to]).ok_or(error)
+        };
+        let first = || Syntax::built(synopsis, tree, node.first).map(Box::new);
+        let parts = || {
+            let known = |part: u8| Some(part).filter(|&part| part != NO_PART);
+            let parts =
+                std::iter::successors(known(node.first), |&part| known(tree.nodes[usize::from(part)].next));
+            parts.map(|part| Syntax::built(synopsis, tree, part)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match node.form {
+            Form::Token => Syntax::Token(word()?),
+            Form::Argument => Syntax::Argument(word()?),
+            Form::Sequence => Syntax::Sequence(parts()?),
+            Form::OneOf => Syntax::OneOf(parts()?),
+            Form::Optional => Syntax::Optional(first()?),
+            Form::Repeat => Syntax::Repeat(first()?),
+            Form::Named => Syntax::Named(word()?, first()?),
+        })
     }
 
     /// The parts directly below this one.

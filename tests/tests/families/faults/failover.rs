@@ -278,7 +278,7 @@ fn wrong_words_change_nothing() {
         "FAULT.FAILOVER 1 NOW",
         "FAULT.FAILOVER TOKENS TOKENS",
         "FAULT.RESTART DOWN",
-        "FAULT.RESTART TOKENS DOWN 1",
+        "FAULT.RESTART TOKENS DOWN",
         "FAULT.RESTART UP",
     ] {
         let told = scene.ask(scene.steer, line);

@@ -1,6 +1,6 @@
 //! How often an owner may come to hold a lock: `NOREENTER` and `MAXHOLDS`.
 
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{CommandError, errors};
 
 const REENTRANT: CommandError = CommandError::text("REENTRANT this owner holds the lock already");
 
@@ -16,12 +16,6 @@ pub(in crate::locks) enum Limit {
 }
 
 impl Limit {
-    /// The number of `MAXHOLDS`, argument `at`.
-    pub(super) fn parse(args: Args<'_>, at: usize) -> Result<Self, CommandError> {
-        args.get(at).ok_or(errors::SYNTAX)?;
-        args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map(Limit::Most)
-    }
-
     /// One hold more than the owner has, who perhaps holds the lock already.
     ///
     /// Errors: it may not have another.

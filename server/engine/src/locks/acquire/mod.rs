@@ -19,7 +19,7 @@ use super::{events, graph, ownership};
 use crate::keyspace::Tx;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait,
+    Null, ParsedArgs, Row, Wait,
 };
 use lockwheel_resp::Reply;
 
@@ -49,11 +49,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "    GETHOLDER: who gets nothing is told who holds the lock, for how long, and its place in the line.",
         "    ASYNC: who would wait is answered QUEUED and a ticket, and goes on; a push tells of the grant. RESP3.",
     ])
-    .syntax(
-        "key owner [mode: SHARED | EXCLUSIVE | FAIR] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
-         [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
-         [SESSION] [PING milliseconds] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
-    )
+    .grammar(options::ACQUIRE)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
@@ -78,7 +74,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     ownership::check_owner(&args[2])?;
-    let options = Options::parse(tx, args, 3, "lock.acquire")?;
+    let mut parsed = ParsedArgs::new(args);
+    options::ACQUIRE.parse_into(&mut parsed)?;
+    let options = Options::of(tx, &parsed, "lock.acquire")?;
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank, class) = (options.wait(), options.rank(), queue::class_of(options.layout));
     let by_ticket = options.asynchronous;

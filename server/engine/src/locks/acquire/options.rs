@@ -2,13 +2,40 @@
 
 use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
-use super::super::options::{DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms, is_given, lease_from_ms};
+use super::super::options::{self, DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms};
 use super::super::sessions;
 use super::limit::Limit;
 use super::refusal::check_pushes;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{CommandError, CommandGrammar, ParsedArgs, Symbol, SymbolSet, errors, grammar, symbols};
 use lockwheel_resp::Protocol;
+
+/// A synopsis that ends with the options: these arguments, then these modes.
+macro_rules! with_options {
+    ($head:literal, $modes:literal) => {
+        concat!(
+            $head,
+            " [mode: ",
+            $modes,
+            "] [EX seconds:1.. | PX milliseconds:1..] [BLOCK milliseconds:0..] ",
+            "[PRIORITY priority] [NOREENTER | MAXHOLDS count:1..] [FENCED] [LAYOUT (layout: HASH | STRING)] ",
+            "[SESSION] [PING milliseconds:100..] [FENCE resource] [DELAY milliseconds:1..] [DATA data] ",
+            "[GETHOLDER] [ASYNC]"
+        )
+    };
+}
+
+/// The grammar of `LOCK.ACQUIRE`.
+pub(super) const ACQUIRE: &CommandGrammar = grammar!(with_options!("key owner", "SHARED | EXCLUSIVE | FAIR"));
+/// The grammar of `LOCK.MACQUIRE`.
+pub(super) const MACQUIRE: &CommandGrammar =
+    grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE"));
+/// The grammar of `LOCK.MACQUIRE` with `FAIR`: it has the symbols of `ACQUIRE`, and that mode has an error of its own.
+pub(super) const MACQUIRE_IN_ANY_MODE: &CommandGrammar =
+    grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE | FAIR"));
+
+symbols!(ACQUIRE: SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, NOREENTER, MAXHOLDS, FENCED, STRING);
+symbols!(ACQUIRE: SESSION, PING, FENCE, DELAY, DATA, GETHOLDER, ASYNC);
 
 /// Scores are doubles, and those behind add up: a time beyond this is as good as none.
 const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
@@ -52,139 +79,100 @@ pub(in crate::locks) struct Options {
     pub(in crate::locks) fence: Option<Box<[u8]>>,
 }
 
-/// The options without a value.
-const FLAGS: [&str; 8] =
-    ["shared", "exclusive", "fair", "noreenter", "fenced", "session", "getholder", "async"];
-
-/// Options as they are read, each at most once.
-#[derive(Default)]
-struct Given<'a> {
-    /// The argument at which they begin.
-    begin: usize,
-    mode: Option<Layout>,
-    lease_ms: Option<i64>,
-    block: Option<Option<u64>>,
-    priority: Option<i64>,
-    limit: Option<Limit>,
-    layout: Option<&'a [u8]>,
-    ping_ms: Option<i64>,
-    delay_ms: Option<i64>,
-    data: Option<&'a [u8]>,
-    fence: Option<&'a [u8]>,
-    fenced: Option<()>,
-    session: Option<()>,
-    get_holder: Option<()>,
-    asynchronous: Option<()>,
-}
+/// The options that many requests have. The others are looked for only if there are any.
+const USUAL: SymbolSet = SymbolSet::of(&[EX, PX, BLOCK]);
 
 impl Options {
-    /// Reads the options of `command` from argument `at` to the end, in any order.
-    pub(in crate::locks) fn parse(
+    /// The options of a request that names none.
+    const NONE: Options = Options {
+        layout: Layout::Plain,
+        lease_ms: DEFAULT_LEASE_MS,
+        block: None,
+        priority: 0,
+        limit: Limit::None,
+        fenced: false,
+        session: false,
+        ping_ms: None,
+        delay_ms: None,
+        data: None,
+        get_holder: false,
+        asynchronous: false,
+        fence: None,
+    };
+
+    /// The options of a request of `command`: one of those whose grammars have them.
+    #[inline]
+    pub(in crate::locks) fn of(
         tx: &Tx<'_>,
-        args: Args<'_>,
-        mut at: usize,
+        args: &ParsedArgs<'_>,
         command: &str,
     ) -> Result<Self, CommandError> {
-        let mut given = Given { begin: at, ..Given::default() };
-        while at < args.len() {
-            at = given.word(args, at)?.map_or_else(|| given.pair(tx, args, at, command), Ok)?;
+        let mut options = Options::NONE;
+        if args.has_any() {
+            options.read_usual(tx, args, command)?;
         }
-        given.options()
-    }
-}
-
-impl<'a> Given<'a> {
-    /// Reads an option of one word at argument `at`; where the next one begins, `None` when it is no such option.
-    fn word(&mut self, args: Args<'a>, at: usize) -> Result<Option<usize>, CommandError> {
-        let is = |word| args.is(at, word);
-        if is("shared") {
-            once(&mut self.mode, Layout::Shared)?;
-        } else if is("exclusive") {
-            once(&mut self.mode, Layout::Exclusive)?;
-        } else if is("fair") {
-            once(&mut self.mode, Layout::Fair)?;
-        } else if is("noreenter") {
-            once(&mut self.limit, Limit::Once)?;
-        } else if is("fenced") {
-            once(&mut self.fenced, ())?;
-        } else if is("session") {
-            once(&mut self.session, ())?;
-        } else if is("getholder") {
-            once(&mut self.get_holder, ())?;
-        } else if is("async") {
-            once(&mut self.asynchronous, ())?;
-        } else {
-            return Ok(None);
+        if args.has_others(USUAL) {
+            options.read_others(tx, args)?;
         }
-        Ok(Some(at + 1))
-    }
-
-    /// Reads an option with a value at argument `at`; where the next one begins.
-    fn pair(&mut self, tx: &Tx<'_>, args: Args<'a>, at: usize, command: &str) -> Result<usize, CommandError> {
-        let is = |word| args.is(at, word);
-        let value = || args.get(at + 1).ok_or(errors::SYNTAX);
-        let least_ms = || sessions::least_ms(is_given(args, self.begin, "session", &FLAGS));
-        if let Some(ms) = lease_from_ms(tx, args, at, command, least_ms)? {
-            once(&mut self.lease_ms, ms)?;
-        } else if is("block") {
-            once(&mut self.block, block_ms(args, at + 1)?)?;
-        } else if is("priority") {
-            once(&mut self.priority, value().and_then(|_| args.int(at + 1))?)?;
-        } else if is("maxholds") {
-            once(&mut self.limit, Limit::parse(args, at + 1)?)?;
-        } else if is("layout") {
-            once(&mut self.layout, value()?)?;
-        } else if is("ping") {
-            once(&mut self.ping_ms, sessions::ping_ms(args, at + 1)?)?;
-        } else if is("delay") {
-            once(&mut self.delay_ms, delay_ms(tx, args, at + 1)?)?;
-        } else if is("data") {
-            once(&mut self.data, data(value()?)?)?;
-        } else if is("fence") {
-            once(&mut self.fence, value()?)?;
-        } else {
-            return Err(errors::SYNTAX);
-        }
-        Ok(at + 2)
-    }
-
-    /// What they choose together.
-    fn options(self) -> Result<Options, CommandError> {
-        let layout = self.layout()?;
-        if self.session.is_some() {
-            sessions::lease_ms(self.lease_ms.unwrap_or(DEFAULT_LEASE_MS))?;
-        } else if self.ping_ms.is_some() {
-            return Err(PING_WITHOUT_SESSION);
-        }
-        let options = Options {
-            layout,
-            lease_ms: self.lease_ms.unwrap_or(DEFAULT_LEASE_MS),
-            block: self.block,
-            priority: self.priority.unwrap_or(0),
-            limit: self.limit.unwrap_or(Limit::None),
-            fenced: self.fenced.is_some(),
-            session: self.session.is_some(),
-            ping_ms: self.ping_ms,
-            delay_ms: self.delay_ms,
-            data: self.data.map(Box::from),
-            get_holder: self.get_holder.is_some(),
-            asynchronous: self.asynchronous.is_some(),
-            fence: self.fence.map(Box::from),
-        };
         Ok(options)
     }
 
-    /// A string knows no modes; a fair queue has an order of its own.
-    fn layout(&self) -> Result<Layout, CommandError> {
-        match (self.mode, self.layout) {
-            (Some(Layout::Fair), _) if self.priority.is_some() => Err(FAIR_PRIORITY),
-            (mode, None) => Ok(mode.unwrap_or(Layout::Plain)),
-            (mode, Some(word)) if word.eq_ignore_ascii_case(b"hash") => Ok(mode.unwrap_or(Layout::Plain)),
-            (None, Some(word)) if word.eq_ignore_ascii_case(b"string") => Ok(Layout::Text),
-            (Some(_), Some(word)) if word.eq_ignore_ascii_case(b"string") => Err(STRING_MODE),
-            _ => Err(errors::SYNTAX),
-        }
+    fn read_usual(&mut self, tx: &Tx<'_>, args: &ParsedArgs<'_>, command: &str) -> Result<(), CommandError> {
+        let least_ms = sessions::least_ms(args.has(SESSION));
+        let lease_ms = options::lease_from_ms(tx, args, &[(EX, 1000), (PX, 1)], (command, least_ms))?;
+        self.lease_ms = lease_ms.unwrap_or(DEFAULT_LEASE_MS);
+        self.block = block_ms(args, BLOCK)?;
+        Ok(())
     }
+
+    fn read_others(&mut self, tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<(), CommandError> {
+        self.priority = args.integer(PRIORITY)?.unwrap_or(0);
+        self.layout = layout(args)?;
+        self.limit = limit(args)?;
+        self.fenced = args.has(FENCED);
+        self.session = args.has(SESSION);
+        self.ping_ms = sessions::ping_ms(args, PING)?;
+        self.delay_ms = delay_ms(tx, args)?;
+        self.data = args.value(DATA).map(data).transpose()?.map(Box::from);
+        self.get_holder = args.has(GETHOLDER);
+        self.asynchronous = args.has(ASYNC);
+        self.fence = args.value(FENCE).map(Box::from);
+        if self.session {
+            sessions::lease_ms(self.lease_ms)?;
+        } else if self.ping_ms.is_some() {
+            return Err(PING_WITHOUT_SESSION);
+        }
+        Ok(())
+    }
+}
+
+/// The layout that a request asks for. A string knows no modes; a fair queue has an order of its own.
+fn layout(args: &ParsedArgs<'_>) -> Result<Layout, CommandError> {
+    const MODES: &[(Symbol, Layout)] =
+        &[(SHARED, Layout::Shared), (EXCLUSIVE, Layout::Exclusive), (FAIR, Layout::Fair)];
+    match args.one_of(MODES) {
+        Some(Layout::Fair) if args.has(PRIORITY) => Err(FAIR_PRIORITY),
+        Some(_) if args.has(STRING) => Err(STRING_MODE),
+        Some(mode) => Ok(mode),
+        None if args.has(STRING) => Ok(Layout::Text),
+        None => Ok(Layout::Plain),
+    }
+}
+
+fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
+    if args.has(NOREENTER) {
+        return Ok(Limit::Once);
+    }
+    Ok(args.integer(MAXHOLDS)?.map_or(Limit::None, Limit::Most))
+}
+
+/// The milliseconds of `DELAY`: their end is an instant that the wall clock can show.
+fn delay_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<Option<i64>, CommandError> {
+    if !args.has(DELAY) {
+        return Ok(None);
+    }
+    let delay = DELAY.at_most(i64::MAX - tx.now().wall_ms().max(0));
+    args.integer_or(delay, errors::OUT_OF_RANGE_POSITIVE)
 }
 
 impl Options {
@@ -223,19 +211,7 @@ impl Options {
     }
 }
 
-/// The milliseconds of `DELAY`, argument `at`.
-fn delay_ms(tx: &Tx<'_>, args: Args<'_>, at: usize) -> Result<i64, CommandError> {
-    args.get(at).ok_or(errors::SYNTAX)?;
-    let most = i64::MAX - tx.now().wall_ms().max(0);
-    args.int_in(at, 1, most, errors::OUT_OF_RANGE_POSITIVE)
-}
-
 /// Checks what a holder says of itself.
 fn data(data: &[u8]) -> Result<&[u8], CommandError> {
     if data.len() > DATA_MAX { Err(DATA_TOO_LONG) } else { Ok(data) }
-}
-
-/// Takes an option that may be given once.
-fn once<T>(option: &mut Option<T>, value: T) -> Result<(), CommandError> {
-    if option.replace(value).is_none() { Ok(()) } else { Err(errors::SYNTAX) }
 }

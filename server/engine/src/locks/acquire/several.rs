@@ -7,7 +7,7 @@ use super::super::layouts::{Layout, Standing};
 use super::super::{events, graph, options, ownership, redisson};
 use super::counter;
 use super::grant::{check_fence, grant};
-use super::options::Options;
+use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
 use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
 use super::{holder, told};
@@ -15,10 +15,12 @@ use crate::keyspace::{Place, Tx};
 use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, errors,
+    Null, Row, Symbol, Wait,
 };
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
+
+const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");
 
 /// Redisson has a list of waiters for each key, and no place in several at once.
 const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
@@ -37,12 +39,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "    place in all their queues.",
         ])
         .help_after("lock.acquire")
-        .syntax(
-            "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
-             [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] \
-             [LAYOUT (layout: HASH | STRING)] [SESSION] [PING milliseconds] [FENCE resource] \
-             [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
-        )
+        .grammar(MACQUIRE)
         .errors(&[
             "ERR syntax error: *",
             "ERR numkeys should be greater than 0: *",
@@ -84,12 +81,10 @@ pub(super) fn is_ahead(
 }
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    let count = options::numkeys(args, 1)?;
-    if args.len() < count + 3 {
-        return Err(errors::SYNTAX);
-    }
+    let parsed = MACQUIRE_IN_ANY_MODE.matched(args).or_else(|_| MACQUIRE.parse(args))?;
+    let count = options::keys_before(&parsed, OWNER);
     ownership::check_owner(&args[count + 2])?;
-    let options = Options::parse(tx, args, count + 3, "lock.macquire")?;
+    let options = Options::of(tx, &parsed, "lock.macquire")?;
     if options.layout == Layout::Fair {
         return Err(FAIR);
     }

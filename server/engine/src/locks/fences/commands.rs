@@ -5,10 +5,17 @@ use super::super::ledger;
 use super::highest::Fences;
 use super::resource::{Resource, TokenSource};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, Outcome, ParsedArgs, Row, Symbol, grammar,
+};
 use lockwheel_resp::Reply;
 
-const TOKEN: CommandError = CommandError::text("ERR token should be greater than 0");
+const FENCE: &CommandGrammar = grammar!("resource token:1..");
+const TOKEN: Symbol = FENCE.symbol("token");
+const RESOURCE: &CommandGrammar = grammar!("[resource]");
+const NAME: Symbol = RESOURCE.symbol("resource");
+
+const NOT_POSITIVE: CommandError = CommandError::text("ERR token should be greater than 0");
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
@@ -23,7 +30,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
             "    the longest time ago is forgotten first.",
         ])
         .help_after("lock.assert")
-        .syntax("resource token")
+        .grammar(FENCE)
         .errors(&[
             "ERR value is not an integer or out of range: *",
             "ERR token should be greater than 0: *",
@@ -40,7 +47,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
             "    accepted and refused; without a name, of all resources.",
         ])
         .help_after("lock.fence")
-        .syntax("[resource]")
+        .grammar(RESOURCE)
         .errors(&["ERR syntax error: *"]),
     row("lock.fencereset", -1, fence_reset)
         .flags(&[Flags::WRITE])
@@ -48,7 +55,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .summary("Forgets what a resource has seen, or all of them.")
         .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
         .help_after("lock.fenceinfo")
-        .syntax("[resource]")
+        .grammar(RESOURCE)
         .errors(&["ERR syntax error: *"]),
 ];
 
@@ -57,7 +64,8 @@ const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHa
 }
 
 fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let token = args.int_in(2, 1, i64::MAX, TOKEN)?;
+    let parsed: ParsedArgs<'_> = FENCE.parse(args)?;
+    let token = parsed.integer_or(TOKEN, NOT_POSITIVE)?.unwrap_or(1);
     let shown = Fences::of_mut(tx).show(&args[1], token);
     let event = if shown.is_ok() { Event::Fenced } else { Event::FenceRefused };
     let write = Happening::new(event, &args[1], b"");
@@ -69,11 +77,8 @@ fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// The resource that a request names, if it names one.
 fn name(args: Args<'_>) -> Result<Option<&[u8]>, CommandError> {
-    match args.from(1) {
-        [] => Ok(None),
-        [name] => Ok(Some(name)),
-        _ => Err(crate::spec::errors::SYNTAX),
-    }
+    let parsed: ParsedArgs<'_> = RESOURCE.parse(args)?;
+    Ok(parsed.value(NAME))
 }
 
 fn fence_info(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

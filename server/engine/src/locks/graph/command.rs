@@ -6,8 +6,12 @@ use super::wait_graph::{LockWaits, WaitGraph};
 use super::{cycles, dot, search};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::spec::{Args, CommandGrammar, Flags, Outcome, ParsedArgs, Row, grammar, symbols};
 use lockwheel_resp::Reply;
+
+const GRAPH: &CommandGrammar = grammar!("[DOT] [INFERRED]");
+
+symbols!(GRAPH: DOT, INFERRED);
 
 /// The rows of the command that sees subscriptions too.
 pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
@@ -23,13 +27,13 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "    or as a client.",
         ])
         .help_after("lock.info")
-        .syntax("[DOT] [INFERRED]")
+        .grammar(GRAPH)
         .errors(&["ERR syntax error: *"])];
 
 fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (with_dot, with_inferred) = words(args)?;
-    let mut graph = WaitGraph::of_tx(tx, pubsub, with_inferred);
-    if with_dot {
+    let options: ParsedArgs<'_> = GRAPH.parse(args)?;
+    let mut graph = WaitGraph::of_tx(tx, pubsub, options.has(INFERRED));
+    if options.has(DOT) {
         let mut room = Room::new(dot::cost);
         graph.leave_out(&mut room);
         reply.bulk(&dot::text(&graph.locks, room.left_out()));
@@ -77,16 +81,4 @@ fn write(lock: &LockWaits, reply: &mut dyn Reply) {
 fn field(reply: &mut dyn Reply, name: &str, count: usize) {
     reply.bulk(name.as_bytes());
     reply.integer(i64::try_from(count).unwrap_or(i64::MAX));
-}
-
-fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
-    let (mut with_dot, mut with_inferred) = (false, false);
-    for at in 1..args.len() {
-        let word = if args.is(at, "dot") { &mut with_dot } else { &mut with_inferred };
-        let is_known = args.is(at, "dot") || args.is(at, "inferred");
-        if !is_known || std::mem::replace(word, true) {
-            return Err(errors::SYNTAX);
-        }
-    }
-    Ok((with_dot, with_inferred))
 }

@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::ring::Ring;
 use crate::keyspace::glob;
-use crate::spec::{Args, CommandError, errors, kept_pattern};
+use crate::spec::{CommandError, ParsedArgs, Symbol, kept_pattern};
 
 /// Patterns of keys and owners, and a number after which entries are wanted.
 #[derive(Clone, Debug, Default)]
@@ -15,21 +15,19 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Reads `KEY glob`, `OWNER glob` or `SINCE seq` at argument `at`, each at most once; whether it was one of them.
-    pub(crate) fn option(&mut self, args: Args<'_>, at: usize) -> Result<bool, CommandError> {
-        let value = || args.get(at + 1).ok_or(errors::SYNTAX);
-        let is_new = if args.is(at, "key") {
-            self.key.replace(kept_pattern(value()?)?.into()).is_none()
-        } else if args.is(at, "owner") {
-            self.owner.replace(kept_pattern(value()?)?.into()).is_none()
-        } else if args.is(at, "since") {
-            value()?;
-            let since = args.int_in(at + 1, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-            std::mem::replace(&mut self.since, since.unsigned_abs()) == 0
-        } else {
-            return Ok(false);
+    /// The filter of a request, by the symbols of its grammar: `KEY pattern`, `OWNER pattern` and `SINCE seq`.
+    ///
+    /// # Errors
+    /// Returns an error if a pattern is too long, or the number is wrong.
+    pub(crate) fn of(
+        options: &ParsedArgs<'_>,
+        [key, owner, since]: [Symbol; 3],
+    ) -> Result<Self, CommandError> {
+        let pattern = |symbol| -> Result<Option<Box<[u8]>>, CommandError> {
+            Ok(options.value(symbol).map(kept_pattern).transpose()?.map(Box::from))
         };
-        if is_new { Ok(true) } else { Err(errors::SYNTAX) }
+        let since = options.number(since)?.unwrap_or(0);
+        Ok(Filter { key: pattern(key)?, owner: pattern(owner)?, since })
     }
 
     /// Whether an entry is wanted. One that has no key, or no owner, matches no pattern of them.

@@ -4,10 +4,14 @@ use super::super::{count, options};
 use super::ends::{LatchEnd, LatchEnds};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, WaitClass, errors,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
+    KeyFlags, KeySpec, Null, Row, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+
+const AWAIT: &CommandGrammar = grammar!("key [BLOCK milliseconds:0..] [ARMED]");
+
+symbols!(AWAIT: BLOCK, ARMED);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] =
@@ -22,7 +26,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
             "    Wait until the count is zero, 0 milliseconds for ever; ARMED waits for LATCH.SET before.",
         ])
         .help_after("latch.get")
-        .syntax("key [BLOCK milliseconds] [ARMED]")
+        .grammar(AWAIT)
         .errors(&[
             "ERR syntax error: *",
             "ERR timeout is not an integer or out of range: *",
@@ -46,19 +50,9 @@ const LATCH: WaitClass = WaitClass {
 const SUBSCRIBED: &str = "an engine has subscribed what it knows of latches";
 
 fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    let (mut block, mut armed) = (None, false);
-    let mut at = 2;
-    while at < args.len() {
-        if args.is(at, "armed") && !armed {
-            armed = true;
-            at += 1;
-        } else if args.is(at, "block") && block.replace(options::block_ms(args, at + 1)?).is_none() {
-            at += 2;
-        } else {
-            return Err(errors::SYNTAX);
-        }
-    }
-    let wait = AwaitZero { armed };
+    let options = AWAIT.parse(args)?;
+    let block = options::block_ms(&options, BLOCK)?;
+    let wait = AwaitZero { armed: options.has(ARMED) };
     if wait.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }

@@ -3,11 +3,21 @@
 use super::super::count;
 use super::redisson;
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, grammar,
+    symbols,
+};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
 const NOT_POSITIVE: &str = "ERR value is out of range, must be positive: *";
+
+const SET: &CommandGrammar = grammar!("key count:1.. [NX]");
+const COUNTDOWN: &CommandGrammar = grammar!("key [count:1..]");
+const TO: Symbol = SET.symbol("count");
+const BY: Symbol = COUNTDOWN.symbol("count");
+
+symbols!(SET: NX);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -21,7 +31,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "LATCH.SET <key> <count> [NX]",
             "    Set the count of a latch; with NX only if there is none.",
         ])
-        .syntax("key count [NX]")
+        .grammar(SET)
         .errors(&["ERR syntax error: *", NOT_POSITIVE, "ERR value is not an integer or out of range: *"]),
     Row::new("latch.countdown", -2, countdown as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -34,7 +44,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Lower the count of a latch; at zero all who wait go on.",
         ])
         .help_after("latch.set")
-        .syntax("key [count]")
+        .grammar(COUNTDOWN)
         .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range: *", "ERR syntax error: *"]),
     Row::new("latch.get", 2, get as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
@@ -55,14 +65,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let only_if_absent = args.is(3, "nx");
-    if args.len() > 3 + usize::from(only_if_absent) {
-        return Err(errors::SYNTAX);
-    }
-    let to = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+    let options: ParsedArgs<'_> = SET.parse(args)?;
+    let to = options.integer(TO)?.unwrap_or(1);
     // A lock or a semaphore is not overwritten.
     let exists = tx.read::<Str>(key)?.is_some();
-    if exists && only_if_absent {
+    if exists && options.has(NX) {
         reply.integer(0);
         return Ok(());
     }
@@ -75,10 +82,8 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    if args.len() > 3 {
-        return Err(errors::SYNTAX);
-    }
-    let by = if args.len() == 3 { args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)? } else { 1 };
+    let options: ParsedArgs<'_> = COUNTDOWN.parse(args)?;
+    let by = options.integer(BY)?.unwrap_or(1);
     let Some(before) = count::read(tx, key)? else {
         reply.integer(0);
         return Ok(());

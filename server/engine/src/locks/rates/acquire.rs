@@ -5,10 +5,17 @@ use super::limiter::Limiter;
 use super::window::{self, Window};
 use crate::keyspace::{CalledBy, Signal, Tx, WaiterId};
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, ValidValues, Wait, WaitClass, errors,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
+    KeyFlags, KeySpec, Null, ParsedArgs, Row, Symbol, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+
+/// Redisson's layout has 32 bits for permits.
+const ACQUIRE: &CommandGrammar =
+    grammar!("key [permits:1..4294967295] [BLOCK milliseconds:0..] [CLIENT client-id=id:string]");
+const PERMITS: Symbol = ACQUIRE.symbol("permits");
+
+symbols!(ACQUIRE: BLOCK, CLIENT);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, acquire as BlockingHandler)
@@ -23,7 +30,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
              again. BLOCK waits, 0 for ever.",
     ])
     .help_after("rate.set")
-    .syntax("key [permits:integer] [BLOCK milliseconds] [CLIENT client-id=id:string]")
+    .grammar(ACQUIRE)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
@@ -66,28 +73,13 @@ struct Acquire {
     client: Option<usize>,
 }
 
-/// The request as it is read: each option at most once.
+/// Reads a request, and how long it waits.
 fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
-    let (mut permits, mut client, mut block) = (1, None, None);
-    // Redisson's layout has 32 bits for permits.
-    let wrong = |error: CommandError| error.of_argument(2, ValidValues::Integer(1, u32::MAX.into()));
-    let mut at = 2;
-    if args.len() > 2 && !args.is(2, "block") && !args.is(2, "client") {
-        permits = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map_err(wrong)?;
-        at = 3;
-    }
-    while at < args.len() {
-        if args.is(at, "block") && block.is_none() {
-            block = Some(options::block_ms(args, at + 1)?);
-        } else if args.is(at, "client") && client.is_none() && at + 1 < args.len() {
-            client = Some(at + 1);
-        } else {
-            return Err(errors::SYNTAX);
-        }
-        at += 2;
-    }
-    let permits = u32::try_from(permits).map_err(|_| wrong(errors::NOT_AN_INTEGER))?;
-    Ok((Acquire { permits, client }, block))
+    let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
+    let permits = options.integer(PERMITS)?.unwrap_or(1);
+    let permits = u32::try_from(permits).expect("the grammar bounds it");
+    let block = options::block_ms(&options, BLOCK)?;
+    Ok((Acquire { permits, client: options.index(CLIENT) }, block))
 }
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

@@ -3,9 +3,18 @@
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
 use super::limiter::PER_CLIENT;
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, grammar,
+    symbols,
+};
 use crate::values::Hash;
 use lockwheel_resp::Reply;
+
+const SET: &CommandGrammar = grammar!("key permits:1.. milliseconds:1.. [NX] [CLIENT client-id=id:string]");
+const PERMITS: Symbol = SET.symbol("permits");
+const INTERVAL: Symbol = SET.symbol("milliseconds");
+
+symbols!(SET: NX, CLIENT);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -20,7 +29,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Set the permits of an interval; with CLIENT each client has its own. Without NX all are left \
                  again, with CLIENT those of that client.",
         ])
-        .syntax("key permits:integer milliseconds [NX] [CLIENT client-id=id:string]")
+        .grammar(SET)
         .errors(&[
             "ERR syntax error: *",
             "ERR value is out of range, must be positive: *",
@@ -35,22 +44,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let (mut only_new, mut client) = (false, None);
-    let mut at = 4;
-    while at < args.len() {
-        if args.is(at, "nx") && !only_new {
-            only_new = true;
-            at += 1;
-        } else if args.is(at, "client") && client.is_none() {
-            client = Some(args.get(at + 1).ok_or(errors::SYNTAX)?);
-            at += 2;
-        } else {
-            return Err(errors::SYNTAX);
-        }
-    }
-    let positive = |at| args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
+    let options: ParsedArgs<'_> = SET.parse(args)?;
+    let (only_new, client) = (options.has(NX), options.value(CLIENT));
+    let number = |symbol| options.integer(symbol).map(Option::unwrap_or_default);
     let kind = if client.is_some() { PER_CLIENT } else { 0 };
-    let values = [positive(2)?, positive(3)?, 0, kind].map(|value| value.to_string().into_bytes());
+    let values = [number(PERMITS)?, number(INTERVAL)?, 0, kind].map(|value| value.to_string().into_bytes());
     let [rate, interval, keep_alive, r#type] = RATE_FIELDS;
     // Each in the order in which Redisson writes them.
     let order =

@@ -7,13 +7,20 @@ use super::{HistoryCause, change_account, count, ids, owner, publish, session};
 use crate::keyspace::Tx;
 use crate::locks::redisson::NEVER_MS;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, ValidValues, Wait, WaitClass, errors,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
+    KeyFlags, KeySpec, Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols,
 };
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, number};
 
 /// The most permits with ids that are given out at once.
 const IDS_MAX: i64 = 10_000;
+
+const ACQUIRE: &CommandGrammar = grammar!(
+    "key owner [PERMITS count:1..] [SESSION] [PING milliseconds:100..] [PX milliseconds:1..] [IDS] \
+     [BLOCK milliseconds:0..] [PRIORITY priority:integer] [BARGE]"
+);
+
+symbols!(ACQUIRE: PERMITS, SESSION, PING, PX, IDS, BLOCK, PRIORITY, BARGE);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, acquire as BlockingHandler)
@@ -30,10 +37,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
              those who wait.",
     ])
     .help_after("sem.init")
-    .syntax(
-        "key owner [PERMITS count] [SESSION] [PING milliseconds] [PX milliseconds] [IDS] [BLOCK milliseconds] \
-         [PRIORITY priority:integer] [BARGE]",
-    )
+    .grammar(ACQUIRE)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
@@ -76,66 +80,28 @@ struct Acquire {
     barge: bool,
 }
 
-/// The argument at which options begin.
-const OPTIONS_AT: usize = 3;
-
-/// Whether one of the options without a value is given.
-fn is_given(args: Args<'_>, word: &str) -> bool {
-    options::is_given(args, OPTIONS_AT, word, &["ids", "session", "barge"])
-}
-
-/// The value of `PERMITS`, argument `at`.
-fn permits_at(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
-    let valid = || ValidValues::Integer(1, if is_given(args, "ids") { IDS_MAX } else { i64::MAX });
-    let permits = args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
-    permits.map_err(|error| error.of_argument(at, valid()))
-}
-
-/// The request as it is read: each option at most once.
+/// Reads a request, and how long it waits.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
-    let (mut permits, mut lease_ms, mut block, mut priority, mut ping_ms) = (None, None, None, None, None);
-    let (mut ids, mut barge, mut session) = (false, false, false);
-    let mut at = OPTIONS_AT;
-    while at < args.len() {
-        let again = if args.is(at, "ids") {
-            at += 1;
-            std::mem::replace(&mut ids, true)
-        } else if args.is(at, "session") {
-            at += 1;
-            std::mem::replace(&mut session, true)
-        } else if args.is(at, "barge") {
-            at += 1;
-            std::mem::replace(&mut barge, true)
-        } else {
-            args.get(at + 1).ok_or(errors::SYNTAX)?;
-            at += 2;
-            match at - 2 {
-                at if args.is(at, "permits") => permits.replace(permits_at(args, at + 1)?).is_some(),
-                at if args.is(at, "px") => {
-                    let least_ms = || sessions::least_ms(is_given(args, "session"));
-                    let ms = options::lease_from_ms(tx, args, at, "sem.acquire", least_ms)?;
-                    std::mem::replace(&mut lease_ms, ms).is_some()
-                }
-                at if args.is(at, "ping") => ping_ms.replace(sessions::ping_ms(args, at + 1)?).is_some(),
-                at if args.is(at, "block") => block.replace(options::block_ms(args, at + 1)?).is_some(),
-                at if args.is(at, "priority") => priority.replace(args.int(at + 1)?).is_some(),
-                _ => true,
-            }
-        };
-        if again {
-            return Err(errors::SYNTAX);
-        }
+    let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
+    let (ids, session) = (options.has(IDS), options.has(SESSION));
+    let least_ms = sessions::least_ms(session);
+    let most = if ids { IDS_MAX } else { i64::MAX };
+    if let Some(permits) =
+        options.value(PERMITS).and_then(number::parse_i64).filter(|&permits| permits > most)
+    {
+        return Err(CommandError::new(format!("ERR PERMITS with IDS is more than {IDS_MAX}: {permits}")));
     }
-    let (permits, priority) = (permits.unwrap_or(1), priority.unwrap_or(0));
-    if ids && permits > IDS_MAX {
-        let text = format!("ERR PERMITS with IDS is more than {IDS_MAX}: {permits}");
-        return Err(CommandError::new(text));
-    }
+    let permits = options.integer(PERMITS.at_most(most))?.unwrap_or(1);
+    let priority = options.integer(PRIORITY)?.unwrap_or(0);
+    let mut lease_ms = options::lease_from_ms(tx, &options, &[(PX, 1)], ("sem.acquire", least_ms))?;
+    let ping_ms = sessions::ping_ms(&options, PING)?;
+    let block = options::block_ms(&options, BLOCK)?;
     if session {
         lease_ms = Some(sessions::lease_ms(lease_ms.unwrap_or(DEFAULT_LEASE_MS))?);
     } else if ping_ms.is_some() {
         return Err(options::PING_WITHOUT_SESSION);
     }
+    let barge = options.has(BARGE);
     Ok((Acquire { permits, lease_ms, ids, session, ping_ms, priority, barge }, block))
 }
 

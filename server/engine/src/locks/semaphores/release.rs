@@ -5,12 +5,17 @@ use super::holds::Id;
 use super::{HistoryCause, add, change_account, count, ids, note, owner, session};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, ValidValues, errors,
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    ValidValues, errors, grammar, symbols,
 };
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
 const INVALID_ID: CommandError = CommandError::text("ERR invalid permit id");
+
+const RELEASE: &CommandGrammar = grammar!("key owner [PERMITS count:1.. | ID id [id ...]] [FORCE]");
+
+symbols!(RELEASE: PERMITS, ID, FORCE);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, release as DataHandler)
@@ -24,7 +29,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
         "    Give permits back, one or so many or these. FORCE adds permits that the owner does not hold.",
     ])
     .help_after("sem.acquire")
-    .syntax("key owner [PERMITS count | ID id [id ...]] [FORCE]")
+    .grammar(RELEASE)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
@@ -42,30 +47,20 @@ enum What {
 }
 
 fn parse(args: Args<'_>) -> Result<(What, bool), CommandError> {
-    let (mut what, mut force) = (None, false);
-    let mut at = 3;
-    while at < args.len() {
-        if args.is(at, "force") && !force {
-            force = true;
-            at += 1;
-        } else if args.is(at, "permits") && what.is_none() && at + 1 < args.len() {
-            what = Some(What::Count(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?));
-            at += 2;
-        } else if args.is(at, "id") && what.is_none() {
-            let words = args.from(at + 1).iter().take_while(|word| !word.eq_ignore_ascii_case(b"force"));
-            let wrong = |at| INVALID_ID.of_argument(at, ValidValues::Value("32 hexadecimal digits"));
-            let read = words.zip(at + 1..).map(|(word, at)| ids::parse(word).ok_or_else(|| wrong(at)));
-            let read = read.collect::<Result<Vec<_>, _>>()?;
-            if read.is_empty() {
-                return Err(errors::SYNTAX);
-            }
-            at += 1 + read.len();
-            what = Some(What::Ids(read));
-        } else {
-            return Err(errors::SYNTAX);
+    let options: ParsedArgs<'_> = RELEASE.parse(args)?;
+    let what = match options.has(ID) {
+        true => {
+            let words = options.values(ID).iter();
+            let id = |word: &&[u8]| ids::parse(word).ok_or_else(|| invalid_id(&options, word));
+            What::Ids(words.map(id).collect::<Result<Vec<_>, _>>()?)
         }
-    }
-    Ok((what.unwrap_or(What::Count(1)), force))
+        false => What::Count(options.integer(PERMITS)?.unwrap_or(1)),
+    };
+    Ok((what, options.has(FORCE)))
+}
+#[cold]
+fn invalid_id(options: &ParsedArgs<'_>, id: &[u8]) -> CommandError {
+    options.wrong_value((ID, id), &INVALID_ID, &ValidValues::Value("32 hexadecimal digits"))
 }
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -4,8 +4,15 @@ use super::super::{options, sessions};
 use super::holds::{Id, Lease};
 use super::{account, change_account, count, ids};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, grammar,
+    symbols,
+};
 use lockwheel_resp::Reply;
+
+const RENEW: &CommandGrammar = grammar!("key id PX milliseconds:1..");
+
+symbols!(RENEW: PX);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as DataHandler)
@@ -19,7 +26,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
         "    Set the lease of the permit with this id, or of the permits that this owner holds for a time.",
     ])
     .help_after("sem.release")
-    .syntax("key id PX milliseconds")
+    .grammar(RENEW)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
@@ -28,10 +35,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, name) = (&args[1], &args[2]);
-    if !args.is(3, "px") {
-        return Err(errors::SYNTAX);
-    }
-    let lease_ms = options::lease_ms(tx, args, 3, "sem.renew")?.ok_or(errors::SYNTAX)?;
+    let options = RENEW.parse(args)?;
+    let lease_ms = options::lease_ms(tx, &options, &[(PX, 1)], "sem.renew")?.ok_or(errors::SYNTAX)?;
     let deadline_ms = tx.now().wall_ms().saturating_add(lease_ms);
     let left = count::read(tx, key)?;
     let out = ids::count(tx, key)?;

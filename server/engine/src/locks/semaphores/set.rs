@@ -4,9 +4,19 @@ use super::super::options;
 use super::ledger::SemaphoreLedger;
 use super::{HistoryCause, SUBSCRIBED, account, add, change_account, count, ids, note, publish};
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, errors,
+    grammar, symbols,
+};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+
+const INIT: &CommandGrammar = grammar!("key permits:0.. [NX | FORCE] [PX milliseconds:1..]");
+const ADJUST: &CommandGrammar = grammar!("key increment");
+const PERMITS: Symbol = INIT.symbol("permits");
+const INCREMENT: Symbol = ADJUST.symbol("increment");
+
+symbols!(INIT: FORCE, PX);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -20,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "SEM.INIT <key> <permits> [NX|FORCE] [PX <milliseconds>]",
             "    Make a semaphore, if there is none; with FORCE make it anew. PX is its own end.",
         ])
-        .syntax("key permits:integer [NX | FORCE] [PX milliseconds]")
+        .grammar(INIT)
         .errors(&[
             "ERR syntax error: *",
             "ERR value is out of range, must be positive: *",
@@ -38,7 +48,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Add permits, or take them away. What is left may be below zero.",
         ])
         .help_after("sem.info")
-        .syntax("key increment")
+        .grammar(ADJUST)
         .errors(&[
             "ERR value is not an integer or out of range: *",
             "ERR increment or decrement would overflow",
@@ -60,30 +70,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Explains the semaphore commands."),
 ];
 
-/// FORCE, and the lease of SEM.INIT.
-fn init_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(bool, Option<i64>), CommandError> {
-    let (mut force, mut lease) = (None, None);
-    let mut at = 3;
-    while at < args.len() {
-        let is_force = args.is(at, "force");
-        if (is_force || args.is(at, "nx")) && force.replace(is_force).is_none() {
-            at += 1;
-        } else if args.is(at, "px") && lease.is_none() {
-            lease = options::lease_ms(tx, args, at, "sem.init")?;
-            at += 2;
-        } else {
-            return Err(errors::SYNTAX);
-        }
-    }
-    Ok((force == Some(true), lease))
-}
-
 fn init(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let (force, lease_ms) = init_options(tx, args)?;
-    let permits = args.int_in(2, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+    let options = INIT.parse(args)?;
+    let lease_ms = options::lease_ms(tx, &options, &[(PX, 1)], "sem.init")?;
+    let permits = options.integer(PERMITS)?.unwrap_or(0);
     // A lock is not overwritten.
-    if tx.read::<Str>(key)?.is_some() && !force {
+    if tx.read::<Str>(key)?.is_some() && !options.has(FORCE) {
         reply.integer(0);
         return Ok(());
     }
@@ -106,7 +99,8 @@ fn init(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn adjust(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (key, by) = (&args[1], args.int(2)?);
+    let options: ParsedArgs<'_> = ADJUST.parse(args)?;
+    let (key, by) = (&args[1], options.integer(INCREMENT)?.unwrap_or(0));
     let left = count::read(tx, key)?.unwrap_or(0);
     let out = ids::count(tx, key)?;
     let adjusted = account(tx, key, |account| {

@@ -1,7 +1,7 @@
 //! One lease of a connection.
 
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{CommandError, ParsedArgs, Symbol};
 
 /// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
 const LEAST_MS: i64 = 100;
@@ -20,10 +20,9 @@ pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
 const PING_TOO_SHORT: CommandError =
     CommandError::text("ERR the PING interval of a session is at least 100 milliseconds");
 
-/// How long a client may say nothing, `PING milliseconds`, argument `at`.
-pub(in crate::locks) fn ping_ms(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
-    args.get(at).ok_or(errors::SYNTAX)?;
-    args.int_in(at, LEAST_MS, i64::MAX, PING_TOO_SHORT)
+/// The longest silence of a client that keeps its session, `PING milliseconds`; `None` without it.
+pub(in crate::locks) fn ping_ms(args: &ParsedArgs<'_>, ping: Symbol) -> Result<Option<i64>, CommandError> {
+    args.integer_or(ping, PING_TOO_SHORT)
 }
 
 /// What is leased, and how: one constant for each family of commands.

@@ -6,8 +6,12 @@ use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::ledger::LockLedger;
 use super::tally::{Count, Tally};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Row, errors, kept_pattern};
+use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
 use lockwheel_resp::Reply;
+
+const STATS: &CommandGrammar = grammar!("[KEY pattern] [RESET]");
+
+symbols!(STATS: KEY, RESET);
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats", -1, stats as HistoryHandler)
@@ -20,37 +24,12 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats
         "    How often and for how long locks were held and waited for, in milliseconds; RESET counts anew after that.",
     ])
     .help_after("lock.verify")
-    .syntax("[KEY pattern] [RESET]")
+    .grammar(STATS)
     .errors(&[
         "ERR syntax error: *",
         "ERR the pattern is longer than 4096 bytes",
         "ERR the history of locks is off: *",
     ])];
-
-/// What a request asks for.
-#[derive(Default)]
-struct Options {
-    /// A pattern of keys.
-    key: Option<Box<[u8]>>,
-    /// Whether to count anew.
-    resets: bool,
-}
-
-fn options(args: Args<'_>) -> Result<Options, CommandError> {
-    let Options { mut key, mut resets } = Options::default();
-    let mut at = 1;
-    while at < args.len() {
-        if args.is(at, "reset") && !resets {
-            (resets, at) = (true, at + 1);
-        } else if args.is(at, "key") && key.is_none() {
-            key = Some(kept_pattern(args.get(at + 1).ok_or(errors::SYNTAX)?)?.into());
-            at += 2;
-        } else {
-            return Err(errors::SYNTAX);
-        }
-    }
-    Ok(Options { key, resets })
-}
 
 /// Statistics on their way through the history.
 #[derive(Debug)]
@@ -88,7 +67,8 @@ fn stats(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
-    let Options { key, resets } = options(args)?;
+    let options: ParsedArgs<'_> = STATS.parse(args)?;
+    let key = options.value(KEY).map(kept_pattern).transpose()?.map(Box::from);
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Err(OFF) };
     let since = ledger.counted_up_to;
     let history = ledger.history_mut().ok_or(OFF)?;
@@ -102,7 +82,7 @@ fn stats(
     };
     let entries = usize::try_from(next.saturating_sub(since)).unwrap_or(usize::MAX).min(ring.len());
     let work = read(history, entries, counting, reply);
-    if resets {
+    if options.has(RESET) {
         ledger.counted_up_to = next - 1;
     }
     Ok(work)

@@ -8,9 +8,13 @@ use super::finding::{Finding, Level, evidence};
 use super::findings::Wanted;
 use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Row, errors, kept_pattern};
+use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
 use crate::time::Now;
 use lockwheel_resp::Reply;
+
+const VERIFY: &CommandGrammar = grammar!("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]");
+
+symbols!(VERIFY: KEY, VIOLATION, SUSPECT);
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
@@ -28,26 +32,14 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
     "    LEVEL leaves out what is less bad.",
 ])
 .help_after("lock.history")
-.syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
+.grammar(VERIFY)
 .errors(&["ERR syntax error: *", "ERR the pattern is longer than 4096 bytes"])];
 
 impl Wanted {
-    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
-        let (mut key, mut level) = (None, None);
-        for at in (1..args.len()).step_by(2) {
-            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
-            let is_new = if args.is(at, "key") {
-                key.replace(kept_pattern(value)?.into()).is_none()
-            } else if args.is(at, "level") {
-                let named = |level: &Level| value.eq_ignore_ascii_case(level.name().as_bytes());
-                level.replace(Level::ALL.into_iter().find(named).ok_or(errors::SYNTAX)?).is_none()
-            } else {
-                false
-            };
-            if !is_new {
-                return Err(errors::SYNTAX);
-            }
-        }
+    fn of(args: Args<'_>) -> Result<Self, CommandError> {
+        let options: ParsedArgs<'_> = VERIFY.parse(args)?;
+        let key = options.value(KEY).map(kept_pattern).transpose()?.map(Box::from);
+        let level = options.one_of(&[(VIOLATION, Level::Violation), (SUSPECT, Level::Suspect)]);
         Ok(Wanted { key, level: level.unwrap_or(Level::Lint) })
     }
 }
@@ -84,7 +76,7 @@ impl Reading for Verifying {
 /// # Errors
 /// Returns a syntax error of an option, or of its value.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
-    Wanted::parse(args).map(drop)
+    Wanted::of(args).map(drop)
 }
 
 fn verify(
@@ -92,7 +84,7 @@ fn verify(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
-    let wanted = Wanted::parse(args)?;
+    let wanted = Wanted::of(args)?;
     let now = tx.now();
     let ledger = tx.subscriber_mut::<LockLedger>().map(|(ledger, _)| ledger);
     let Some((limits, history)) = ledger.and_then(|ledger| Some((ledger.limits, ledger.history_mut()?)))

@@ -1,14 +1,29 @@
 //! States of the server that are numbers: of clients that wait, listen or are connected, and of calls.
 
-use super::options::{Comparison, Known, Options, number};
+use super::options::{Comparison, NumberGrammar, Options};
 use super::{NAMED_ERRORS, row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
 use crate::locks::ListenerCount;
 use crate::spec::{
-    Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, kept_pattern, no_such_command,
+    Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, grammar, kept_pattern, no_such_command,
 };
 use lockwheel_resp::Reply;
+
+const BLOCKED: NumberGrammar =
+    NumberGrammar::of(grammar!("count:0.. [EXACT | ATMOST] [KEY key] [LIMIT milliseconds:0..]"), "count");
+const WAITERS: NumberGrammar =
+    NumberGrammar::of(grammar!("key count:0.. [EXACT | ATMOST] [LIMIT milliseconds:0..]"), "count");
+const SUBSCRIBERS: NumberGrammar =
+    NumberGrammar::of(grammar!("channel count:0.. [EXACT | ATMOST] [LIMIT milliseconds:0..]"), "count");
+const CLIENTS: NumberGrammar = NumberGrammar::of(
+    grammar!("count:0.. [EXACT | ATMOST] [NAME pattern] [LIMIT milliseconds:0..]"),
+    "count",
+);
+const CALLS: NumberGrammar = NumberGrammar::of(
+    grammar!("command count:0.. [EXACT | ATMOST] [KEY pattern] [LIMIT milliseconds:0..]"),
+    "count",
+);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -20,7 +35,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
             "    Wait until so many clients are blocked (on that key): at least, exactly, or at most.",
         ])
-        .syntax("count [EXACT | ATMOST] [KEY key] [LIMIT milliseconds]"),
+        .grammar(BLOCKED.grammar),
     row("await.waiters", -3, waiters)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(N), N the patterns of channels, and the entries of the history")
@@ -30,7 +45,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
             "    While the history is on, a thread of Redisson's waits once it has asked again since it subscribed.",
         ])
-        .syntax("key count [EXACT | ATMOST] [LIMIT milliseconds]"),
+        .grammar(WAITERS.grammar),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
@@ -38,7 +53,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.SUBSCRIBERS <channel> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until the channel has so many subscribers.",
         ])
-        .syntax("channel count [EXACT | ATMOST] [LIMIT milliseconds]"),
+        .grammar(SUBSCRIBERS.grammar),
     row("await.clients", -2, clients)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients are connected.")
@@ -46,7 +61,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
             "    Wait until so many clients (with a name like that) are connected, this one among them.",
         ])
-        .syntax("count [EXACT | ATMOST] [NAME pattern] [LIMIT milliseconds]")
+        .grammar(CLIENTS.grammar)
         .errors(NAMED_ERRORS),
     row("await.calls", -3, calls)
         .about("control", "7.2.0", "O(1)")
@@ -56,7 +71,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Wait until the command, as 'get' or 'config|set', was run so many times since the start or",
             "    CONFIG RESETSTAT. With KEY on keys like that, counted from the first such question on.",
         ])
-        .syntax("command count [EXACT | ATMOST] [KEY pattern] [LIMIT milliseconds]")
+        .grammar(CALLS.grammar)
         .errors(&[
             "ERR syntax error: *",
             "ERR value is out of range, must be positive: *",
@@ -149,15 +164,15 @@ impl EngineAttempt for Number {
     }
 }
 
-/// Waits until what is counted compares with `number` as the options say.
+/// Waits until what is counted compares with a number as the options say.
 fn until_number(
     engine: &Engine,
     of: Counted,
-    number: u64,
     options: &Options<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    until(engine, Number { comparison: options.comparison, number, of }, options.limit_ms, reply)
+    let Options { comparison, number, limit_ms, .. } = *options;
+    until(engine, Number { comparison, number, of }, limit_ms, reply)
 }
 
 fn blocked(
@@ -166,10 +181,9 @@ fn blocked(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 1)?;
-    let options = Known { comparison: true, key: true, ..Known::default() }.parse(args, 2)?;
+    let options = BLOCKED.parse(args)?;
     let key = options.key.map(|key| (call.db, key.into()));
-    until_number(engine, Counted::Blocked(key), number, &options, reply)
+    until_number(engine, Counted::Blocked(key), &options, reply)
 }
 
 fn waiters(
@@ -178,9 +192,8 @@ fn waiters(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 2)?;
-    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
-    until_number(engine, Counted::Waiters(call.db, args[1].into()), number, &options, reply)
+    let options = WAITERS.parse(args)?;
+    until_number(engine, Counted::Waiters(call.db, args[1].into()), &options, reply)
 }
 
 fn subscribers(
@@ -189,9 +202,8 @@ fn subscribers(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 2)?;
-    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
-    until_number(engine, Counted::Subscribers(args[1].into()), number, &options, reply)
+    let options = SUBSCRIBERS.parse(args)?;
+    until_number(engine, Counted::Subscribers(args[1].into()), &options, reply)
 }
 
 fn clients(
@@ -200,10 +212,9 @@ fn clients(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 1)?;
-    let options = Known { comparison: true, name: true, ..Known::default() }.parse(args, 2)?;
+    let options = CLIENTS.parse(args)?;
     let pattern = options.name.map(Box::from);
-    until_number(engine, Counted::Clients(pattern), number, &options, reply)
+    until_number(engine, Counted::Clients(pattern), &options, reply)
 }
 
 fn calls(
@@ -212,8 +223,7 @@ fn calls(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 2)?;
-    let options = Known { comparison: true, key: true, ..Known::default() }.parse(args, 3)?;
+    let options = CALLS.parse(args)?;
     let Some(command) = engine.commands.find_full(&args[1]) else {
         return Err(no_such_command(&engine.commands, &args[1]));
     };
@@ -227,5 +237,5 @@ fn calls(
         }
         None => Counted::Calls(commands),
     };
-    until_number(engine, counted, number, &options, reply)
+    until_number(engine, counted, &options, reply)
 }

@@ -1,14 +1,20 @@
 //! `AWAIT.EVENT`: the history of locks has something.
 
-use super::options::number;
+use super::options::limit_ms;
 use super::{FLAGS, in_real_time};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
-use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors, unknown_word};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Flow, Null, Row, Wait, grammar, symbols, unknown_word,
+};
 use lockwheel_resp::Reply;
 use std::cell::Cell;
 
-const DEFAULT_LIMIT_MS: u64 = 5000;
+const EVENT: &CommandGrammar = grammar!(
+    "event [KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:0..] [LIMIT milliseconds:0..]"
+);
+
+symbols!(EVENT: KEY, OWNER, SINCE, COUNT, LIMIT);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::BlockingEngine(event))
@@ -21,7 +27,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::
              [LIMIT <milliseconds>]",
         "    Wait until LOCK.HISTORY has such an event, or so many; the number of the last of these.",
     ])
-    .syntax("event [KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [LIMIT milliseconds]")
+    .grammar(EVENT)
     .errors(&[
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
@@ -81,29 +87,15 @@ fn event(
 ) -> Result<Flow<Retry>, CommandError> {
     let known = HistoryEvent::ALL.iter().find(|event| args[1].eq_ignore_ascii_case(event.name().as_bytes()));
     let event = *known.ok_or_else(|| no_such_event(&args[1]))?;
-    let (mut filter, mut count, mut limit_ms) = (HistoryFilter::default(), None, None);
-    for at in (2..args.len()).step_by(2) {
-        if filter.option(args, at)? {
-            continue;
-        }
-        args.get(at + 1).ok_or(errors::SYNTAX)?;
-        let is_new = if args.is(at, "count") {
-            count.replace(number(args, at + 1)?.max(1)).is_none()
-        } else if args.is(at, "limit") {
-            limit_ms.replace(number(args, at + 1)?).is_none()
-        } else {
-            false
-        };
-        if !is_new {
-            return Err(errors::SYNTAX);
-        }
-    }
+    let options = EVENT.parse(args)?;
+    let filter = HistoryFilter::of(&options, [KEY, OWNER, SINCE])?;
+    let count = options.number(COUNT)?.unwrap_or(1).max(1);
+    let limit_ms = limit_ms(&options, LIMIT)?;
     let history = HistoryReader::of(&engine.keyspace).ok_or(HISTORY_IS_OFF)?;
     let (seen, history, found) = (Cell::new(filter.since), Cell::new(history.number()), Cell::new(0));
-    let wanted = Wanted { event, filter, count: count.unwrap_or(1), seen, history, found };
+    let wanted = Wanted { event, filter, count, seen, history, found };
     if wanted.attempt(engine, reply) {
         return Ok(Flow::Done);
     }
-    let limit_ms = limit_ms.unwrap_or(DEFAULT_LIMIT_MS);
     Ok(in_real_time(Wait::new(Retry::Always(Box::new(wanted)), Some(limit_ms), Null::Bulk)))
 }

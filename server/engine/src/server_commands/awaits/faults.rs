@@ -1,12 +1,15 @@
 //! Waits for the rules of `FAULT.ADD`.
 
-use super::options::{Known, number};
+use super::options::{NumberGrammar, Options};
 use super::{row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::faults::RuleId;
 use crate::server_commands::faults::{no_such_rule, removed_rule};
-use crate::spec::{Args, CommandError, Flow, Row};
+use crate::spec::{Args, CommandError, Flow, Row, grammar};
 use lockwheel_resp::Reply;
+
+const COUNT_OF_RULE: NumberGrammar =
+    NumberGrammar::of(grammar!("name count:0.. [LIMIT milliseconds:0..]"), "count");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -18,7 +21,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.FAULT <name> <count> [LIMIT <milliseconds>]",
             "    Wait until the rule of this name has acted so many times.",
         ])
-        .syntax("name count [LIMIT milliseconds]"),
+        .grammar(COUNT_OF_RULE.grammar),
     row("await.held", -3, held)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Waits until a rule holds so many requests or replies.")
@@ -27,7 +30,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "AWAIT.HELD <name> <count> [LIMIT <milliseconds>]",
             "    Wait until the rule of this name holds so many requests or replies.",
         ])
-        .syntax("name count [LIMIT milliseconds]"),
+        .grammar(COUNT_OF_RULE.grammar),
 ];
 
 const RULE_ERRORS: &[&str] = &[
@@ -92,8 +95,7 @@ fn until_asked(
     asked: Asked,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let number = number(args, 2)?;
-    let limit_ms = Known::default().parse(args, 3)?.limit_ms;
+    let Options { number, limit_ms, .. } = COUNT_OF_RULE.parse(args)?;
     let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
     until(engine, OfRule { name: args[1].into(), rule, asked, number }, limit_ms, reply)
 }

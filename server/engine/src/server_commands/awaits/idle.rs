@@ -1,12 +1,17 @@
 //! `AWAIT.IDLE`: no client has sent anything for a while.
 
-use super::options::{Known, number};
+use super::options::NumberGrammar;
 use super::{NAMED_ERRORS, row};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
 use crate::keyspace::glob;
-use crate::spec::{Args, CommandError, Flow, Null, Row, Wait};
+use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, grammar};
 use lockwheel_resp::Reply;
 use std::cell::Cell;
+
+const IDLE: NumberGrammar = NumberGrammar::of(
+    grammar!("quiet-milliseconds:0.. [NAME pattern] [LIMIT milliseconds:0..]"),
+    "quiet-milliseconds",
+);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
@@ -16,7 +21,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
         "AWAIT.IDLE <quiet-milliseconds> [NAME <pattern>] [LIMIT <milliseconds>]",
         "    Wait until nobody (nobody with a name like that) has sent a command for so long.",
     ])
-    .syntax("quiet-milliseconds [NAME pattern] [LIMIT milliseconds]")
+    .grammar(IDLE.grammar)
     .errors(NAMED_ERRORS)];
 
 /// No client, or none of these, has sent a command for so long. Milliseconds of the system's monotonic clock.
@@ -81,8 +86,8 @@ fn idle(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let quiet_ms = number(args, 1)?;
-    let options = Known { name: true, ..Known::default() }.parse(args, 2)?;
+    let options = IDLE.parse(args)?;
+    let quiet_ms = options.number;
     let now_ms = engine.clock().system().monotonic_ms();
     let state = Idle {
         quiet_ms: i64::try_from(quiet_ms).unwrap_or(i64::MAX),

@@ -1,15 +1,19 @@
 //! `AWAIT.KEY`: a key is there, is gone, or is of a type.
 
-use super::options::Known;
+use super::options::limit_ms;
 use super::{FLAGS, in_real_time};
 use crate::core::Handler;
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
-    WaitClass, errors, unknown_word,
+    Args, Asking, Attempt, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags, KeySpec,
+    Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols, unknown_word,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
+
+const KEY: &CommandGrammar = grammar!("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds:0..]");
+
+symbols!(KEY: GONE, TYPE, LIMIT);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::BlockingData(await_key))
@@ -22,7 +26,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
         "    Wait until the key is in that state.",
     ])
-    .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
+    .grammar(KEY)
     .errors(&[
         "ERR syntax error: *",
         "ERR no such type 'name': *",
@@ -51,20 +55,14 @@ enum State {
 }
 
 impl State {
-    /// The state, and the argument after it.
-    fn parse(args: Args<'_>) -> Result<(Self, usize), CommandError> {
-        if args.is(2, "exists") {
-            Ok((State::Exists, 3))
-        } else if args.is(2, "gone") {
-            Ok((State::Gone, 3))
-        } else if args.is(2, "type") {
-            let name = args.get(3).ok_or(errors::SYNTAX)?;
-            if !TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
-                return Err(no_such_type(name));
+    fn of(options: &ParsedArgs<'_>) -> Result<Self, CommandError> {
+        match options.value(TYPE) {
+            Some(name) if TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name)) => {
+                Ok(State::Type(name.into()))
             }
-            Ok((State::Type(name.into()), 4))
-        } else {
-            Err(errors::SYNTAX)
+            Some(name) => Err(no_such_type(name)),
+            None if options.has(GONE) => Ok(State::Gone),
+            None => Ok(State::Exists),
         }
     }
 
@@ -103,8 +101,8 @@ impl Attempt for State {
 }
 
 fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    let (state, rest) = State::parse(args)?;
-    let limit_ms = Known::default().parse(args, rest)?.limit_ms;
+    let options = KEY.parse(args)?;
+    let (state, limit_ms) = (State::of(&options)?, limit_ms(&options, LIMIT)?);
     if state.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }

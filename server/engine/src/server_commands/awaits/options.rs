@@ -1,15 +1,14 @@
 //! The options that the commands share.
 
-use crate::spec::{Args, CommandError, errors, kept_pattern};
+use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Symbol, kept_pattern};
 
 /// How long a test waits for a state unless told, in milliseconds of real time.
 const DEFAULT_LIMIT_MS: u64 = 5000;
 
 /// Which numbers are meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
     /// The number given, or a higher one.
-    #[default]
     AtLeast,
     /// EXACT: that number.
     Exactly,
@@ -28,62 +27,63 @@ impl Comparison {
     }
 }
 
-/// The options of a request, of which each command knows some.
+/// What a request asks for. Each command knows some of the options.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
+    /// The number of clients, calls or milliseconds.
+    pub(super) number: u64,
     pub(super) comparison: Comparison,
     pub(super) key: Option<&'a [u8]>,
     pub(super) name: Option<&'a [u8]>,
     pub(super) limit_ms: u64,
 }
 
-/// The options that a command has beside LIMIT.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
-    /// `EXACT` or `ATMOST`.
-    pub(super) comparison: bool,
-    /// `KEY key`, or a pattern of keys.
-    pub(super) key: bool,
-    /// `NAME glob`.
-    pub(super) name: bool,
+/// The grammar of a command that waits for a number.
+#[derive(Debug)]
+pub(super) struct NumberGrammar {
+    pub(super) grammar: &'static CommandGrammar,
+    number: Symbol,
+    exact: Option<Symbol>,
+    at_most: Option<Symbol>,
+    key: Option<Symbol>,
+    name: Option<Symbol>,
+    limit: Symbol,
 }
 
-impl Known {
-    /// Reads options from argument `at` to the end, each at most once, in any order.
-    pub(super) fn parse(self, args: Args<'_>, mut at: usize) -> Result<Options<'_>, CommandError> {
-        let (mut comparison, mut key, mut name, mut limit_ms) = (None, None, None, None);
-        while at < args.len() {
-            let is_new = if self.comparison && (args.is(at, "exact") || args.is(at, "atmost")) {
-                let exact = args.is(at, "exact");
-                at += 1;
-                comparison.replace(if exact { Comparison::Exactly } else { Comparison::AtMost }).is_none()
-            } else {
-                let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
-                at += 2;
-                if self.key && args.is(at - 2, "key") {
-                    key.replace(value).is_none()
-                } else if self.name && args.is(at - 2, "name") {
-                    name.replace(kept_pattern(value)?).is_none()
-                } else if args.is(at - 2, "limit") {
-                    limit_ms.replace(number(args, at - 1)?).is_none()
-                } else {
-                    false
-                }
-            };
-            if !is_new {
-                return Err(errors::SYNTAX);
-            }
+impl NumberGrammar {
+    /// The grammar whose number is the argument of this name.
+    pub(super) const fn of(grammar: &'static CommandGrammar, number: &str) -> Self {
+        NumberGrammar {
+            grammar,
+            number: grammar.symbol(number),
+            exact: grammar.find_symbol("EXACT"),
+            at_most: grammar.find_symbol("ATMOST"),
+            key: grammar.find_symbol("KEY"),
+            name: grammar.find_symbol("NAME"),
+            limit: grammar.symbol("LIMIT"),
         }
+    }
+
+    /// Reads a request.
+    pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<Options<'a>, CommandError> {
+        let parsed: ParsedArgs<'_> = self.grammar.parse(args)?;
+        let has = |symbol: Option<Symbol>| symbol.is_some_and(|symbol| parsed.has(symbol));
+        let value = |symbol: Option<Symbol>| symbol.and_then(|symbol| parsed.value(symbol));
         Ok(Options {
-            comparison: comparison.unwrap_or_default(),
-            key,
-            name,
-            limit_ms: limit_ms.unwrap_or(DEFAULT_LIMIT_MS),
+            number: parsed.number(self.number)?.unwrap_or(0),
+            comparison: match (has(self.exact), has(self.at_most)) {
+                (true, _) => Comparison::Exactly,
+                (_, true) => Comparison::AtMost,
+                _ => Comparison::AtLeast,
+            },
+            key: value(self.key),
+            name: value(self.name).map(kept_pattern).transpose()?,
+            limit_ms: limit_ms(&parsed, self.limit)?,
         })
     }
 }
 
-/// A number of clients, calls or milliseconds, in the argument at `index`.
-pub(super) fn number(args: Args<'_>, index: usize) -> Result<u64, CommandError> {
-    Ok(args.int_in(index, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?.unsigned_abs())
+/// How long a request waits, `LIMIT milliseconds`.
+pub(super) fn limit_ms(args: &ParsedArgs<'_>, limit: Symbol) -> Result<u64, CommandError> {
+    Ok(args.number(limit)?.unwrap_or(DEFAULT_LIMIT_MS))
 }

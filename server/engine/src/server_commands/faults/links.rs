@@ -1,13 +1,61 @@
 //! Connections that carry nothing.
 
-use super::{milliseconds, nodes, row, together_row};
+use super::nodes::{self, PartitionFrom};
+use super::{row, together_row};
 use crate::core::{Call, Engine, Handler, Retry};
-use crate::faults::{Group, Link, NodeFault, Partition, is_number, parse_group};
+use crate::faults::{Group, Link, NodeFault, Partition};
 use crate::member::{ALONE, NO_SUCH_SERVER};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Flow, Outcome, ParsedArgs, Row, Symbol, grammar, symbols,
+};
 use lockwheel_resp::Reply;
 
 const GROUP_ERRORS: &[&str] = &["ERR syntax error: *", "ERR value is out of range, must be positive: *"];
+
+const FREEZE: &CommandGrammar =
+    grammar!("(client-id:0.. | NAME name-glob | LIB library-glob) (milliseconds:0.. | FOREVER)");
+const MILLISECONDS: Symbol = FREEZE.symbol("milliseconds");
+const THAW: &CommandGrammar = grammar!("(client-id:0.. | NAME name-glob | LIB library-glob)");
+const PARTITION: &CommandGrammar = grammar!(
+    "((NAME name-glob | LIB library-glob | ADDR address | ALL) [IN | OUT | BOTH] | NODES servers \
+     [FROM (servers | CLIENTS [IN | OUT | BOTH])])"
+);
+
+symbols!(PARTITION: IN, OUT, NODES, CLIENTS);
+
+const FROM_SERVERS: Symbol = PARTITION.symbol("FROM servers");
+const CLIENTS_IN: Symbol = PARTITION.symbol("CLIENTS IN");
+const CLIENTS_OUT: Symbol = PARTITION.symbol("CLIENTS OUT");
+
+/// The symbols of a grammar that name one client or a group.
+struct GroupSymbols {
+    id: Option<Symbol>,
+    name: Symbol,
+    library: Symbol,
+    address: Option<Symbol>,
+}
+
+impl GroupSymbols {
+    const fn of(grammar: &CommandGrammar) -> Self {
+        GroupSymbols {
+            id: grammar.find_symbol("client-id"),
+            name: grammar.symbol("NAME"),
+            library: grammar.symbol("LIB"),
+            address: grammar.find_symbol("ADDR"),
+        }
+    }
+
+    /// The group that a request names.
+    fn group(&self, parsed: &ParsedArgs<'_>) -> Result<Group, CommandError> {
+        let text = |symbol: Symbol| parsed.value(symbol).map(Box::from);
+        if let Some(id) = self.id.map(|id| parsed.number(id)).transpose()?.flatten() {
+            return Ok(Group::Id(id));
+        }
+        let name = text(self.name).map(Group::Name);
+        let group = name.or_else(|| text(self.library).map(Group::Library));
+        Ok(group.or_else(|| self.address.and_then(text).map(Group::Address)).unwrap_or(Group::All))
+    }
+}
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -18,7 +66,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.FREEZECLIENT <id>|NAME <glob>|LIB <glob> <milliseconds>|FOREVER",
             "    Freeze clients that are connected. How many.",
         ])
-        .syntax("(client-id | NAME name-glob | LIB library-glob) (milliseconds | FOREVER)")
+        .grammar(FREEZE)
         .errors(&[
             "ERR syntax error: *",
             "ERR value is not an integer or out of range: *",
@@ -31,7 +79,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.THAWCLIENT <id>|NAME <glob>|LIB <glob>",
             "    Thaw frozen clients. How many.",
         ])
-        .syntax("(client-id | NAME name-glob | LIB library-glob)")
+        .grammar(THAW)
         .errors(GROUP_ERRORS),
     together_row("fault.partition", -2, partition)
         .about("control", "7.2.0", "O(N), N the clients")
@@ -42,10 +90,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.PARTITION NODES <server>[,<server> ...] [FROM <server>[,<server> ...]|CLIENTS [IN|OUT|BOTH]]",
             "    Cut servers of this process off from others, or from their clients. How many connections are held.",
         ])
-        .syntax(
-            "((NAME name-glob | LIB library-glob | ADDR address | ALL) [IN | OUT | BOTH] | NODES servers \
-             [(FROM servers | FROM CLIENTS [IN | OUT | BOTH])])",
-        )
+        .grammar(PARTITION)
         .errors(&[
             "ERR syntax error: *",
             "ERR there can be no more than 1000 partitions",
@@ -59,21 +104,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
 ];
 
-/// The clients that FREEZECLIENT and THAWCLIENT name, and the argument behind them.
-fn clients(engine: &Engine, call: Call<'_>, args: Args<'_>) -> Result<(Vec<u64>, usize), CommandError> {
-    let (group, at) = parse_group(args, 1)?;
-    match group {
-        Group::All | Group::Address(_) => Err(errors::SYNTAX),
-        group => Ok((engine.members(&group, call.session), at)),
-    }
-}
-
 fn freeze(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (clients, at) = clients(engine, call, args)?;
-    if args.len() != at + 1 {
-        return Err(errors::SYNTAX);
-    }
-    let ms = if args.is(at, "forever") { None } else { Some(milliseconds(args, at)?) };
+    const GROUP: GroupSymbols = GroupSymbols::of(FREEZE);
+    let parsed: ParsedArgs<'_> = FREEZE.parse(args)?;
+    let (group, ms) = (GROUP.group(&parsed)?, parsed.number(MILLISECONDS)?);
+    let clients = engine.members(&group, call.session);
     engine.freeze_clients(&clients, ms);
     engine.note_steering(args);
     reply.integer(clients.len() as i64);
@@ -81,25 +116,21 @@ fn freeze(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn R
 }
 
 fn thaw(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (clients, at) = clients(engine, call, args)?;
-    if args.len() != at {
-        return Err(errors::SYNTAX);
-    }
+    const GROUP: GroupSymbols = GroupSymbols::of(THAW);
+    let group = GROUP.group(&THAW.parse(args)?)?;
+    let clients = engine.members(&group, call.session);
     let thawed = engine.thaw_clients(&clients);
     engine.note_steering(args);
     reply.integer(thawed as i64);
     Ok(())
 }
 
-/// What `IN`, `OUT` or `BOTH` at the end, or nothing, does to connections.
-fn link_at(args: Args<'_>, at: usize) -> Result<Link, CommandError> {
-    match args.get(at) {
-        None => Ok(Link::HELD),
-        Some(_) if args.is(at, "both") => Ok(Link::HELD),
-        Some(_) if args.is(at, "in") => Ok(Link { holds_input: true, ..Link::default() }),
-        Some(_) if args.is(at, "out") => Ok(Link { holds_output: true, ..Link::default() }),
-        Some(_) => Err(errors::SYNTAX),
-    }
+/// What `IN`, `OUT` or `BOTH`, or nothing, does to connections.
+fn link(parsed: &ParsedArgs<'_>) -> Link {
+    let input = Link { holds_input: true, ..Link::default() };
+    let output = Link { holds_output: true, ..Link::default() };
+    let links = [(IN, input), (OUT, output), (CLIENTS_IN, input), (CLIENTS_OUT, output)];
+    parsed.one_of(&links).unwrap_or(Link::HELD)
 }
 
 fn partition(
@@ -108,17 +139,18 @@ fn partition(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    if args.is(1, "nodes") {
-        return nodes::partition(engine, call, args, link_at);
+    const GROUP: GroupSymbols = GroupSymbols::of(PARTITION);
+    let parsed: ParsedArgs<'_> = PARTITION.parse(args)?;
+    let link = link(&parsed);
+    if let Some(servers) = parsed.value(NODES) {
+        let from = match parsed.value(FROM_SERVERS) {
+            Some(servers) => PartitionFrom::Servers(servers),
+            None if parsed.has(CLIENTS) => PartitionFrom::Clients,
+            None => PartitionFrom::Others,
+        };
+        return nodes::partition(engine, call, args, (servers, from, link));
     }
-    if args.get(1).is_some_and(is_number) {
-        return Err(errors::SYNTAX);
-    }
-    let (group, at) = parse_group(args, 1)?;
-    if args.len() > at + 1 {
-        return Err(errors::SYNTAX);
-    }
-    let link = link_at(args, at)?;
+    let group = GROUP.group(&parsed)?;
     let members = engine.members(&group, call.session).len();
     engine.part(Partition { group, link, spared: call.session })?;
     engine.note_steering(args);

@@ -11,7 +11,7 @@ pub(super) use restarts::ROWS as RESTART_ROWS;
 pub(super) use rules::{ROWS as RULE_ROWS, no_such_rule, removed_rule};
 
 use crate::core::{BlockingEngineHandler, EngineHandler, Handler};
-use crate::spec::{Args, CommandError, Flags, Row, errors};
+use crate::spec::{Flags, Row};
 
 const FLAGS: Flags =
     Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
@@ -23,9 +23,4 @@ const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Hand
 /// The row of a command that all servers of a process may have to do together.
 const fn together_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler)).flags(&[FLAGS]).categories(&["control"])
-}
-
-/// Argument `index` as a number of milliseconds.
-fn milliseconds(args: Args<'_>, index: usize) -> Result<u64, CommandError> {
-    Ok(args.int_in(index, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?.unsigned_abs())
 }

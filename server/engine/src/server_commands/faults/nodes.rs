@@ -1,12 +1,17 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
-use super::{milliseconds, together_row};
+use super::together_row;
 use crate::core::{Call, Engine, Handler, Retry};
 use crate::faults::{Apart, DataFate, Link, NodeFault};
 use crate::member::{ALONE, LAST, NO_SUCH_SERVER};
-use crate::spec::{Args, CommandError, Flow, Row, errors};
+use crate::spec::{Args, CommandError, CommandGrammar, Flow, ParsedArgs, Row, Symbol, grammar, symbols};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
+
+const DOWN: &CommandGrammar = grammar!("server [milliseconds:0..] [KEEP]");
+const MILLISECONDS: Symbol = DOWN.symbol("milliseconds");
+
+symbols!(DOWN: KEEP);
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -19,7 +24,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    FAULT.UP. With KEEP its data stay.",
             "    A server is named by its place, from 0, or by host:port.",
         ])
-        .syntax("server [milliseconds] [KEEP]")
+        .grammar(DOWN)
         .errors(&[
             ALONE,
             NO_SUCH_SERVER,
@@ -42,14 +47,10 @@ fn down(
     args: Args<'_>,
     _: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let keeps = args.len() > 2 && args.is(args.len() - 1, "keep");
-    let ms = match args.len() - usize::from(keeps) {
-        2 => None,
-        3 => Some(milliseconds(args, 2)?),
-        _ => return Err(errors::SYNTAX),
-    };
+    let parsed: ParsedArgs<'_> = DOWN.parse(args)?;
+    let ms = parsed.number(MILLISECONDS)?;
     let node = engine.member().find(&args[1])?;
-    let data = if keeps { DataFate::Kept } else { DataFate::Lost };
+    let data = if parsed.has(KEEP) { DataFate::Kept } else { DataFate::Lost };
     engine.broadcast_fault(call, args, NodeFault::Down { node, ms, data })
 }
 
@@ -70,19 +71,28 @@ fn servers(engine: &Engine, list: &[u8]) -> Result<Vec<usize>, CommandError> {
     Ok(servers.into_iter().collect())
 }
 
-/// `NODES list [FROM list|CLIENTS [IN|OUT|BOTH]]`, from argument 1 on.
+/// What some servers are cut off from.
+pub(super) enum PartitionFrom<'a> {
+    /// All servers that are not named.
+    Others,
+    /// The servers of this list.
+    Servers(&'a [u8]),
+    /// Their clients.
+    Clients,
+}
+
+/// Cuts the servers of a list off.
 pub(super) fn partition(
     engine: &mut Engine,
     call: Call<'_>,
     args: Args<'_>,
-    link_at: fn(Args<'_>, usize) -> Result<Link, CommandError>,
+    (list, from, link): (&[u8], PartitionFrom<'_>, Link),
 ) -> Result<Flow<Retry>, CommandError> {
-    let nodes = servers(engine, args.get(2).ok_or(errors::SYNTAX)?)?;
-    let (from, link) = match args.len() {
-        3 => (Apart::Others, Link::HELD),
-        5 | 6 if args.is(3, "from") && args.is(4, "clients") => (Apart::Clients, link_at(args, 5)?),
-        5 if args.is(3, "from") => (Apart::Nodes(servers(engine, &args[4])?), Link::HELD),
-        _ => return Err(errors::SYNTAX),
+    let nodes = servers(engine, list)?;
+    let from = match from {
+        PartitionFrom::Others => Apart::Others,
+        PartitionFrom::Servers(list) => Apart::Nodes(servers(engine, list)?),
+        PartitionFrom::Clients => Apart::Clients,
     };
     engine.broadcast_fault(call, args, NodeFault::Part { nodes, from, link })
 }

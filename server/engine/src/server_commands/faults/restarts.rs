@@ -1,15 +1,28 @@
 //! Replicas that lag and take over, and restarts.
 
-use super::{milliseconds, row, together_row};
+use super::{row, together_row};
 use crate::core::{Call, Engine, Handler, Retry};
 use crate::faults::{GrantNumbers, NodeFault};
 use crate::member::{ALONE, NO_SUCH_SERVER};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, kept_pattern};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Flow, Outcome, ParsedArgs, Row, Symbol, grammar, kept_pattern,
+    symbols,
+};
 use lockwheel_resp::Reply;
 
 /// What lags in a topology is a link, which carries all keys.
 const NO_KEYS: CommandError = CommandError::text(NO_KEYS_ERROR);
 const NO_KEYS_ERROR: &str = "ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
+
+const FAILOVER: &CommandGrammar = grammar!("[server] [TOKENS]");
+const SERVER: Symbol = FAILOVER.symbol("server");
+const FAILOVER_TOKENS: Symbol = FAILOVER.symbol("TOKENS");
+const LAG: &CommandGrammar = grammar!("[(KEY key-glob | milliseconds:0..)]");
+const MILLISECONDS: Symbol = LAG.symbol("milliseconds");
+const RESTART: &CommandGrammar = grammar!("[DOWN milliseconds:0..] [KEEP] [TOKENS]");
+
+symbols!(LAG: KEY);
+symbols!(RESTART: DOWN, KEEP, TOKENS);
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -24,7 +37,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    Of several servers in one process: a replica becomes the master with what it has; clients of",
             "    the old one are cut, and it follows.",
         ])
-        .syntax("[server] [TOKENS]")
+        .grammar(FAILOVER)
         .errors(&[
             "ERR syntax error: *",
             ALONE,
@@ -41,7 +54,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.LAG <milliseconds>",
             "    Of several servers in one process: replicas are told everything so much later.",
         ])
-        .syntax("[(KEY key-glob | milliseconds)]")
+        .grammar(LAG)
         .errors(&[
             "ERR syntax error: *",
             NO_KEYS_ERROR,
@@ -58,7 +71,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    Keys, scripts, functions and other connections are gone; with KEEP the connections alone.",
             "    DOWN: connections are refused for so long. TOKENS: the numbers of grants begin anew.",
         ])
-        .syntax("[DOWN milliseconds] [KEEP] [TOKENS]")
+        .grammar(RESTART)
         .errors(&[
             "ERR syntax error: *",
             "ERR value is not an integer or out of range: *",
@@ -72,36 +85,24 @@ fn lag(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let pattern = match args.len() {
-        1 | 2 if engine.member().is_joined() || args.len() == 2 => {
-            let ms = match args.get(1) {
-                None => None,
-                // A word that is no number may be meant for KEY.
-                Some(word) if word.first().is_some_and(|first| first.is_ascii_digit() || *first == b'-') => {
-                    Some(milliseconds(args, 1)?)
-                }
-                Some(_) => return Err(errors::SYNTAX),
-            };
-            return engine.broadcast_fault(call, args, NodeFault::Lag { ms });
-        }
-        1 => None,
-        3 if args.is(1, "key") && engine.member().is_joined() => return Err(NO_KEYS),
-        3 if args.is(1, "key") => Some(kept_pattern(&args[2])?),
-        _ => return Err(errors::SYNTAX),
-    };
+    let parsed: ParsedArgs<'_> = LAG.parse(args)?;
+    let (ms, pattern) = (parsed.number(MILLISECONDS)?, parsed.value(KEY));
+    if pattern.is_some() && engine.member().is_joined() {
+        return Err(NO_KEYS);
+    }
+    if ms.is_some() || engine.member().is_joined() {
+        return engine.broadcast_fault(call, args, NodeFault::Lag { ms });
+    }
+    let pattern = pattern.map(kept_pattern).transpose()?;
     engine.note_steering(args);
     engine.lag(pattern);
     reply.ok();
     Ok(Flow::Done)
 }
 
-/// Reads `TOKENS`, or nothing, from argument `at` to the end.
-fn numbers(args: Args<'_>, at: usize) -> Result<GrantNumbers, CommandError> {
-    match args.len() - at {
-        0 => Ok(GrantNumbers::GoOn),
-        1 if args.is(at, "tokens") => Ok(GrantNumbers::Restart),
-        _ => Err(errors::SYNTAX),
-    }
+/// What `TOKENS`, or nothing, does to the numbers of grants.
+fn numbers(begin_anew: bool) -> GrantNumbers {
+    if begin_anew { GrantNumbers::Restart } else { GrantNumbers::GoOn }
 }
 
 fn failover(
@@ -110,10 +111,11 @@ fn failover(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
-    let names_one = args.len() > 1 && !args.is(1, "tokens");
-    let numbers = numbers(args, if names_one { 2 } else { 1 })?;
-    if engine.member().is_joined() || names_one {
-        let node = if names_one { Some(engine.member().find(&args[1])?) } else { None };
+    let parsed: ParsedArgs<'_> = FAILOVER.parse(args)?;
+    let numbers = numbers(parsed.has(FAILOVER_TOKENS));
+    let server = parsed.value(SERVER);
+    if engine.member().is_joined() || server.is_some() {
+        let node = server.map(|server| engine.member().find(server)).transpose()?;
         return engine.broadcast_fault(call, args, NodeFault::FailOver { node, numbers });
     }
     engine.note_steering(args);
@@ -123,16 +125,11 @@ fn failover(
 }
 
 fn restart(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let is_down = args.is(1, "down");
-    if is_down && args.len() == 2 {
-        return Err(errors::SYNTAX);
-    }
-    let down_ms = if is_down { milliseconds(args, 2)? } else { 0 };
-    let at = if is_down { 3 } else { 1 };
-    let keeps = args.is(at, "keep");
-    let numbers = numbers(args, at + usize::from(keeps))?;
+    let parsed: ParsedArgs<'_> = RESTART.parse(args)?;
+    let down_ms = parsed.number(DOWN)?.unwrap_or(0);
+    let numbers = numbers(parsed.has(TOKENS));
     engine.note_steering(args);
-    if keeps {
+    if parsed.has(KEEP) {
         engine.interrupt(call, down_ms, numbers);
     } else {
         engine.restart(call, args, down_ms, numbers);

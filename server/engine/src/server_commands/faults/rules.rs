@@ -2,8 +2,10 @@
 
 use super::{FLAGS, row};
 use crate::core::{Call, Engine, Handler};
-use crate::faults::Rule;
-use crate::spec::{Args, CommandError, Outcome, Row, errors, unknown_word};
+use crate::faults::{ADD, Rule};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, Outcome, ParsedArgs, Row, Symbol, grammar, symbols, unknown_word,
+};
 use lockwheel_resp::Reply;
 
 const ADD_ERRORS: &[&str] = &[
@@ -21,6 +23,14 @@ const ADD_ERRORS: &[&str] = &[
     "ERR value is out of range, must be positive: *",
 ];
 
+const EXEMPT: &CommandGrammar = grammar!("[ON | OFF]");
+const GO: &CommandGrammar = grammar!("name [COUNT count:1..]");
+const SEED: &CommandGrammar = grammar!("seed");
+const SEED_NUMBER: Symbol = SEED.symbol("seed");
+
+symbols!(EXEMPT: OFF);
+symbols!(GO: COUNT);
+
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.add", -4, add)
@@ -37,16 +47,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "    REPLY NULL|OK|INT <n>|BULK <text>|RAW <bytes>, SLICE <bytes> [EVERY <ms>],",
             "    BANDWIDTH <kilobytes a second>, CLOSEAFTER, RESETAFTER, TRUNCATE <bytes>. On messages: LOSEPUBLISH.",
         ])
-        .syntax(
-            "name [ON command] [SCRIPT sha1 | CONTAINS text] [KEY key-glob] [CHANNEL channel-glob] [ARG index \
-             value] [CLIENT client-id | CLIENTNAME name-glob | LIB library-glob] [RESULT (OK | ERROR | NIL)] \
-             [SKIP matches] [TIMES hits] [PROB chance] DO (DROPREQUEST [CLOSEAFTER milliseconds] | DROPREPLY \
-             [CLOSEAFTER milliseconds] | DELAY milliseconds [JITTER milliseconds] | DELAYREPLY milliseconds [JITTER \
-             milliseconds] | HOLD | HOLDREPLY | ERROR error | REPLY (NULL | OK | INT integer | BULK bulk | RAW raw) \
-             | CLOSE | CLOSEAFTER | RESET | RESETAFTER | SLICE slice-bytes [EVERY milliseconds] | BANDWIDTH \
-             kilobytes | TRUNCATE bytes | DUPLICATE | LOSEPUBLISH | NOSCRIPT | EXPIRE | ARG changed-index ADD added \
-             | TIMESHIFT)",
-        )
+        .grammar(ADD)
         .errors(ADD_ERRORS),
     row("fault.clear", 1, clear)
         .about("control", "7.2.0", "O(N), N the rules")
@@ -67,7 +68,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.EXEMPT [ON|OFF]",
             "    Rules do not see what this connection sends; partitions and restarts spare it.",
         ])
-        .syntax("[ON | OFF]")
+        .grammar(EXEMPT)
         .errors(&["ERR syntax error: *"]),
     row("fault.go", -2, go)
         .about("control", "7.2.0", "O(N), N what the rule holds")
@@ -76,7 +77,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "FAULT.GO <name> [COUNT <n>]",
             "    Let go what the rule holds, the longest held first. The number of requests and replies.",
         ])
-        .syntax("name [COUNT count]")
+        .grammar(GO)
         .errors(&[
             "ERR syntax error: *",
             "ERR there is no rule *",
@@ -96,7 +97,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Sets the seed of the draws of PROB.")
         .help(&["FAULT.SEED <n>", "    Begin the draws of all rules anew, from this seed."])
-        .syntax("seed")
+        .grammar(SEED)
         .errors(&["ERR value is not an integer or out of range: *"]),
 ];
 
@@ -119,13 +120,8 @@ fn del(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
 }
 
 fn exempt(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let is_exempt = match args.len() {
-        1 => true,
-        2 if args.is(1, "on") => true,
-        2 if args.is(1, "off") => false,
-        _ => return Err(errors::SYNTAX),
-    };
-    engine.set_exempt(call.session, is_exempt);
+    let options: ParsedArgs<'_> = EXEMPT.parse(args)?;
+    engine.set_exempt(call.session, !options.has(OFF));
     reply.ok();
     Ok(())
 }
@@ -144,14 +140,8 @@ pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
 }
 
 fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let most = match args.len() {
-        2 => usize::MAX,
-        4 if args.is(2, "count") => {
-            let most = args.int_in(3, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-            usize::try_from(most).unwrap_or(usize::MAX)
-        }
-        _ => return Err(errors::SYNTAX),
-    };
+    let options: ParsedArgs<'_> = GO.parse(args)?;
+    let most = options.number(COUNT)?.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
     let gone_on = engine.let_go(rule, most);
     reply.integer(gone_on as i64);
@@ -188,7 +178,8 @@ fn write(rule: &Rule, held: usize, reply: &mut dyn Reply) {
 }
 
 fn seed(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let seed = args.int(1)?;
+    let options: ParsedArgs<'_> = SEED.parse(args)?;
+    let seed = options.integer(SEED_NUMBER)?.unwrap_or(0);
     engine.faults.rules.set_seed(seed as u64);
     reply.ok();
     Ok(())

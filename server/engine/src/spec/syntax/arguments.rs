@@ -67,7 +67,8 @@ const SIGNS: &[(&str, &str)] =
 pub(super) fn kind_of(word: &Word<'_>) -> Kind {
     let is_named = |(_, names): &&(Kind, &str)| names.split(' ').any(|name| name == word.text);
     let by_name = || KINDS.iter().find(is_named).map(|(kind, _)| *kind);
-    word.kind.or_else(by_name).unwrap_or(Kind::String)
+    let by_range = || word.range.map(|_| Kind::Integer);
+    word.kind.or_else(by_name).or_else(by_range).unwrap_or(Kind::String)
 }
 
 impl<'a> Argument<'a> {

@@ -1,88 +1,160 @@
-//! The parser of synopses: recursive descent over their bytes.
+//! The parser of synopses: recursive descent over their bytes, when the program is compiled or when it runs.
 
-use super::{Problem, Syntax, SyntaxError, Word};
+use super::{Problem, SyntaxError};
 
 /// How deep brackets may nest. Far beyond any synopsis; it bounds the recursion.
-const DEPTH_MAX: usize = 16;
+const MAX_DEPTH: usize = 16;
+/// The most parts of a synopsis, groups included.
+pub(in crate::spec) const MAX_PARTS: usize = 255;
+/// The most parts of one sequence.
+const MAX_SEQUENCE: usize = 64;
+/// The index of no part.
+pub(in crate::spec) const NO_PART: u8 = u8::MAX;
 
-/// A synopsis, and how far it has been read.
-pub(super) struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
+/// The forms of parts, as [`Syntax`](super::Syntax) describes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spec) enum Form {
+    Token,
+    Argument,
+    Sequence,
+    OneOf,
+    Optional,
+    Repeat,
+    Named,
 }
 
-impl<'a> Parser<'a> {
-    /// At the beginning of a synopsis.
-    pub(super) fn new(text: &'a str) -> Self {
-        Parser { text, at: 0, depth: 0 }
-    }
+/// A part of a synopsis. It links to its first part and to its next neighbour.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spec) struct Node {
+    pub(in crate::spec) form: Form,
+    /// The word, or the name of a group, with its notes: from this byte of the synopsis to that.
+    pub(in crate::spec) from: usize,
+    pub(in crate::spec) to: usize,
+    /// The length of the word without its notes.
+    pub(in crate::spec) shown: usize,
+    pub(in crate::spec) first: u8,
+    pub(in crate::spec) next: u8,
+}
 
-    /// Everything to the end.
-    pub(super) fn whole(mut self) -> Result<Syntax<'a>, SyntaxError> {
-        let tree = if self.peek().is_none() { Syntax::Sequence(Vec::new()) } else { self.choice()? };
-        match self.peek() {
-            None => Ok(tree),
-            Some(_) => Err(self.error(Problem::UnbalancedBracket)),
+impl Node {
+    const fn group(form: Form, first: u8) -> Self {
+        Node { form, from: 0, to: 0, shown: 0, first, next: NO_PART }
+    }
+}
+
+/// A synopsis as a tree. Words stand in the order of the synopsis.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spec) struct Tree {
+    pub(in crate::spec) nodes: [Node; MAX_PARTS],
+    pub(in crate::spec) len: usize,
+    /// The whole synopsis.
+    pub(in crate::spec) root: u8,
+}
+
+/// Returns the error of an expression, or its value: `?` for functions that run when the program is compiled.
+macro_rules! check {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Err(error),
         }
-    }
+    };
+}
 
+/// A synopsis, and how far it has been read.
+struct Parser<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: usize,
+    tree: Tree,
+}
+
+/// Reads a synopsis. Linear in its length.
+pub(in crate::spec) const fn parse(text: &str) -> Result<Tree, SyntaxError> {
+    let nodes = [Node::group(Form::Sequence, NO_PART); MAX_PARTS];
+    let tree = Tree { nodes, len: 0, root: 0 };
+    let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, tree };
+    let root = match parser.peek() {
+        None => parser.add(Node::group(Form::Sequence, NO_PART)),
+        Some(_) => parser.choice(),
+    };
+    parser.tree.root = check!(root);
+    match parser.peek() {
+        None => Ok(parser.tree),
+        Some(_) => Err(parser.error(Problem::UnbalancedBracket)),
+    }
+}
+
+impl Parser<'_> {
     /// Alternatives up to a closing bracket or the end.
-    fn choice(&mut self) -> Result<Syntax<'a>, SyntaxError> {
-        let mut alternatives = vec![self.sequence()?];
-        while self.peek() == Some(b'|') {
-            self.at += 1;
-            alternatives.push(self.sequence()?);
+    const fn choice(&mut self) -> Result<u8, SyntaxError> {
+        let first = check!(self.sequence());
+        if !matches!(self.peek(), Some(b'|')) {
+            return Ok(first);
         }
-        Ok(if alternatives.len() == 1 { alternatives.remove(0) } else { Syntax::OneOf(alternatives) })
+        let mut last = first;
+        while let Some(b'|') = self.peek() {
+            self.at += 1;
+            let next = check!(self.sequence());
+            self.tree.nodes[last as usize].next = next;
+            last = next;
+        }
+        self.add(Node::group(Form::OneOf, first))
     }
 
     /// Parts up to a bar, a closing bracket or the end.
-    fn sequence(&mut self) -> Result<Syntax<'a>, SyntaxError> {
-        let mut parts = Vec::new();
+    const fn sequence(&mut self) -> Result<u8, SyntaxError> {
+        let mut parts = Parts { ids: [NO_PART; MAX_SEQUENCE], len: 0 };
         while let Some(byte) = self.peek() {
+            if parts.len == MAX_SEQUENCE {
+                return Err(self.error(Problem::TooLong));
+            }
             match byte {
                 b'|' | b']' | b')' | b'>' => break,
-                b'[' => self.optional(&mut parts)?,
-                b'(' => parts.push(self.bracketed(b')')?),
-                b'<' => parts.push(self.bracketed(b'>')?),
-                _ => self.word(&mut parts)?,
+                b'[' => check!(self.optional(&mut parts)),
+                b'(' => parts.push(check!(self.bracketed(b')'))),
+                b'<' => parts.push(check!(self.bracketed(b'>'))),
+                _ => check!(self.word(&mut parts)),
             }
         }
-        match parts.len() {
-            0 => Err(self.error(Problem::Empty)),
-            1 => Ok(parts.remove(0)),
-            _ => Ok(Syntax::Sequence(parts)),
+        if parts.len == 0 {
+            return Err(self.error(Problem::Empty));
         }
+        self.one_of_many(&parts, 0)
     }
 
     /// `[ ... ]`: something optional, or the repetition of what has just been read.
-    fn optional(&mut self, parts: &mut Vec<Syntax<'a>>) -> Result<(), SyntaxError> {
-        let inner = self.bracketed(b']')?;
-        if let Some(count) = repeated_tail(parts, &inner) {
-            let tail = parts.split_off(parts.len() - count);
-            parts.push(Syntax::Repeat(Box::new(one_of_many(tail))));
+    const fn optional(&mut self, parts: &mut Parts) -> Result<(), SyntaxError> {
+        let inner = check!(self.bracketed(b']'));
+        let repeated = self.repeated_tail(parts, inner);
+        let part = if repeated > 0 {
+            parts.len -= repeated;
+            let tail = Parts { ids: parts.ids, len: parts.len + repeated };
+            Node::group(Form::Repeat, check!(self.one_of_many(&tail, parts.len)))
         } else {
-            parts.push(Syntax::Optional(Box::new(inner)));
-        }
+            Node::group(Form::Optional, inner)
+        };
+        parts.push(check!(self.add(part)));
         Ok(())
     }
 
     /// What stands between the bracket here and the `close` that belongs to it.
-    fn bracketed(&mut self, close: u8) -> Result<Syntax<'a>, SyntaxError> {
+    const fn bracketed(&mut self, close: u8) -> Result<u8, SyntaxError> {
         let open = self.at;
-        if self.depth == DEPTH_MAX {
+        if self.depth == MAX_DEPTH {
             return Err(self.error(Problem::TooDeep));
         }
         self.depth += 1;
         self.at += 1;
-        let name = self.group_name()?;
-        let mut inner = self.choice()?;
-        if let Some(name) = name {
-            inner = Syntax::Named(name, Box::new(inner));
+        let name = self.group_name();
+        let mut inner = check!(self.choice());
+        if let Some((from, to)) = name {
+            inner =
+                check!(self.add(Node { form: Form::Named, from, to, shown: 0, first: inner, next: NO_PART }));
         }
-        if self.peek() != Some(close) {
-            return Err(SyntaxError { problem: Problem::UnbalancedBracket, at: open });
+        match self.peek() {
+            Some(byte) if byte == close => {}
+            _ => return Err(SyntaxError { problem: Problem::UnbalancedBracket, at: open }),
         }
         self.at += 1;
         self.depth -= 1;
@@ -90,78 +162,175 @@ impl<'a> Parser<'a> {
     }
 
     /// The name that a bracket begins with: `unit:`.
-    fn group_name(&mut self) -> Result<Option<Word<'a>>, SyntaxError> {
+    const fn group_name(&mut self) -> Option<(usize, usize)> {
         self.peek();
-        let text = self.next_word();
-        let Some(name) = text.strip_suffix(':').filter(|name| !name.is_empty()) else { return Ok(None) };
-        let word = Word::parse(name).ok_or_else(|| self.error(Problem::UnknownNote))?;
-        self.at += text.len();
-        Ok(Some(word))
+        let (from, end) = (self.at, self.word_end());
+        if end < from + 2 || self.text[end - 1] != b':' {
+            return None;
+        }
+        self.at = end;
+        Some((from, end - 1))
     }
 
     /// A token, an argument, or `...` for what stands before it.
-    fn word(&mut self, parts: &mut Vec<Syntax<'a>>) -> Result<(), SyntaxError> {
-        let text = self.next_word();
-        if text == "..." {
-            let before = parts.pop().ok_or_else(|| self.error(Problem::NothingToRepeat))?;
-            parts.push(Syntax::Repeat(Box::new(before)));
+    const fn word(&mut self, parts: &mut Parts) -> Result<(), SyntaxError> {
+        let (from, to) = (self.at, self.word_end());
+        let part = if to - from == 3 && self.text[from] == b'.' && self.text[from + 1] == b'.' {
+            if parts.len == 0 {
+                return Err(self.error(Problem::NothingToRepeat));
+            }
+            parts.len -= 1;
+            Node::group(Form::Repeat, parts.ids[parts.len])
         } else {
-            let word = Word::parse(text).ok_or_else(|| self.error(Problem::UnknownNote))?;
-            let has_lower = word.text.bytes().any(|byte| byte.is_ascii_lowercase());
-            let has_upper = word.text.bytes().any(|byte| byte.is_ascii_uppercase());
-            parts.push(match (has_lower, has_upper) {
+            let shown = shown_len(self.text, from, to);
+            let form = match letters(self.text, from, from + shown) {
                 (true, true) => return Err(self.error(Problem::MixedCase)),
-                (true, false) => Syntax::Argument(word),
-                (false, _) => Syntax::Token(word),
-            });
-        }
-        self.at += text.len();
+                (true, false) => Form::Argument,
+                (false, _) => Form::Token,
+            };
+            Node { form, from, to, shown, first: NO_PART, next: NO_PART }
+        };
+        parts.push(check!(self.add(part)));
+        self.at = to;
         Ok(())
     }
 
-    /// What stands here up to a space, a bracket or a bar.
-    fn next_word(&self) -> &'a str {
-        let rest = &self.text[self.at..];
-        let length = rest.find([' ', '[', ']', '(', ')', '<', '>', '|']).unwrap_or(rest.len());
-        &rest[..length]
+    /// Where the word here ends: at a space, a bracket or a bar.
+    const fn word_end(&self) -> usize {
+        let mut end = self.at;
+        while end < self.text.len()
+            && !matches!(self.text[end], b' ' | b'[' | b']' | b'(' | b')' | b'<' | b'>' | b'|')
+        {
+            end += 1;
+        }
+        end
     }
 
     /// The next byte that is not a space.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.len() - rest.trim_ascii_start().len();
-        self.text.as_bytes().get(self.at).copied()
+    const fn peek(&mut self) -> Option<u8> {
+        while self.at < self.text.len() && self.text[self.at].is_ascii_whitespace() {
+            self.at += 1;
+        }
+        if self.at < self.text.len() { Some(self.text[self.at]) } else { None }
     }
 
-    fn error(&self, problem: Problem) -> SyntaxError {
+    const fn error(&self, problem: Problem) -> SyntaxError {
         SyntaxError { problem, at: self.at }
     }
+
+    const fn add(&mut self, node: Node) -> Result<u8, SyntaxError> {
+        let id = self.tree.len;
+        if id == MAX_PARTS {
+            return Err(self.error(Problem::TooLong));
+        }
+        self.tree.nodes[id] = node;
+        self.tree.len += 1;
+        Ok(id as u8)
+    }
+
+    /// The parts from the index `from` on, as one.
+    const fn one_of_many(&mut self, parts: &Parts, from: usize) -> Result<u8, SyntaxError> {
+        let first = parts.ids[from];
+        if parts.len - from == 1 {
+            return Ok(first);
+        }
+        let mut at = from + 1;
+        while at < parts.len {
+            self.tree.nodes[parts.ids[at - 1] as usize].next = parts.ids[at];
+            at += 1;
+        }
+        self.add(Node::group(Form::Sequence, first))
+    }
+
+    /// How many of the last `parts` an optional bracket repeats: `key [key ...]` one, `score member [score member ...]`
+    /// two; none when the bracket is something else.
+    const fn repeated_tail(&self, parts: &Parts, inner: u8) -> usize {
+        // The repeated part, and those before it in the bracket.
+        let mut inner_parts = Parts { ids: [NO_PART; MAX_SEQUENCE], len: 0 };
+        let node = self.tree.nodes[inner as usize];
+        let mut at = if matches!(node.form, Form::Sequence) { node.first } else { inner };
+        while at != NO_PART {
+            inner_parts.push(at);
+            at = self.tree.nodes[at as usize].next;
+        }
+        let count = inner_parts.len;
+        if count == 0 || count > parts.len {
+            return 0;
+        }
+        let last = self.tree.nodes[inner_parts.ids[count - 1] as usize];
+        if !matches!(last.form, Form::Repeat) {
+            return 0;
+        }
+        inner_parts.ids[count - 1] = last.first;
+        let mut index = 0;
+        while index < count {
+            if !self.same_words(parts.ids[parts.len - count + index], inner_parts.ids[index]) {
+                return 0;
+            }
+            index += 1;
+        }
+        count
+    }
+
+    /// Whether two parts are the same but for their notes and names.
+    const fn same_words(&self, a: u8, b: u8) -> bool {
+        let (a, b) = (self.tree.nodes[a as usize], self.tree.nodes[b as usize]);
+        if a.form as u8 != b.form as u8 || a.shown != b.shown {
+            return false;
+        }
+        let mut index = 0;
+        while index < a.shown {
+            if self.text[a.from + index] != self.text[b.from + index] {
+                return false;
+            }
+            index += 1;
+        }
+        let (mut first, mut second) = (a.first, b.first);
+        while first != NO_PART && second != NO_PART {
+            if !self.same_words(first, second) {
+                return false;
+            }
+            (first, second) = (self.tree.nodes[first as usize].next, self.tree.nodes[second as usize].next);
+        }
+        first == second
+    }
 }
 
-/// How many of the last `parts` an optional bracket repeats: `key [key ...]` one, `score member [score member ...]`
-/// two; none when the bracket is something else.
-fn repeated_tail(parts: &[Syntax<'_>], inner: &Syntax<'_>) -> Option<usize> {
-    let (last, before) = match inner {
-        Syntax::Repeat(part) => (part.as_ref(), &[][..]),
-        Syntax::Sequence(items) => match items.split_last() {
-            Some((Syntax::Repeat(part), before)) => (part.as_ref(), before),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let (tail_last, tail_before) = parts.split_last()?;
-    let before_len = before.len();
-    let is_same = tail_before.len() >= before_len
-        && same_words(tail_last, last)
-        && tail_before[tail_before.len() - before_len..].iter().zip(before).all(|(a, b)| same_words(a, b));
-    is_same.then_some(before_len + 1)
+/// The parts of a sequence while it is read.
+struct Parts {
+    ids: [u8; MAX_SEQUENCE],
+    len: usize,
 }
 
-/// Whether two parts are the same but for their notes.
-fn same_words(a: &Syntax<'_>, b: &Syntax<'_>) -> bool {
-    a.to_string() == b.to_string()
+impl Parts {
+    const fn push(&mut self, id: u8) {
+        self.ids[self.len] = id;
+        self.len += 1;
+    }
 }
 
-fn one_of_many(mut parts: Vec<Syntax<'_>>) -> Syntax<'_> {
-    if parts.len() == 1 { parts.remove(0) } else { Syntax::Sequence(parts) }
+/// The length of the word from this byte to that without its notes. A sign that begins the word is the word.
+const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
+    let mut at = from + 1;
+    while at < to {
+        let is_port = to - at == 5 && text[at + 1] == b'p' && text[at + 2] == b'o' && text[at + 3] == b'r';
+        match text[at] {
+            b':' if is_port => {}
+            b'@' | b'#' | b':' | b'=' => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    at - from
+}
+
+/// Whether there are lower-case letters from this byte to that, and whether there are upper-case ones.
+const fn letters(text: &[u8], from: usize, to: usize) -> (bool, bool) {
+    let (mut has_lower, mut has_upper, mut at) = (false, false, from);
+    while at < to {
+        has_lower |= text[at].is_ascii_lowercase();
+        has_upper |= text[at].is_ascii_uppercase();
+        at += 1;
+    }
+    (has_lower, has_upper)
 }

@@ -9,6 +9,8 @@ pub struct Word<'a> {
     pub name: Option<&'a str>,
     /// Its type, where a note gives one.
     pub kind: Option<Kind>,
+    /// The least and the greatest integer that it may be, where a note gives them.
+    pub range: Option<(i64, i64)>,
     /// The key specification that it belongs to, from 0, where a note gives one.
     pub key_spec: Option<usize>,
     /// The first version that had it.
@@ -76,7 +78,8 @@ impl Kind {
 impl<'a> Word<'a> {
     /// A word without notes.
     pub(super) fn plain(text: &'a str) -> Self {
-        Word { text, name: None, kind: None, key_spec: None, since: None, deprecated_since: None }
+        let (name, kind, range, key_spec) = (None, None, None, None);
+        Word { text, name, kind, range, key_spec, since: None, deprecated_since: None }
     }
 
     /// Reads `text=name:type#key_spec@since-deprecated`, each note optional; `None` when one has another form.
@@ -97,7 +100,9 @@ impl<'a> Word<'a> {
         }
         if let Some((rest, kind)) = cut(word.text, ':').filter(|(_, kind)| *kind != "port") {
             word.text = rest;
-            word.kind = Some(Kind::named(kind)?);
+            word.range = range(kind);
+            word.kind = Kind::named(kind);
+            word.range.map(drop).or(word.kind.map(drop))?;
         }
         if let Some((rest, name)) = cut(word.text, '=') {
             word.text = rest;
@@ -111,6 +116,40 @@ impl<'a> Word<'a> {
 /// The parts before and behind the last such sign that does not begin the word.
 fn cut(text: &str, sign: char) -> Option<(&str, &str)> {
     text.rsplit_once(sign).filter(|(before, _)| !before.is_empty())
+}
+
+/// The numbers of `1..5`; without the second there is no greatest one. `None` when it is something else.
+pub(in crate::spec) const fn range(text: &str) -> Option<(i64, i64)> {
+    let text = text.as_bytes();
+    let mut end = 0;
+    while end < text.len() && text[end] != b'.' {
+        end += 1;
+    }
+    if end + 1 >= text.len() || text[end + 1] != b'.' {
+        return None;
+    }
+    let max = if end + 2 == text.len() { Some(i64::MAX) } else { integer(text, end + 2, text.len()) };
+    match (integer(text, 0, end), max) {
+        (Some(min), Some(max)) => Some((min, max)),
+        _ => None,
+    }
+}
+
+/// The integer that stands from this byte to that.
+const fn integer(text: &[u8], from: usize, to: usize) -> Option<i64> {
+    let is_negative = from < to && text[from] == b'-';
+    let (mut at, mut number) = (if is_negative { from + 1 } else { from }, 0_i64);
+    if at == to {
+        return None;
+    }
+    while at < to {
+        if !text[at].is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + (text[at] - b'0') as i64;
+        at += 1;
+    }
+    Some(if is_negative { -number } else { number })
 }
 
 /// A version of three numbers, or nothing when there is none; `None` when it is something else.
@@ -134,6 +173,7 @@ mod tests {
             text: "shown",
             name: Some("name"),
             kind: Some(Kind::Integer),
+            range: None,
             key_spec: Some(2),
             since: Some("1.2.3"),
             deprecated_since: Some("4.5.60"),
@@ -141,6 +181,16 @@ mod tests {
         assert_eq!(word, expected);
         assert_eq!(Word::parse("slave@-5.0.0").unwrap().since, None);
         assert_eq!(Word::parse("when:unix-time").unwrap().kind, Some(Kind::UnixTime));
+    }
+
+    #[test]
+    fn a_range_is_of_one_or_two_numbers() {
+        let ranges =
+            ["a:0..", "a:-5..10", "a:1..9223372036854775807"].map(|text| Word::parse(text).unwrap().range);
+        assert_eq!(ranges, [Some((0, i64::MAX)), Some((-5, 10)), Some((1, i64::MAX))]);
+        for text in ["a:..5", "a:1.", "a:1.5", "a:x..", "a:1..x", "a:1...", "a:-.."] {
+            assert_eq!(Word::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,175 @@
+//! The arguments of a request that its grammar has read.
+
+use super::super::args::Args;
+use super::super::error::{CommandError, ValidValues, errors};
+use super::super::syntax::Shown;
+use super::compile::NO_NUMBER;
+use super::{CommandGrammar, MAX_SYMBOLS, Mismatch, Symbol, SymbolSet};
+use lockwheel_resp::number;
+use std::fmt;
+
+/// The arguments of a request, with the place of each of up to `N` symbols.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParsedArgs<'a, const N: usize = MAX_SYMBOLS> {
+    args: Args<'a>,
+    /// The symbols that are given, a bit for each number.
+    given: u64,
+    /// The index of each given symbol's word, by the number of the symbol; 0 for the others.
+    places: [u32; N],
+}
+
+impl<'a, const N: usize> ParsedArgs<'a, N> {
+    /// The arguments of a request of which no symbol is given.
+    #[inline]
+    pub(crate) fn new(args: Args<'a>) -> Self {
+        ParsedArgs { args, given: 0, places: [0; N] }
+    }
+
+    /// Notes the symbols that are given.
+    pub(super) fn match_words(&mut self, grammar: &'static CommandGrammar) -> Result<(), Mismatch> {
+        self.given = grammar.match_words(self.args, &mut self.places)?;
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn args(&self) -> Args<'a> {
+        self.args
+    }
+
+    /// Whether a symbol is given.
+    #[inline]
+    pub(crate) fn has(&self, symbol: Symbol) -> bool {
+        symbol.number == NO_NUMBER || self.given >> symbol.number & 1 == 1
+    }
+
+    /// Whether any symbol is given, besides the arguments with which each request begins.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        self.given != 0
+    }
+
+    /// Whether a symbol is given that is none of these.
+    #[inline]
+    pub(crate) fn has_others(&self, symbols: SymbolSet) -> bool {
+        self.given & !symbols.0 != 0
+    }
+
+    /// The index of a symbol's value: of the argument itself, or of the word behind a token.
+    #[inline]
+    pub(crate) fn index(&self, symbol: Symbol) -> Option<usize> {
+        let offset = usize::from(symbol.offset);
+        if symbol.number == NO_NUMBER {
+            return Some(offset);
+        }
+        self.has(symbol).then(|| self.places[usize::from(symbol.number)] as usize + offset)
+    }
+
+    /// A symbol's value.
+    #[inline]
+    pub(crate) fn value(&self, symbol: Symbol) -> Option<&'a [u8]> {
+        self.args.get(self.index(symbol)?)
+    }
+
+    /// The second value of a symbol that has two.
+    pub(crate) fn second_value(&self, symbol: Symbol) -> Option<&'a [u8]> {
+        self.args.get(self.index(symbol)? + 1)
+    }
+
+    /// All values of a symbol that is repeated: the words up to the next symbol.
+    pub(crate) fn values(&self, symbol: Symbol) -> &'a [&'a [u8]] {
+        let Some(first) = self.index(symbol) else { return &[] };
+        let behind = self.places.iter().map(|&place| place as usize).filter(|&place| place > first).min();
+        let words = self.args.from(first);
+        &words[..behind.map_or(words.len(), |behind| behind - first)]
+    }
+
+    /// Of some symbols that exclude each other, what the given one stands for.
+    #[inline]
+    pub(crate) fn one_of<T: Copy>(&self, symbols: &[(Symbol, T)]) -> Option<T> {
+        symbols.iter().find(|(symbol, _)| self.has(*symbol)).map(|(_, meaning)| *meaning)
+    }
+
+    /// A symbol's value as an integer in the range that the grammar says.
+    ///
+    /// # Errors
+    /// Returns `value is not an integer or out of range` or `value is out of range, must be positive`.
+    #[inline]
+    pub(crate) fn integer(&self, symbol: Symbol) -> Result<Option<i64>, CommandError> {
+        self.integer_or(symbol, errors::OUT_OF_RANGE_POSITIVE)
+    }
+
+    /// A symbol's value as an integer in the range that the grammar says.
+    ///
+    /// # Errors
+    /// Returns `value is not an integer or out of range`, or `error` for one that is too small.
+    #[inline]
+    pub(crate) fn integer_or(
+        &self,
+        symbol: Symbol,
+        error: CommandError,
+    ) -> Result<Option<i64>, CommandError> {
+        if self.has(symbol) { self.given_integer(symbol, error).map(Some) } else { Ok(None) }
+    }
+
+    /// The integer of a symbol that is given.
+    #[inline(never)]
+    fn given_integer(&self, symbol: Symbol, error: CommandError) -> Result<i64, CommandError> {
+        let (min, max) = symbol.range;
+        match self.value(symbol).and_then(number::parse_i64) {
+            Some(number) if (min..=max).contains(&number) => Ok(number),
+            Some(number) if number < min => Err(self.out_of_range(symbol, &error)),
+            _ => Err(self.out_of_range(symbol, &errors::NOT_AN_INTEGER)),
+        }
+    }
+
+    /// A symbol's value as a number of things: an integer whose range begins with 0 or above.
+    ///
+    /// # Errors
+    /// As [`integer`](Self::integer).
+    pub(crate) fn number(&self, symbol: Symbol) -> Result<Option<u64>, CommandError> {
+        Ok(self.integer(symbol)?.map(i64::unsigned_abs))
+    }
+
+    /// The error for the value of a symbol that is not in its range.
+    #[cold]
+    pub(crate) fn out_of_range(&self, symbol: Symbol, error: &CommandError) -> CommandError {
+        let (min, max) = symbol.range;
+        self.wrong(symbol, error, &ValidValues::Integer(min, max))
+    }
+
+    /// The error for the value of a symbol: it names the argument with its option, and says what is valid.
+    #[cold]
+    pub(crate) fn wrong(
+        &self,
+        symbol: Symbol,
+        error: &CommandError,
+        valid: &dyn fmt::Display,
+    ) -> CommandError {
+        self.wrong_value((symbol, self.value(symbol).unwrap_or_default()), error, valid)
+    }
+
+    /// The error for one of the values of a symbol.
+    #[cold]
+    pub(crate) fn wrong_value(
+        &self,
+        (symbol, value): (Symbol, &[u8]),
+        error: &CommandError,
+        valid: &dyn fmt::Display,
+    ) -> CommandError {
+        let Symbol { option, name, .. } = symbol;
+        let space = if option.is_empty() { "" } else { " " };
+        wrong_argument(error, &format!("{option}{space}{name}"), value, valid)
+    }
+}
+
+/// An error of the value of an argument.
+#[cold]
+pub(super) fn wrong_argument(
+    error: &CommandError,
+    name: &str,
+    value: &[u8],
+    valid: &dyn fmt::Display,
+) -> CommandError {
+    let explanation = format!(": {name} must be {valid}, not '{}'", Shown(value));
+    CommandError::new([error.as_bytes(), explanation.as_bytes()].concat())
+}
