@@ -5,7 +5,7 @@ use divan::counter::ItemsCount;
 use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

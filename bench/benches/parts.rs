@@ -5,13 +5,13 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use lockwheel_bench::stream::request;
-use lockwheel_engine::keyspace::Keyspace;
-use lockwheel_engine::time::{Now, TimerId, Wheel};
-use lockwheel_engine::values::{Str, Value};
 use lockwheel_resp::{
     Batch, Protocol, Replies, Reply, ReplyLimits, ReplyParser, RequestLimits, RequestParser, Writer,
 };
 use lockwheel_scripting::{Host, Options, Runtime, ScriptControl};
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::{Now, TimerId, Wheel};
+use lockwheel_store::values::{Str, Value};
 use std::sync::Arc;
 
 #[global_allocator]

@@ -20,7 +20,7 @@ use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::core::Progress;
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 
 /// Takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the owner.
 pub const LOCK: &str = "\

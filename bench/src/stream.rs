@@ -6,8 +6,8 @@ use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::core::Progress;
-use lockwheel_engine::time::Now;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
+use lockwheel_store::time::Now;
 
 /// The names that [`Stream::new`] knows.
 pub const NAMES: &[&str] = &[

@@ -20,7 +20,7 @@ mod server;
 pub use lockwheel_engine::config::{AuthClients, Config, TlsParameters};
 pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub use lockwheel_engine::spec::Version;
-pub use lockwheel_engine::time::ClockError;
+pub use lockwheel_store::time::ClockError;
 pub use net::{BindError, SIGNAL_LOG, TlsError};
 pub use server::{
     Action, Allocator, AllocatorUsage, Builder, Clients, Clock, ClockInfo, Deadline, Direction, Entries,

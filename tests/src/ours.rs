@@ -3,9 +3,9 @@
 use crate::check::{Endpoint, Scenario};
 use lockwheel::{Builder, Config, Server, Time};
 use lockwheel_engine::Engine;
-use lockwheel_engine::keyspace::EventClasses;
 use lockwheel_engine::spec::{CommandTable, Version};
-use lockwheel_engine::time::Now;
+use lockwheel_store::keyspace::EventClasses;
+use lockwheel_store::time::Now;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 

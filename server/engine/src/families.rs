@@ -4,8 +4,8 @@ use crate::acl::UserLine;
 use crate::config::{CommandNames, Config};
 use crate::core::{Engine, Handler};
 use crate::spec::{CommandTable, Registration, Version};
-use crate::time::Now;
 use crate::{commands, locks, server_commands};
+use lockwheel_store::time::Now;
 
 /// The rows of all families, in their order.
 fn all(version: Version) -> Registration<Handler> {

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn connections_are_kept_alive_as_the_parameter_says() {
         use lockwheel_engine::config::Config;
-        use lockwheel_engine::time::Now;
+        use lockwheel_store::time::Now;
         use std::net::TcpListener;
 
         let mut engine = Engine::new(Config::default(), 7, Now::default());

@@ -7,7 +7,7 @@
 use super::shared::Shared;
 use lockwheel_engine::Engine;
 use lockwheel_engine::outbound::OutboundId;
-use lockwheel_engine::time::{Clock, Now};
+use lockwheel_store::time::{Clock, Now};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

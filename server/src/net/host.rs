@@ -11,7 +11,7 @@ use super::target::TcpTarget;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Weak};

@@ -4,7 +4,7 @@ use super::shutdown::MemberEnd;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
 use lockwheel_engine::outbound::OutboundId;
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 
 /// A server's place among those of its process.
 pub(crate) trait Membership: Send + Sync {

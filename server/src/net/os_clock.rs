@@ -1,6 +1,6 @@
 //! The system's clocks.
 
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the system's clocks; the monotonic clock starts at 0 when this is made.

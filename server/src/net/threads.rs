@@ -16,7 +16,7 @@ use super::stopwatch::Stopwatch;
 use super::timer::Timer;
 use super::watchdog;
 use lockwheel_engine::Engine;
-use lockwheel_engine::time::Now;
+use lockwheel_store::time::Now;
 use mio::{Poll, Waker};
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The system's files, as a configuration names them.
 
 use lockwheel_engine::config::{Files, Source};
-use lockwheel_engine::keyspace::glob;
+use lockwheel_store::keyspace::glob;
 use std::fmt::Display;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};

@@ -5,7 +5,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance, ClockChange, Settle};
 use lockwheel_engine::core::OtherClients;
 use lockwheel_engine::locks::LockSnapshot;
-use lockwheel_engine::time::{ClockError, Now};
+use lockwheel_store::time::{ClockError, Now};
 use std::fmt;
 use std::sync::Arc;
 use std::thread;

@@ -12,7 +12,7 @@ use lockwheel_engine::core::OtherClients;
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::spec::Version;
 use lockwheel_engine::statistics::Allocator;
-use lockwheel_engine::time::ClockError;
+use lockwheel_store::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};

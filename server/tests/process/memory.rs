@@ -1,7 +1,7 @@
 //! Requests that ask for more memory than the process may have: each fails, and the process goes on.
 
 use crate::harness::{Client, Process, program};
-use lockwheel_engine::rdb::payload;
+use lockwheel_store::rdb::payload;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Command, Stdio};
 

@@ -2,7 +2,7 @@
 
 use lockwheel::{Config, Server, Settle, Time};
 use lockwheel_engine::core::Simulation;
-use lockwheel_engine::keyspace::EventClasses;
+use lockwheel_store::keyspace::EventClasses;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use std::thread;

@@ -1,6 +1,6 @@
 //! ACL LOG's entries: what was refused to whom.
 
-use crate::memory::block;
+use lockwheel_store::memory::block;
 use std::collections::VecDeque;
 
 /// Milliseconds within which the same refusal is counted and no entry of its own.

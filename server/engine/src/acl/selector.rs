@@ -1,8 +1,8 @@
 //! A selector: rights to commands, keys and channels.
 
-use crate::keyspace::glob;
-use crate::memory::{block, of_vec};
 use crate::spec::{Category, Command, CommandId, CommandSet, CommandTable};
+use lockwheel_store::keyspace::glob;
+use lockwheel_store::memory::{block, of_vec};
 
 bitflags::bitflags! {
     /// What may be done to the keys that a pattern matches.

@@ -2,7 +2,7 @@
 
 use super::password::PasswordHash;
 use super::selector::Selector;
-use crate::memory::{block, of_vec};
+use lockwheel_store::memory::{block, of_vec};
 
 /// A user: whether and how it may log in, and what it may do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::rights::{Denied, denied};
 use super::user::User;
-use crate::memory::of_vec;
 use crate::spec::{Args, Command};
+use lockwheel_store::memory::of_vec;
 use std::collections::BTreeMap;
 
 /// A user, as sessions know it.

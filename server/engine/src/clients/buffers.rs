@@ -1,7 +1,7 @@
 //! The sizes of a client's buffers, on both sides of the engine's lock.
 
 use super::outbox::Outbox;
-use crate::memory::{ClientBytes, block};
+use lockwheel_store::memory::{ClientBytes, block};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -8,8 +8,8 @@ use super::session::{Closing, Session};
 use super::sessions::Sessions;
 use super::slot::Slot;
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
-use crate::keyspace::Keyspace;
-use crate::time::Now;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 
 /// The timers of clients, as a capability.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
-use crate::memory::{ClientBytes, SharedBytes};
 use lockwheel_resp::{Protocol, Reply, Writer, allocation};
+use lockwheel_store::memory::{ClientBytes, SharedBytes};
 use std::sync::Arc;
 
 /// The mode set by CLIENT REPLY.

@@ -2,8 +2,8 @@
 
 use super::buffers::{ClientBuffers, HeldState};
 use super::request::Request;
-use crate::memory::of_vec;
 use crate::spec::CommandId;
+use lockwheel_store::memory::of_vec;
 use std::sync::Arc;
 
 /// What a client has queued since MULTI, counted among its memory as long as it is there.

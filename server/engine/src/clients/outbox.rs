@@ -4,9 +4,9 @@
 //! of one size, filled to the last byte, so that it takes little more memory than its bytes; a message to many clients
 //! is kept once for all of them.
 
-use crate::memory::{BufferBytes, SharedBytes, block, of_vec};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_resp::{Protocol, Reply, Writer};
+use lockwheel_store::memory::{BufferBytes, SharedBytes, block, of_vec};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;

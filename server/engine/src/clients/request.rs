@@ -1,7 +1,7 @@
 //! A request kept for later: queued by MULTI, or parked until a key is ready.
 
-use crate::memory::block;
 use lockwheel_resp::allocation;
+use lockwheel_store::memory::block;
 
 /// An owned request: one allocation for its bytes, one for where each argument ends.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use super::slot::Slot;
 use super::subscribed::Subscribed;
 use crate::acl::Login;
 use crate::clock::TimerKey;
-use crate::memory::{ClientBytes, block, of_vec};
 use crate::spec::CommandId;
-use crate::time::Now;
 use lockwheel_resp::Protocol;
+use lockwheel_store::memory::{ClientBytes, block, of_vec};
+use lockwheel_store::time::Now;
 use std::net::SocketAddr;
 
 /// Where a client comes from, as CLIENT LIST shows it.

@@ -2,7 +2,7 @@
 
 use super::session::{Closing, Session};
 use super::slot::Slot;
-use crate::memory::{of_trees, of_vec};
+use lockwheel_store::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The sessions of an engine.

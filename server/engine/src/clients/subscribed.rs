@@ -1,6 +1,6 @@
 //! The names that a client has subscribed to.
 
-use crate::memory::{block, of_trees};
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
 /// The channels of a client, or its patterns, or its channels of shards.

@@ -8,8 +8,8 @@ use super::fired::{Fired, ShownFired};
 use super::piece::PieceBudget;
 use super::recurrences::{Recurrences, RetriedKey};
 use super::settle::{Settle, Settling};
-use crate::time::{ClockError, ExpiryRule, Now};
 use lockwheel_resp::Reply;
+use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 
 /// Whether Redisson waiters get an unlock message if an advance of the clock ends the lease that they wait for: they
 /// count its time on their own machine.

@@ -1,6 +1,6 @@
 //! A change of the clock that does not lead through time: deadlines that it passes fire where it ends.
 
-use crate::time::{Clock, ClockError, ExpiryRule, Now};
+use lockwheel_store::time::{Clock, ClockError, ExpiryRule, Now};
 
 /// A change of the clock.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The first deadline on either clock.
 
-use crate::keyspace::Order;
-use crate::time::{Deadlines, Now};
+use lockwheel_store::keyspace::Order;
+use lockwheel_store::time::{Deadlines, Now};
 
 /// The kind of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use super::planned::{PlannedAdvance, PlannedAdvances};
 use super::stopwatch::Stopwatch;
 use super::timers::{Timer, TimerKind, Timers};
 use super::waiting::{AdvanceOwner, WaitingAdvances};
-use crate::keyspace::Order;
 use crate::spec::CommandError;
-use crate::time::{Clock, ClockError, Deadlines, ExpiryRule, Info, Mode, Now};
+use lockwheel_store::keyspace::Order;
+use lockwheel_store::time::{Clock, ClockError, Deadlines, ExpiryRule, Info, Mode, Now};
 
 /// An advance that has stopped amid an instant goes on a millisecond later. If it has not after this time, the other
 /// servers of a topology look whether its server is there. In milliseconds of real time.

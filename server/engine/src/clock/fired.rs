@@ -1,8 +1,8 @@
 //! Events at deadlines, and the form in which an advance of the clock shows them.
 
 use super::timers::{Timer, TimerKind};
-use crate::keyspace::KeyTimer;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::KeyTimer;
 
 /// An event at a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::advance::ClockAdvance;
 use super::engine_clock::EngineClock;
 use crate::spec::{Args, CommandError};
-use crate::time::{ClockError, Info, Mode};
 use lockwheel_resp::Reply;
+use lockwheel_store::time::{ClockError, Info, Mode};
 
 /// The handler of a command on the clock. `from_script`: it is called by a script, at whose end the clock moves.
 pub(crate) type ClockHandler =

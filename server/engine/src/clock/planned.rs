@@ -2,7 +2,7 @@
 
 use super::advance::RedissonWaiters;
 use crate::spec::CommandError;
-use crate::time::{Clock, ClockError, Now};
+use lockwheel_store::time::{Clock, ClockError, Now};
 
 /// The most advances that one script or transaction plans, after those that can be one are one.
 const MAX_PLANNED: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! Deadlines that recur for ever on an advance's way. After many of them the advance leaps over those to come.
 
 use super::fired::Fired;
-use crate::keyspace::KeyTimer;
+use lockwheel_store::keyspace::KeyTimer;
 
 /// The number of recurring deadlines that an advance fires one after the other: renewed leases of connections, places
 /// in a fair queue that are kept, looks of a sentinel or of a cluster's node.

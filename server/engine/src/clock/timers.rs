@@ -1,8 +1,8 @@
 //! The engine's own timers, by kind: a client's wait times out, it was idle or left output unread for too long, or a
 //! fault of it ends.
 
-use crate::keyspace::Order;
-use crate::time::{TimerId, Wheel};
+use lockwheel_store::keyspace::Order;
+use lockwheel_store::time::{TimerId, Wheel};
 
 /// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One node of a cluster.
 
 use super::node_flags::NodeFlags;
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::fmt;
 use std::num::NonZeroU32;
 

@@ -4,7 +4,7 @@ use super::node::{Node, NodeId};
 use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
 use super::view::{ClusterView, default_bus_port};
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::net::IpAddr;
 
 /// Where a node of a plan says that it is.

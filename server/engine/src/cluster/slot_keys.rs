@@ -1,8 +1,8 @@
 //! Which keys are in which slot: kept up to date by the changes of keys.
 
 use super::slot::{SLOTS, slot_of};
-use crate::keyspace::{Change, Context, Interests, Subscriber, What};
-use crate::memory::block;
+use lockwheel_store::keyspace::{Change, Context, Interests, Subscriber, What};
+use lockwheel_store::memory::block;
 use std::collections::BTreeSet;
 
 /// How many slots stand together: a node without keys has a pointer for so many.

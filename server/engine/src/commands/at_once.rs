@@ -2,12 +2,12 @@
 
 use super::set_options::{Condition, SetOptions, Ttl};
 use super::strings::{holds, store};
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandError, DataHandler, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors,
 };
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NUMKEYS: &str = "ERR invalid numkeys value or out of range";
 

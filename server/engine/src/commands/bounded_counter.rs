@@ -1,11 +1,11 @@
 //! A counter with bounds and a deadline, as in Redis 8.8: INCREX. Taken from the public documentation.
 
 use super::set_options::{Ttl, TtlWords};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::number::{self, Extended};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const ENX_ALONE: &str = "ERR ENX flag requires an expiration";
 const BOUNDS: &str = "ERR LBOUND can't be greater than UBOUND";

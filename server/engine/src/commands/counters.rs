@@ -1,10 +1,10 @@
 //! Numbers in strings: INCR and the like.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, DecimalError};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const FLAGS: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST]);
 const KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])];

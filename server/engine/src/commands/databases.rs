@@ -1,8 +1,8 @@
 //! Whole databases: DBSIZE, FLUSHDB, FLUSHALL, SWAPDB.
 
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[

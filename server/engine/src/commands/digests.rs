@@ -1,10 +1,10 @@
 //! Strings compared by their digests, as in Redis 8.4: DIGEST, DELEX. Taken from the public documentation.
 
 use super::set_options::{Comparison, DIGEST_LENGTH};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{Str, Value, digest};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Str, Value, digest};
 
 const NOT_A_STRING: &str = "ERR Key should be of string type if conditions are specified";
 const INVALID_CONDITION: &str = "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE";

@@ -1,8 +1,8 @@
 //! Deadlines of keys: EXPIRE, TTL and the like, PERSIST.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
 use std::ops::Range;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];

@@ -1,9 +1,9 @@
 //! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, TOUCH, RENAME, COPY, MOVE.
 
-use crate::keyspace::{CalledBy, Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Value;
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{CalledBy, Tx, glob};
+use lockwheel_store::values::Value;
 
 const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 const EACH_READ: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::RO])];

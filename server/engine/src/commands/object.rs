@@ -1,9 +1,9 @@
 //! OBJECT: how keys are held, and how they are accessed. None of it is an access.
 
-use crate::keyspace::{AccessClock, Accesses, Measure, Tx};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{Encoding, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{AccessClock, Accesses, Measure, Tx};
+use lockwheel_store::values::{Encoding, Value};
 
 const NO_FREQUENCY: &str = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note \
     that when switching between policies at runtime LRU and LFU data will take some time to adjust.";

@@ -1,13 +1,13 @@
 //! Commands that take from the first nonempty one of several keys, and may wait for one: BLPOP, LMPOP, BZPOPMIN, ZMPOP
 //! and the like.
 
-use crate::keyspace::{Edit, Event, Tx, Typed};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
     KeyFlags, KeySpec, Null, Outcome, Row, TimeoutRule, Wait, WaitClass, errors, parse_timeout_ms,
 };
-use crate::values::Value;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Event, Tx, Typed};
+use lockwheel_store::values::Value;
 use std::fmt::Debug;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! SCAN, and what it shares with HSCAN, SSCAN and ZSCAN: cursors, options, pages.
 
-use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::{Reply, allocation, number};
+use lockwheel_store::keyspace::{Tx, glob};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as DataHandler)

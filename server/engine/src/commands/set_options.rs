@@ -1,9 +1,9 @@
 //! The options of SET and GETEX.
 
 use super::expiry::TimeForm;
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
-use crate::values::{DIGEST_BYTES, has_digest};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{DIGEST_BYTES, has_digest};
 use std::ops::Range;
 
 /// The condition of SET.

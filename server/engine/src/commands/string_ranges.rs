@@ -1,9 +1,9 @@
 //! Parts of strings: APPEND, STRLEN, GETRANGE, SETRANGE.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 use std::ops::Range;
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";

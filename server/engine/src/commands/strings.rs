@@ -2,10 +2,10 @@
 
 use super::expiry::TimeForm;
 use super::set_options::{Comparisons, Condition, DIGEST_LENGTH, SetOptions, Ttl};
-use crate::keyspace::{CalledBy, EntryId, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{CalledBy, EntryId, Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const SYNTAX: &str = "ERR syntax error";

@@ -1,11 +1,11 @@
 //! What the families' unit tests share: commands on a keyspace of their own, with what they cause.
 
 use super::ROWS;
-use crate::keyspace::{Effect, EventClasses, Keyspace};
-use crate::rdb;
 use crate::spec::Args;
-use crate::time::Now;
 use lockwheel_resp::{Protocol, Writer};
+use lockwheel_store::keyspace::{Effect, EventClasses, Keyspace};
+use lockwheel_store::rdb;
+use lockwheel_store::time::Now;
 
 /// A keyspace that publishes all events.
 pub(super) struct World {

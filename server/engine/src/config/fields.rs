@@ -1,8 +1,8 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
 use super::{AuthClients, EndpointType, OutputLimits, TimeMode, Value};
-use crate::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 use crate::spec::Version;
+use lockwheel_store::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 
 /// How much is logged, each level including those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,10 +6,10 @@ use super::source::{Files, Source};
 use super::system_reason::system_reason;
 use super::{ChannelDefault, Config};
 use crate::acl::UserLine;
-use crate::keyspace::Rng;
 use crate::sentinel::{Sentinel, SentinelLine};
 use crate::spec::REDIS_VERSION;
 use lockwheel_resp::split_words;
+use lockwheel_store::keyspace::Rng;
 use std::collections::BTreeSet;
 use std::{fmt, io};
 

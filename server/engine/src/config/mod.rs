@@ -39,11 +39,11 @@ pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
 use crate::acl::{Setting, UserLine};
-use crate::keyspace::{AccessRules, EventClasses, Keyspace};
 use crate::sentinel::SentinelLine;
 use crate::spec::{CommandTable, Version};
-use crate::time::{Clock, Mode, Now};
-use crate::values::Encodings;
+use lockwheel_store::keyspace::{AccessRules, EventClasses, Keyspace};
+use lockwheel_store::time::{Clock, Mode, Now};
+use lockwheel_store::values::Encodings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,7 +1,7 @@
 //! A parameter: its row, its kinds of value, and how a value is read.
 
 use super::{Config, OutputLimits, TimeMode, instant};
-use crate::keyspace::EventClasses;
+use lockwheel_store::keyspace::EventClasses;
 use std::borrow::Cow;
 
 /// Why a value is refused, in Redis' words.

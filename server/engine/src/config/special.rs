@@ -5,8 +5,8 @@ use super::limits::OutputLimit;
 use super::parameter::{Context, Reason, Value};
 use super::values::{c_integer, choice, integer, no_choice, size, size_in};
 use super::{TimeMode, instant};
-use crate::keyspace::EventClasses;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::EventClasses;
 
 type Words<'a> = &'a [&'a [u8]];
 

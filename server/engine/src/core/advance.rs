@@ -4,8 +4,8 @@ use super::engine::Engine;
 use crate::clock::{
     AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, ClockChange, Due, FirstDue, Opening, Situation,
 };
-use crate::keyspace::{KeyTimer, Keyspace, Order};
-use crate::time::{Clock, ClockError, ExpiryRule, Now};
+use lockwheel_store::keyspace::{KeyTimer, Keyspace, Order};
+use lockwheel_store::time::{Clock, ClockError, ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Lets what the engines have sent one another arrive.

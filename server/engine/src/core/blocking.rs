@@ -7,10 +7,10 @@ use super::engine::{Engine, Retry};
 use super::parked::{Blocked, Counts};
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::clock::{Timer, TimerKind};
-use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use crate::locks::{self, GrantDelay, HistoryCause};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -6,11 +6,11 @@ use crate::clients::{Closing, Slot};
 use crate::clock::write_info;
 use crate::faults::NodeFault;
 use crate::finally::finally;
-use crate::keyspace::Keyspace;
 use crate::locks::{self, MergedHistory, MergingHistory, StampSource};
 use crate::member::{ALONE, Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Keyspace;
 use std::net::SocketAddr;
 
 /// The commands that read the history of locks of all servers.
@@ -216,7 +216,7 @@ mod tests {
     use crate::locks::HistoryReader;
     use crate::member::TopologyRequest;
     use crate::spec::errors;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! The session that runs a command, and how the command came to run.
 
 use crate::clients::{Session, Slot};
-use crate::keyspace::{Actor, CalledBy, ScriptInputs, Watched};
 use crate::spec::Args;
+use lockwheel_store::keyspace::{Actor, CalledBy, ScriptInputs, Watched};
 use std::num::NonZeroU64;
 
 /// How a command came to run.

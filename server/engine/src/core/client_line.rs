@@ -3,9 +3,9 @@
 use super::engine::Engine;
 use crate::clients::{Closing, Session, Slot};
 use crate::spec::Args;
-use crate::time::Now;
 use crate::tracking::{TrackedClient, TrackingMode, tracked};
 use lockwheel_resp::{Protocol, allocation};
+use lockwheel_store::time::Now;
 
 impl Engine {
     /// The clients that are told of, oldest first.
@@ -124,7 +124,7 @@ mod tests {
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
     use crate::core::Engine;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     /// Bytes of the name of a key, and of a message.
     const PARTS: [usize; 2] = [50_000, 100_000];

@@ -10,8 +10,8 @@ use crate::clock::{
 };
 use crate::member::{Broadcast, TopologyRequest};
 use crate::spec::{Args, CommandError, Flow, Null, Wait};
-use crate::time::{ExpiryRule, Now};
 use lockwheel_resp::Reply;
+use lockwheel_store::time::{ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The transaction in which a command runs, and what is reported of a command that does not come to its end.
 
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandId, CommandTable, Flags, KeyFlags};
-use crate::values::Value;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The transaction of one command.
@@ -76,11 +76,11 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::core::Engine;
-    use crate::keyspace::Edit;
     use crate::replication::Feed;
-    use crate::time::Now;
-    use crate::values::{End, List};
     use lockwheel_resp::allocation::{OutOfMemory, contain};
+    use lockwheel_store::keyspace::Edit;
+    use lockwheel_store::time::Now;
+    use lockwheel_store::values::{End, List};
 
     /// The keys that replicas are told of, and the length of the list at `a`, after a command that has added as many
     /// elements there when memory ran out.

@@ -2,9 +2,9 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use crate::keyspace::{Effect, EventClasses};
 use crate::locks;
 use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::{Effect, EventClasses};
 
 impl Engine {
     /// Delivers the effects of commands, if there are any, until nothing causes more.

@@ -3,8 +3,8 @@
 //! A count that begins anew, or is no longer kept, wakes all of its kind: see [`super::state_waits`].
 
 use crate::faults::RuleId;
-use crate::keyspace::WaiterId;
 use crate::spec::CommandId;
+use lockwheel_store::keyspace::WaiterId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A count that rises by one at a time.

@@ -7,7 +7,7 @@ use crate::clock::{AdvanceOwner, Agenda, Due, Fired, FirstDue, Timer, TimerKind}
 use crate::latency::Event;
 use crate::locks;
 use crate::member::TopologyRequest;
-use crate::time::{ExpiryRule, Mode};
+use lockwheel_store::time::{ExpiryRule, Mode};
 
 /// The most deadlines that fire before one batch while time runs, or once a server has hung while others advanced the
 /// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. An advance of
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     fn at(ms: u64) -> Now {
         Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }

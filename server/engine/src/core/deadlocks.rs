@@ -3,10 +3,10 @@
 
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
-use crate::keyspace::{Place, WaiterId};
 use crate::locks::graph::{Waiting, check_foreign, closed_cycle};
 use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events, shares};
 use crate::spec::{Args, CommandError, OnKeys};
+use lockwheel_store::keyspace::{Place, WaiterId};
 
 impl Engine {
     /// Checks that a request that is about to wait for a lock closes no cycle in which owners of Redisson's wait. One

@@ -19,11 +19,9 @@ use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock, TimerKey};
 use crate::config::{Config, HostChanges, HostRefusal};
-use crate::keyspace::{Counters, Keyspace, Tx};
 use crate::limits::Limits;
 use crate::locks::{self, HistoryHandler, ListeningHandler};
 use crate::member::TopologyMember;
-use crate::memory::MemoryAccount;
 use crate::outbound::Outbound;
 use crate::pauses::Pauses;
 use crate::persistence::Persistence;
@@ -37,8 +35,10 @@ use crate::spec::{
     PerCommand, ReadingAnyKeyHandler, Registration, Versions,
 };
 use crate::statistics::{Identity, RecentRequests, Stats};
-use crate::time::Now;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Counters, Keyspace, Tx};
+use lockwheel_store::memory::MemoryAccount;
+use lockwheel_store::time::Now;
 use std::fmt::Debug;
 use std::io;
 use std::net::IpAddr;

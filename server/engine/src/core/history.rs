@@ -6,14 +6,14 @@ use super::hooks::Hook;
 use super::parked::Blocked;
 use crate::clients::{Request, Slot};
 use crate::finally::finally;
-use crate::keyspace::{Actor, WaiterId, ticket_of, waiter_of};
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
 };
 use crate::spec::{Args, CommandError, CommandId, Flags};
-use crate::time::Now;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Actor, WaiterId, ticket_of, waiter_of};
+use lockwheel_store::time::Now;
 
 /// The lines of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
 const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];

@@ -8,8 +8,8 @@ use crate::clock::{Timer, TimerKind};
 use crate::locks::{HistoryHandler, HistoryWork, MergingHistory, history_handler};
 use crate::member::Broadcast;
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
-use crate::time::Now;
 use lockwheel_resp::Reply;
+use lockwheel_store::time::Now;
 
 impl Engine {
     /// Reads the history for a client, or begins to.

@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, Host};
 use crate::acl;
-use crate::time::Now;
+use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
 

@@ -5,13 +5,13 @@ use super::hooks::Hook;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
-use crate::keyspace::Watched;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::member::TopologyRequest;
 use crate::spec::CommandId;
 use crate::statistics::{Process, Traffic};
-use crate::time::Now;
 use lockwheel_scripting::ScriptControl;
+use lockwheel_store::keyspace::Watched;
+use lockwheel_store::time::Now;
 use std::sync::Arc;
 
 impl Engine {

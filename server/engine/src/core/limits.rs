@@ -5,7 +5,7 @@ use super::hooks::Hook;
 use crate::latency::Event;
 use crate::limits::{ClientEviction, CountedBytes, KeyspaceMemory, LARGE_INPUT, client_limit};
 use crate::locks;
-use crate::memory::{BufferBytes, MemoryUsage};
+use lockwheel_store::memory::{BufferBytes, MemoryUsage};
 
 impl Engine {
     /// Follows changed parameters.

@@ -3,8 +3,8 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use super::progress::{Crash, Stop};
-use crate::keyspace::Garbage;
 use crate::outbound::OutboundId;
+use lockwheel_store::keyspace::Garbage;
 use std::time::Duration;
 
 /// Something that the engine wants its driver to do.
@@ -84,7 +84,7 @@ mod tests {
     use crate::clients::Peer;
     use crate::config::Config;
     use crate::core::Progress;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     fn drain(engine: &mut Engine) -> Vec<String> {
         let mut outputs = Vec::new();

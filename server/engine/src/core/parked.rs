@@ -3,8 +3,8 @@
 use crate::clients::{HeldState, Request};
 use crate::clock::TimerKey;
 use crate::faults::{ReplyRule, RuleId};
-use crate::keyspace::Place;
 use crate::spec::{CommandId, Null};
+use lockwheel_store::keyspace::Place;
 use std::collections::BTreeMap;
 
 /// A request that waits; `R` says what is retried, and when.

@@ -3,13 +3,13 @@
 
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
-use crate::keyspace::Rng;
 use crate::pauses::Pauses;
 use crate::shutdown::ShutdownRequest;
 use crate::spec::{Args, CommandError, Outcome, TimeoutRule};
-use crate::time::Now;
 use crate::tracking::Tracking;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 
 /// The handler of a command that sees the users, and asks for changes of them.
 pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Result<UserEffect, CommandError>;

@@ -7,9 +7,9 @@ use super::parked::Blocked;
 use super::permit::decide;
 use super::progress::Progress;
 use crate::clients::{Closing, HeldState, Request, Slot};
-use crate::keyspace::Place;
 use crate::pauses::{PauseKind, may_replicate};
 use crate::spec::{Args, CommandId, Flags, Null};
+use lockwheel_store::keyspace::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {

@@ -2,9 +2,9 @@
 
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot};
-use crate::keyspace::EventValue;
 use crate::locks::{HistoryCause, HistoryEvent};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::keyspace::EventValue;
 
 /// How the names of the server's own channels begin, and of patterns of such.
 const SERVER_CHANNELS: &[u8] = b"__";

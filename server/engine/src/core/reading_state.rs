@@ -1,7 +1,7 @@
 //! The state of readings of the history that are done in pieces.
 
 use crate::locks::{HistoryWork, MergingHistory};
-use crate::time::Now;
+use lockwheel_store::time::Now;
 use std::collections::VecDeque;
 
 /// The clients that read the history in pieces.

@@ -6,9 +6,9 @@ use super::hooks::Hook;
 use crate::clients::Content;
 use crate::clock::{Timer, TimerKind};
 use crate::config::{Config, MaxmemoryPolicy, system_reason};
-use crate::keyspace::{KeyWriter, Measure};
 use crate::persistence::{Background, FileRules, RdbFile};
 use crate::spec::REDIS_VERSION;
+use lockwheel_store::keyspace::{KeyWriter, Measure};
 use std::io;
 
 /// What a piece of a snapshot costs, in bytes of the file: about half a millisecond.

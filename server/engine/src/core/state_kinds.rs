@@ -1,7 +1,7 @@
 //! The states of the server that requests wait for, by kind, and their numbers.
 
-use crate::keyspace::DbKey;
 use crate::locks::ListenerCount;
+use lockwheel_store::keyspace::DbKey;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

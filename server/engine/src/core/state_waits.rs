@@ -9,9 +9,9 @@ use super::engine::{Engine, EngineAttempt, Retry};
 use super::parked::Counts;
 use super::state_kinds::StateOf;
 use crate::faults::RuleId;
-use crate::keyspace::WaiterId;
 use crate::locks::HistoryReader;
 use crate::spec::{Args, CommandId};
+use lockwheel_store::keyspace::WaiterId;
 
 /// The bits of a version that number the entries of one history: none has as many.
 const HISTORY_BITS: u32 = 48;

@@ -3,7 +3,7 @@
 use super::engine::{Engine, Host};
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::config::{Config, HostChanges, HostRefusal};
-use crate::time::Now;
+use lockwheel_store::time::Now;
 
 /// A host whose clocks are read by this function.
 pub(crate) struct TestHost<F>(pub(crate) F);

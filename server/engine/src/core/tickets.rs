@@ -5,10 +5,10 @@ use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{Delivery, HeldState, Request, Slot};
 use crate::clock::{Timer, TimerKind};
-use crate::keyspace::{Place, Waiter, waiter_of};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, CommandId, OnKeys};
 use lockwheel_resp::{Protocol, Reply, Writer, allocation};
+use lockwheel_store::keyspace::{Place, Waiter, waiter_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The most tickets of one client.

@@ -126,7 +126,7 @@ mod tests {
     use crate::clients::{Closing, Outbox, Peer};
     use crate::config::Config;
     use crate::core::Engine;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     #[test]
     fn a_client_learns_that_its_redirection_breaks_while_it_is_to_be_notified() {

@@ -2,10 +2,10 @@
 
 use crate::clock::TimerKey;
 use crate::config::Config;
-use crate::keyspace::Rng;
 use crate::outbound::OutboundId;
 use crate::sentinel::{LinkId, Sentinel, SentinelLine};
-use crate::time::Now;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
 /// What a sentinel watches, and its connections.

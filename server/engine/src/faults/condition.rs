@@ -1,8 +1,8 @@
 //! What a rule matches.
 
 use super::group::{Client, Group};
-use crate::keyspace::glob;
 use crate::spec::Args;
+use lockwheel_store::keyspace::glob;
 
 /// A request, as rules see it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The random draws of a rule: they depend on the seed and the rule's name alone, so that another rule shifts nothing.
 
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 
 /// A chance, and the draws that decide it.
 #[derive(Clone, Debug)]

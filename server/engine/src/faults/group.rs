@@ -1,6 +1,6 @@
 //! A group of clients, as a test names it.
 
-use crate::keyspace::glob;
+use lockwheel_store::keyspace::glob;
 
 /// What a group knows of a client.
 #[derive(Clone, Copy, Debug)]

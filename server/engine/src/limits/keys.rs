@@ -2,9 +2,9 @@
 
 use super::Limits;
 use crate::config::Config;
-use crate::keyspace::{EvictionPolicy, EvictionRules, Keyspace};
 use crate::locks;
-use crate::time::Now;
+use lockwheel_store::keyspace::{EvictionPolicy, EvictionRules, Keyspace};
+use lockwheel_store::time::Now;
 
 /// The least number of keys that go at once, as in Redis.
 const MIN_KEYS: u64 = 16;

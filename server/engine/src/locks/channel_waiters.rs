@@ -1,8 +1,8 @@
 //! Clients that wait for a lock as Redisson does: by subscribing to its channels, in a cluster to those of its slot.
 
 use super::redisson::{Channels, LOCK_CHANNELS};
-use crate::keyspace::glob;
 use crate::pubsub::PubSub;
+use lockwheel_store::keyspace::glob;
 use std::collections::BTreeSet;
 
 /// A client that waits for a lock as Redisson does: by subscribing to its channel.

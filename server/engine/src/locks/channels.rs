@@ -1,8 +1,8 @@
 //! Publishes to Redisson's waiters, after a native release, what Redisson itself would publish.
 
 use super::redisson::{self, UNLOCK_MESSAGE};
-use crate::keyspace::Tx;
-use crate::values::Value;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
 
 /// Notifies them that a plain lock is free: the first in the queue of a fair one alone.
 pub(super) fn notify_plain(tx: &mut Tx<'_>, key: &[u8]) {

@@ -1,12 +1,12 @@
 //! `LOCK.CHECK` and `LOCK.ASSERT`: whether a lock is still held by the grant of a token.
 
 use super::{ledger, ownership};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     Symbol, grammar,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[

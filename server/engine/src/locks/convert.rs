@@ -13,12 +13,12 @@ use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
 use super::sessions::{self, SessionLease};
 use super::snapshot::LockMode;
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags,
     KeySpec, Null, ParsedArgs, Row, Wait, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const DEADLOCK: CommandError =
     CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");

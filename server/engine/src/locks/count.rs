@@ -1,8 +1,8 @@
 //! A count in a string, as latches and semaphores keep it.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::CommandError;
-use crate::values::{Str, Value};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NO_COUNT: CommandError =
     CommandError::text("ERR value is not an integer or out of range: the text in the key is no count");

@@ -5,12 +5,12 @@ use super::history::{Event, Happening};
 use super::history_command::{FLAGS, OFF};
 use super::ledger::{self, LockLedger};
 use super::ownership;
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar,
     kept_pattern, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
 const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");

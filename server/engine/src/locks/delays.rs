@@ -11,8 +11,8 @@ use super::ledger::{self, Delay};
 use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE, read_lease_key, write_field};
 use super::release;
 use super::snapshot::{LockLayout, LockMode};
-use crate::keyspace::{Tx, events};
-use crate::values::{Hash, Str, Value};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Hash, Str, Value};
 
 /// Does what the ledger has asked for about a key: a reader's last lease has run out, whose field it is; or without a
 /// field, a delay begins.

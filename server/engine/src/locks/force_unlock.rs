@@ -5,13 +5,13 @@ use super::held::Held;
 use super::ledger::{self, ReleaseCause};
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::release;
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     errors, grammar, symbols,
 };
-use crate::values::{Hash, Value};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Hash, Value};
 
 const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] [REASON text]");
 

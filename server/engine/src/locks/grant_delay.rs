@@ -3,9 +3,9 @@
 
 use super::acquire::queue::LINE as LOCK_LINE;
 use super::channel_waiters;
-use crate::keyspace::{Keyspace, ReadyKey, Signal};
 use crate::pubsub::PubSub;
-use crate::time::Now;
+use lockwheel_store::keyspace::{Keyspace, ReadyKey, Signal};
+use lockwheel_store::time::Now;
 
 /// Whether the native waiters of a lock are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use super::history::format::edn::Operations;
 use super::history::{Filter, Ring, format};
 use super::history_work::{BYTES_PER_ENTRY, HistoryHandler, HistoryWork, Reading, read};
 use super::ledger::LockLedger;
-use crate::keyspace::Tx;
-use crate::memory::of_vec;
 use crate::spec::{Args, CommandError, CommandGrammar, Flags, Row, grammar, symbols};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::memory::of_vec;
 
 /// What commands answer that need the history while it is off.
 pub(crate) const OFF: CommandError =
@@ -191,7 +191,7 @@ fn history(
 mod tests {
     use super::super::history::{Event, Happening, History};
     use super::*;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     /// A history of so many entries, of names of so many bytes.
     fn history(entries: usize, bytes: usize) -> History {

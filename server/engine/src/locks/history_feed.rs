@@ -4,8 +4,8 @@ use super::history::{Event, Filter, Happening, History, Merging, Request, Ring};
 use super::history_work::{MAX_AT_ONCE, PIECE};
 use super::ledger::{LockLedger, ReleaseCause};
 use crate::finally::finally;
-use crate::keyspace::Keyspace;
-use crate::time::Now;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
     keyspace.marker_itself::<LockLedger>()?.history_mut()

@@ -1,9 +1,9 @@
 //! Readings of the history that take long: they are done in pieces, on a copy, so that others are served in between.
 
 use super::history::{History, Ring};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 use std::fmt::Debug;
 
 /// The most entries that a request reads at once.

@@ -8,13 +8,13 @@ use super::listening::ListeningHandler;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 use super::{delays, latches, ledger, rates, semaphores};
-use crate::keyspace::{Tx, Waiter, WaiterId};
 use crate::pubsub::PubSub;
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar, symbols,
 };
-use crate::values::Value;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, Waiter, WaiterId};
+use lockwheel_store::values::Value;
 
 const INFO: &CommandGrammar = grammar!("key [FULL]");
 

@@ -6,8 +6,8 @@ use super::history::{Cause, Entry, Event, Name, Ring};
 use super::history_feed::MergedHistory;
 use super::ledger::{self, Grant};
 use super::semaphores::native_permits;
-use crate::keyspace::Keyspace;
-use crate::time::Now;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
 /// The last grant of an owner, and whether its hold has gone to another server.

@@ -48,8 +48,8 @@ mod throttle;
 mod transfer;
 mod verify;
 
-use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
+use lockwheel_store::keyspace::{KeyTimer, Keyspace, Tx};
 
 pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, shares};
 pub(crate) use channel_waiters::channel_waiters;

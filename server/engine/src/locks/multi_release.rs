@@ -5,12 +5,12 @@ use super::options;
 use super::ownership;
 use super::redisson::{self, WRITE_SUFFIX};
 use super::release::{self, NOT_HELD};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     Symbol, grammar,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 use std::collections::BTreeMap;
 
 const MRELEASE: &CommandGrammar = grammar!("numkeys key [key ...] owner");

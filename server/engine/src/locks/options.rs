@@ -1,8 +1,8 @@
 //! The options that lock commands share.
 
-use crate::keyspace::Tx;
 use crate::spec::{CommandError, ParsedArgs, Symbol, ValidValues, errors};
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::Tx;
 
 /// The error of `PING` where no connection keeps the lease.
 pub(super) const PING_WITHOUT_SESSION: CommandError =

@@ -2,10 +2,10 @@
 
 use super::ledger;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
-use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
-use crate::values::Value;
+use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
+use lockwheel_store::values::Value;
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {

@@ -3,7 +3,7 @@
 use super::fences::Fences;
 use super::latches::LatchEnds;
 use super::ledger::LockLedger;
-use crate::keyspace::{Keyspace, Subscriber};
+use lockwheel_store::keyspace::{Keyspace, Subscriber};
 
 /// Bytes of what is remembered of holds and latches that have ended. O(1).
 pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {

@@ -3,8 +3,8 @@
 //! No other file spells these names.
 
 use super::snapshot::{LockLayout, LockMode};
-use crate::keyspace::is_thread;
-use crate::values::{Hash, Value};
+use lockwheel_store::keyspace::is_thread;
+use lockwheel_store::values::{Hash, Value};
 
 /// The field that marks the hash of a read-write lock; no owner.
 pub(super) const MODE_FIELD: &[u8] = b"mode";

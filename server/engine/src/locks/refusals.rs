@@ -5,10 +5,10 @@ use super::events::lint;
 use super::history::{Cause, Event, Happening};
 use super::ledger::{self, LockLedger};
 use super::redisson::{self, Channels, MODE_FIELD};
-use crate::keyspace::{Keyspace, Tx};
 use crate::spec::Args;
-use crate::values::Value;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Keyspace, Tx};
+use lockwheel_store::values::Value;
 
 /// What a client was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

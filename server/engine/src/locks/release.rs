@@ -6,13 +6,13 @@ use super::ledger::{self, Release};
 use super::ownership;
 use super::redisson::{MODE_FIELD, write_field};
 use super::{channels, events as lock_events, sessions};
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     errors, grammar, symbols,
 };
-use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Hash, IntText};
 
 pub(super) const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
 const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds the lock in both modes");

@@ -8,12 +8,12 @@ use super::options;
 use super::ownership;
 use super::redisson::write_field;
 use super::sessions;
-use crate::keyspace::{EventValue, Tx, events};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, Symbol, errors,
     grammar, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{EventValue, Tx, events};
 
 const RENEW: &CommandGrammar =
     grammar!("numkeys key [key ...] owner (EX seconds:1.. | PX milliseconds:1..) [GT] [TOKEN token]");

@@ -7,14 +7,14 @@ use super::layouts::fair;
 use super::ledger;
 use super::listening::ListeningHandler;
 use super::redisson;
-use crate::keyspace::{Tx, glob};
 use crate::pubsub::PubSub;
 use crate::spec::{
     Args, CommandError, CommandGrammar, Flags, Outcome, ParsedArgs, Row, Symbol, errors, grammar, symbols,
 };
-use crate::values::Value;
 use foldhash::fast::FixedState;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, glob};
+use lockwheel_store::values::Value;
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 

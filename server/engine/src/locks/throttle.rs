@@ -2,10 +2,10 @@
 //!
 //! The key holds the theoretical arrival time of the next cell in nanoseconds since the epoch, and ends with it.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
 const NS_PER_MS: i128 = 1_000_000;

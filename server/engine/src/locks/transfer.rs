@@ -8,13 +8,13 @@ use super::options;
 use super::ownership;
 use super::redisson::WRITE_SUFFIX;
 use super::release;
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, grammar,
     symbols,
 };
-use crate::values::{Hash, IntText, Str, Value};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Hash, IntText, Str, Value};
 
 const TRANSFER: &CommandGrammar = grammar!("key from to [PX milliseconds:1..] [TOKEN token]");
 

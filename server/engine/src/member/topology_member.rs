@@ -5,11 +5,11 @@ use super::broadcast::{ALONE, Broadcast, BroadcastAnswer, BroadcastId};
 use super::request::{Promotion, TopologyRequest};
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use crate::faults::NodeFault;
-use crate::keyspace::Order;
 use crate::locks::StampSource;
 use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::Order;
 use std::collections::VecDeque;
 
 /// The other servers of a process as one of them knows them, and its requests to all of them, in order. A server by

@@ -7,7 +7,7 @@ mod kind;
 pub(crate) use kind::{PauseKind, may_replicate};
 
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
-use crate::keyspace::Order;
+use lockwheel_store::keyspace::Order;
 use std::collections::BTreeMap;
 
 /// The pause that a client has asked for.

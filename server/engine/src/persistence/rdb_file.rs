@@ -1,8 +1,8 @@
 //! The file of a save: what it says of itself, libraries, keys.
 
-use crate::keyspace::{AccessClock, Accesses, KeyWriter, Measure};
-use crate::rdb::file::{Access, FileWriter};
-use crate::values::Value;
+use lockwheel_store::keyspace::{AccessClock, Accesses, KeyWriter, Measure};
+use lockwheel_store::rdb::file::{Access, FileWriter};
+use lockwheel_store::values::Value;
 
 /// What a file is to be like.
 #[derive(Clone, Copy, Debug)]

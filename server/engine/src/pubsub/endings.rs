@@ -1,6 +1,6 @@
 //! Channels by how their names end, where that names somebody.
 
-use crate::memory::block;
+use lockwheel_store::memory::block;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The part of a channel's name that it is to be found by, if it has one.

@@ -2,9 +2,9 @@
 
 mod endings;
 
-use crate::keyspace::glob;
-use crate::memory::of_trees;
 use endings::{EndingOf, Endings};
+use lockwheel_store::keyspace::glob;
+use lockwheel_store::memory::of_trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who listens, by the name of a channel or a pattern.

@@ -1,6 +1,6 @@
 //! The end of the stream, kept for replicas that come back.
 
-use crate::memory::shrink_deque;
+use lockwheel_store::memory::shrink_deque;
 use std::collections::VecDeque;
 
 /// The last bytes of the stream, no more than a limit. Offsets count the bytes of the stream from 1 on.

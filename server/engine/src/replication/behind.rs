@@ -1,7 +1,7 @@
 //! The part of the stream that replicas lack which do not keep up. It is kept once for all of them.
 
-use crate::memory::{BufferBytes, SharedBytes};
 use lockwheel_resp::allocation;
+use lockwheel_store::memory::{BufferBytes, SharedBytes};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of a complete block.

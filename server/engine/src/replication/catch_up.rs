@@ -2,8 +2,8 @@
 //! it.
 
 use super::backlog::Backlog;
-use crate::memory::{BufferBytes, SharedBytes, WeakBytes};
 use lockwheel_resp::allocation;
+use lockwheel_store::memory::{BufferBytes, SharedBytes, WeakBytes};
 use std::collections::BTreeMap;
 
 /// Length of a chunk, in bytes.

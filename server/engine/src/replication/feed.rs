@@ -1,8 +1,8 @@
 //! What replicas are to be told: the changes of a command, script or transaction, collected until it ends.
 
-use crate::keyspace::{Change, Context, Effect, Interests, Subscriber, What};
 use foldhash::quality::FixedState;
 use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::{Change, Context, Effect, Interests, Subscriber, What};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::num::NonZeroU64;
@@ -153,7 +153,8 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Whether there is a stream. [`Keyspace::renew_interests`](crate::keyspace::Keyspace) must be called then.
+    /// Whether there is a stream. [`Keyspace::renew_interests`](lockwheel_store::keyspace::Keyspace) must be called
+    /// then.
     pub(crate) fn turn(&mut self, on: bool) {
         self.is_on = on;
         self.unit = Unit::default();

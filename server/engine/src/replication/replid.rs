@@ -1,6 +1,6 @@
 //! The name of a history of changes.
 
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::fmt;
 
 /// The name of a history of changes: forty hexadecimal digits.

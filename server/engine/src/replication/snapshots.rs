@@ -1,7 +1,7 @@
 //! The snapshots that replicas are being sent: one serves all replicas for which the stream since it is kept.
 
 use super::replid::ReplicationId;
-use crate::memory::{SharedBytes, WeakBytes};
+use lockwheel_store::memory::{SharedBytes, WeakBytes};
 
 /// Snapshots that may be on their way at a time. Each takes as much memory as the data.
 pub(crate) const MAX_SNAPSHOTS: usize = 3;

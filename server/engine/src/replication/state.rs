@@ -8,9 +8,9 @@ use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use super::snapshots::{SnapshotPlace, Snapshots};
-use crate::keyspace::Rng;
-use crate::memory::{BufferBytes, SharedBytes};
 use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::memory::{BufferBytes, SharedBytes};
 use std::collections::BTreeMap;
 
 /// How a replica that comes gets what it lacks.
@@ -317,7 +317,7 @@ fn joined((one, other): (&[u8], &[u8])) -> Vec<u8> {
 mod tests {
     use super::super::last_heard::LastHeard;
     use super::*;
-    use crate::memory::BufferBytes;
+    use lockwheel_store::memory::BufferBytes;
 
     const NOW: LinkClocks = LinkClocks { real_ms: 5000, shared_ms: 0 };
 

@@ -1,9 +1,9 @@
 //! Changes as the requests that a replica runs.
 
 use super::feed::Structure;
-use crate::rdb::{self, payload};
-use crate::values::Value;
 use lockwheel_resp::{allocation, number, write_request};
+use lockwheel_store::rdb::{self, payload};
+use lockwheel_store::values::Value;
 
 /// Bytes around a word of a request, at most.
 const WORD_FRAME: usize = 32;

@@ -5,8 +5,8 @@ use super::instance::Flags;
 use super::state::Sentinel;
 use super::watch::Refusal;
 use super::watched::Who;
-use crate::keyspace::glob;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::glob;
 
 /// Why SENTINEL SET changes nothing: the place of the word that it is about, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
 use super::watched::{Login, Master, Peer, Replica, Who};
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The instant at which the monotonic clock began, so that 0 means never.

@@ -1,8 +1,8 @@
 //! A sentinel whose clock is turned and whose servers are played.
 
 use super::{Effect, LinkId, Sentinel, SentinelLine};
-use crate::keyspace::Rng;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
+use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MASTER: u16 = 7001;

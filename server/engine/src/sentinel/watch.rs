@@ -6,7 +6,7 @@ use super::instance::{Flags, Instance, Role};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Replica, Who};
-use crate::keyspace::glob;
+use lockwheel_store::keyspace::glob;
 use std::collections::BTreeMap;
 
 /// The most servers and sentinels that are watched for one master: what is told of more is not believed.

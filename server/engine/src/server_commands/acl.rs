@@ -4,12 +4,12 @@ use crate::acl::{
     AclLog, AclView, Denied, Entry, Selector, User, UserEffect, denied, describe_all, has_spaces, merge_words,
 };
 use crate::core::{Handler, PartHandler, UsersHandler};
-use crate::keyspace::Rng;
 use crate::spec::{
     Args, Category, CommandError, CommandTable, Flags, Outcome, Row, quotable, unknown_or_arity,
 };
-use crate::time::Now;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);

@@ -8,7 +8,7 @@ use crate::core::Handler;
 use crate::spec::{
     Args, CommandError, CommandGrammar, Flags, ParsedArgs, Row, Symbol, ValidValues, errors, grammar,
 };
-use crate::time::Clock;
+use lockwheel_store::time::Clock;
 use std::time::Duration;
 
 /// Moving time inside a script or a transaction would break its one instant.

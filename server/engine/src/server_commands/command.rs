@@ -2,12 +2,12 @@
 
 use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
-use crate::keyspace::glob;
 use crate::spec::{
     Args, Categories, Category, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row,
     Version, errors,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::glob;
 
 const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];

@@ -2,10 +2,10 @@
 
 use crate::config::{Config, HostChanges, HostRefusal, Surroundings, system_reason};
 use crate::core::{Call, Engine, Handler, Host};
-use crate::keyspace::Counters;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::statistics::Stats;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Counters;
 use std::io;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);

@@ -1,9 +1,9 @@
 //! Libraries as FUNCTION DUMP gives them and FUNCTION RESTORE takes them: in Redis' format of stored values.
 
-use crate::rdb::file::{early_library, marks};
-use crate::rdb::{Corrupt, Reader, Writer, payload};
 use crate::scripts::{Libraries, Library};
 use crate::spec::CommandError;
+use lockwheel_store::rdb::file::{early_library, marks};
+use lockwheel_store::rdb::{Corrupt, Reader, Writer, payload};
 use std::borrow::Cow;
 
 /// All libraries as a payload. O(texts).

@@ -3,11 +3,11 @@
 use super::function_payload;
 use super::script_run::log;
 use crate::core::{self, Call, Engine, Handler};
-use crate::keyspace::glob;
 use crate::scripts::{Library, RestorePolicy, Scripts};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Host, Registered};
+use lockwheel_store::keyspace::glob;
 use std::sync::Arc;
 
 /// The rows of this file.

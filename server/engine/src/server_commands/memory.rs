@@ -3,10 +3,10 @@
 use super::memory_doctor;
 use super::memory_figures::{MemoryFigures, Overhead};
 use crate::core::{Call, Engine, Handler};
-use crate::keyspace::Tx;
 use crate::locks;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("memory", -2, MEMORY)

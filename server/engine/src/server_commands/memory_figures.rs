@@ -1,8 +1,8 @@
 //! The figures of memory that INFO and MEMORY tell.
 
 use crate::core::Engine;
-use crate::memory::MemoryUsage;
 use crate::statistics::{AllocatorUsage, Usage};
+use lockwheel_store::memory::MemoryUsage;
 
 /// What the server takes by its own account, and what the process around it takes, in bytes.
 pub(super) struct MemoryFigures {

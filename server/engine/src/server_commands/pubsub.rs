@@ -4,11 +4,11 @@
 
 use crate::clients::{Session, Subscribed};
 use crate::core::{Call, Engine, Handler};
-use crate::keyspace::glob;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::pubsub::PubSub;
 use crate::spec::{Args, ChannelSpec, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::glob;
 
 const SUBSCRIBE_FLAGS: Flags =
     Flags::of(&[Flags::PUBSUB, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::WHILE_SUBSCRIBED]);

@@ -4,11 +4,11 @@ use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS};
 use crate::clients::Slot;
 use crate::core::permit::{Caller, Denied, Reason, decide};
 use crate::core::{Call, Engine, Origin};
-use crate::keyspace::ScriptInputs;
 use crate::limits::call_lacks_room;
 use crate::spec::{self, Args, Command, CommandError, CommandId, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Flags, Host, Runtime};
+use lockwheel_store::keyspace::ScriptInputs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can not run it when used memory > \
@@ -369,8 +369,8 @@ mod tests {
     use super::*;
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
-    use crate::time::Now;
     use lockwheel_resp::{Protocol, Writer};
+    use lockwheel_store::time::Now;
 
     #[test]
     fn a_script_that_was_killed_does_not_write_however_late_it_learns() {

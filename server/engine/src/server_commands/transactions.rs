@@ -4,10 +4,10 @@ use super::connection;
 use crate::clients::{Multi, Request, RunningTransaction, Session, Slot};
 use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
-use crate::keyspace::Watched;
 use crate::limits::check_room_for;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
+use lockwheel_store::keyspace::Watched;
 
 const FLAGS: Flags =
     Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);

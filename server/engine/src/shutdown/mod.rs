@@ -2,8 +2,8 @@
 //! `shutdown-timeout` is over, nothing is written.
 
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
-use crate::keyspace::Order;
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::Order;
 
 /// The reply when the server goes on, since something could not be saved or a client has said so.
 pub(crate) const NOT_ENDED: CommandError = CommandError::text("ERR Errors trying to SHUTDOWN. Check logs.");

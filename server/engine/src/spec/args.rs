@@ -1,9 +1,9 @@
 //! The arguments of a request.
 
 use super::error::{CommandError, ValidValues, errors};
-use crate::keyspace::Tx;
-use crate::time::Now;
 use lockwheel_resp::number::{self, Extended};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::time::Now;
 use std::ops::Index;
 
 /// The arguments of one request, the command's name first. Cheap to copy; the bytes stay where they came from.

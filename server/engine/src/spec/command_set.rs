@@ -1,7 +1,7 @@
 //! A set of commands.
 
 use super::id::CommandId;
-use crate::memory::block;
+use lockwheel_store::memory::block;
 
 const WORD_BITS: usize = u64::BITS as usize;
 const WORDS: usize = CommandId::MAX / WORD_BITS;

@@ -1,7 +1,7 @@
 //! The errors that commands answer, each with its exact text.
 
-use crate::keyspace::WrongType;
 use lockwheel_resp::allocation::OutOfMemory;
+use lockwheel_store::keyspace::WrongType;
 use std::borrow::Cow;
 use std::fmt;
 

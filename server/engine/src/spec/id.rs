@@ -1,6 +1,6 @@
 //! Indices of commands, and tables by these.
 
-use crate::memory::block;
+use lockwheel_store::memory::block;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 

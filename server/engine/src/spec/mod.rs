@@ -55,8 +55,8 @@ pub use version::Version;
 pub(crate) use versions::Versions;
 pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
-use crate::keyspace::Tx;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 /// The handler of a data command: it sees the transaction, its arguments and the reply, and nothing else.
 ///

@@ -1,7 +1,7 @@
 //! Finding a command by its name, whatever the case of its letters.
 
 use super::id::CommandId;
-use crate::memory::{block, of_vec};
+use lockwheel_store::memory::{block, of_vec};
 
 /// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
 const SHORT: usize = 16;

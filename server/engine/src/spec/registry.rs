@@ -9,7 +9,7 @@ use super::names::Names;
 use super::row::{Row, Spec};
 use super::since::Newer;
 use super::version::Version;
-use crate::memory::{block, of_vec};
+use lockwheel_store::memory::{block, of_vec};
 use std::sync::Arc;
 
 /// A command of the registry.

@@ -2,9 +2,9 @@
 
 use super::args::Args;
 use super::error::CommandError;
-use crate::keyspace::{Signal, Tx, WaiterId};
-use crate::values::Value;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Signal, Tx, WaiterId};
+use lockwheel_store::values::Value;
 use smallvec::SmallVec;
 use std::fmt::Debug;
 

@@ -1,6 +1,6 @@
 //! How long calls of a command took: a histogram whose buckets are about a hundredth of their values wide.
 
-use crate::memory::block;
+use lockwheel_store::memory::block;
 
 /// Half of the buckets of the first octave; each octave after it has so many.
 const HALF: usize = 128;

@@ -1,7 +1,7 @@
 //! How often commands were run on keys like these: counted for those that somebody asks for, from then on.
 
-use crate::keyspace::glob;
 use crate::spec::CommandId;
+use lockwheel_store::keyspace::glob;
 
 /// The most patterns; of more the oldest is forgotten.
 const MOST: usize = 256;

@@ -1,6 +1,6 @@
 //! INFO's figures of the process around the engine. None of them changes what a command does.
 
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::fmt;
 
 /// The resources that the process uses now; 0 where the system gives no figure.

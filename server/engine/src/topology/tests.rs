@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::core::test_host::TestHost;
 use crate::core::{Engine, Output};
 use crate::outbound::OutboundId;
-use crate::time::Now;
+use lockwheel_store::time::Now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,6 @@
 //! How a client wants to be told of changes.
 
-use crate::memory::{block, of_trees};
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
 bitflags::bitflags! {

@@ -1,6 +1,6 @@
 //! Broadcasts: the prefixes that clients listen to, and the keys with these that have changed.
 
-use crate::memory::{block, of_trees};
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys with one prefix that have changed since the last broadcast, each with the client that has changed it last.

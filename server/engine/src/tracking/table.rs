@@ -1,10 +1,10 @@
 //! The table of the keys that clients have read.
 
-use crate::keyspace::Rng;
-use crate::memory::{block, of_vec, shrink_table};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::memory::{block, of_vec, shrink_table};
 use std::hash::BuildHasher;
 
 /// A key, and who has read it.

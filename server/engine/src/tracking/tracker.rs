@@ -3,9 +3,11 @@
 use super::mode::{Caching, TrackedClient, TrackingMode};
 use super::prefixes::{ChangedKeys, Prefixes};
 use super::table::TrackingTable;
-use crate::keyspace::{CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events};
-use crate::memory::of_trees;
 use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::{
+    CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events,
+};
+use lockwheel_store::memory::of_trees;
 use std::collections::BTreeMap;
 
 /// The most keys and bytes of the table.

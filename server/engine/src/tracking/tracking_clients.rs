@@ -5,9 +5,9 @@ use super::prefixes::ChangedKeys;
 use super::request::{TrackingRequest, check};
 use super::tracker::{HeldNews, Limit, Tracker};
 use crate::clients::{Closing, Session, Sessions, Slot};
-use crate::keyspace::{CalledBy, Keyspace};
 use crate::spec::{Args, Command, CommandError, Flags};
 use lockwheel_resp::Protocol;
+use lockwheel_store::keyspace::{CalledBy, Keyspace};
 
 /// The most keys that are forgotten at once when the table is over its limit; the next batches go on.
 const MAX_FORGOTTEN: usize = 1000;

@@ -1,7 +1,7 @@
 //! The same lines on a real redis-server and on ours: replies as far as Redis promises them, events to the letter.
 
 use lockwheel::{Config, Server};
-use lockwheel_engine::keyspace::EventClasses;
+use lockwheel_store::keyspace::EventClasses;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, Protocol};
 use lockwheel_tests::ours::SEED;

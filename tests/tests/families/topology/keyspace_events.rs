@@ -1,7 +1,7 @@
 //! Events of keys in a cluster: each node tells its own, to those who listen to it.
 
 use lockwheel::{Config, Topology};
-use lockwheel_engine::keyspace::EventClasses;
+use lockwheel_store::keyspace::EventClasses;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 

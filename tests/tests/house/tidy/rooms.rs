@@ -13,6 +13,8 @@ struct House {
     rooms: &'static [(&'static str, Knows)],
     /// Files at its root that are no rooms: they put the rooms together, and may name all.
     roofs: &'static [&'static str],
+    /// The beginnings of paths to its rooms.
+    roots: &'static [&'static str],
 }
 
 /// Which rooms a room may name.
@@ -38,15 +40,29 @@ impl House {
 
 const HOUSES: &[House] = &[
     House {
-        sources: ENGINE,
+        sources: STORE,
         rooms: &[
             ("memory", These(&[])),
-            ("finally", These(&[])),
             ("pages", These(&["memory"])),
             ("time", These(&["pages"])),
             ("values", These(&["memory"])),
             ("rdb", These(&["values"])),
             ("keyspace", AllBelowBut(&["rdb"])),
+        ],
+        roofs: &["lib"],
+        roots: &["crate::"],
+    },
+    House {
+        sources: ENGINE,
+        rooms: &[
+            // Those of the store.
+            ("memory", These(&[])),
+            ("pages", These(&[])),
+            ("time", These(&[])),
+            ("values", These(&[])),
+            ("rdb", These(&[])),
+            ("keyspace", These(&[])),
+            ("finally", These(&[])),
             ("spec", These(&["memory", "time", "values", "keyspace"])),
             ("acl", These(&["memory", "keyspace", "spec"])),
             ("commands", These(&["time", "values", "rdb", "keyspace", "spec"])),
@@ -82,21 +98,25 @@ const HOUSES: &[House] = &[
             ("server_commands", AllBelowBut(&["commands", "pages"])),
         ],
         roofs: &["lib", "families"],
+        roots: &["crate::", "lockwheel_store::"],
     },
     House {
         sources: "server/src/",
         rooms: &[("net", These(&[]))],
         roofs: &["lib", "main", "program", "server"],
+        roots: &["crate::"],
     },
 ];
 
-/// The rooms of the engine.
+/// The rooms of the engine and of the store.
 pub(crate) fn engine_rooms() -> impl Iterator<Item = &'static str> {
     HOUSES.iter().filter(|house| house.sources == ENGINE).flat_map(|house| house.rooms).map(|(room, _)| *room)
 }
 
 /// Where the sources of the engine are, which does without I/O.
 pub(crate) const ENGINE: &str = "server/engine/src/";
+/// Where the sources of its data are.
+pub(crate) const STORE: &str = "server/store/src/";
 
 /// Crates and the words that may not appear among their dependencies.
 const MANIFESTS: &[(&str, &[&str])] = &[
@@ -126,6 +146,18 @@ const MANIFESTS: &[(&str, &[&str])] = &[
             "tracing-subscriber",
         ],
     ),
+    (
+        "server/store/Cargo.toml",
+        &[
+            "fastrand",
+            "getrandom",
+            "lockwheel",
+            "lockwheel-engine",
+            "lockwheel-scripting",
+            "parking_lot",
+            "rand",
+        ],
+    ),
 ];
 
 /// A room names only rooms below it.
@@ -146,7 +178,7 @@ fn imports_of(source: &Source, house: &House, inside: &str) -> Vec<Finding> {
         return if house.roofs.contains(&room) { Vec::new() } else { vec![unknown()] };
     }
     let mut findings = Vec::new();
-    for (at, named) in root_names(&source.shipped) {
+    for (at, named) in root_names(&source.shipped, house.roots) {
         let is_room = house.rooms.iter().any(|(name, _)| *name == named);
         if named != room && !house.may_name(room, &named) {
             let what = if is_room { "room" } else { "name at the root" };
@@ -157,11 +189,11 @@ fn imports_of(source: &Source, house: &House, inside: &str) -> Vec<Finding> {
     findings
 }
 
-/// The first names of all paths from the crate's root: `crate::a::b` and `crate::{a, b::c}`.
-fn root_names(code: &str) -> Vec<(usize, String)> {
+/// The first names of all paths from one of these roots: `crate::a::b` and `crate::{a, b::c}`.
+fn root_names(code: &str, roots: &'static [&'static str]) -> Vec<(usize, String)> {
+    let paths = |root: &'static str| occurrences(code, root).into_iter().map(move |at| (at, at + root.len()));
     let mut names = Vec::new();
-    for start in occurrences(code, "crate::") {
-        let path = start + "crate::".len();
+    for (start, path) in roots.iter().flat_map(|root| paths(root)) {
         // `$crate::` in a macro is the same root.
         if code[path..].starts_with('{') {
             let end = behind_closing(code, path).saturating_sub(1);
@@ -261,12 +293,12 @@ fn the_table_names_rooms_that_are_there_and_lower() {
 fn an_import_upwards_or_aside_is_found() {
     let cases = [
         (
-            "server/engine/src/keyspace/tx.rs",
-            "use crate::core::Engine;",
-            "keyspace may not know the room `core`",
+            "server/store/src/keyspace/tx.rs",
+            "use crate::rdb::Payload;",
+            "keyspace may not know the room `rdb`",
         ),
         (
-            "server/engine/src/time/mod.rs",
+            "server/store/src/time/mod.rs",
             "fn f(x: crate::values::X) {}",
             "time may not know the room `values`",
         ),
@@ -282,17 +314,17 @@ fn an_import_upwards_or_aside_is_found() {
         ),
         ("server/engine/src/new/mod.rs", "", "`new` is not a room of the house: give it a place"),
         (
-            "server/engine/src/values/set.rs",
+            "server/store/src/values/set.rs",
             "use super::super::keyspace;",
             "`super` up to the crate's root: write `crate::`",
         ),
         (
-            "server/engine/src/values/mod.rs",
+            "server/store/src/values/mod.rs",
             "use super::keyspace;",
             "`super` up to the crate's root: write `crate::`",
         ),
         (
-            "server/engine/src/values/mod.rs",
+            "server/store/src/values/mod.rs",
             "mod a { use super::super::keyspace; }",
             "`super` up to the crate's root: write `crate::`",
         ),
@@ -306,7 +338,7 @@ fn an_import_upwards_or_aside_is_found() {
             "use crate::{locks, core::y, time::Now}; use super::z; // crate::net",
         ),
         ("server/src/net/mod.rs", "use lockwheel_engine::Engine; mod tests { use super::*; }"),
-        ("server/engine/src/values/a/b.rs", "use super::super::c;"),
+        ("server/store/src/values/a/b.rs", "use super::super::c;"),
         ("server/src/lib.rs", "use crate::net;"),
         ("tests/src/x.rs", "use crate::anything;"),
     ];

@@ -1,6 +1,7 @@
 //! Words that may not appear: ambient state below `net/`, unsafe code outside its leaves, unfinished work.
 
 use crate::tidy::Finding;
+use crate::tidy::rooms::{ENGINE, STORE};
 use crate::tidy::source::{Source, body_or_end, occurrences};
 
 /// What makes a `static` more than a constant.
@@ -15,7 +16,7 @@ const REASON_LINES_MAX: usize = 8;
 /// Whether a file has to do without anything ambient: the engine and all below it, and the crates it stands on. Clocks,
 /// threads, locks, files and randomness clippy finds there, by `server/engine/clippy.toml`.
 fn is_below_net(path: &str) -> bool {
-    [crate::tidy::rooms::ENGINE, "resp/src/", "scripting/src/"].iter().any(|below| path.starts_with(below))
+    [ENGINE, STORE, "resp/src/", "scripting/src/"].iter().any(|below| path.starts_with(below))
 }
 
 /// No global state in the engine and below it.

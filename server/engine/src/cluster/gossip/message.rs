@@ -234,7 +234,7 @@ fn read_rumours(bytes: &mut Bytes<'_>) -> Option<Vec<Rumour>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keyspace::Rng;
+    use lockwheel_store::keyspace::Rng;
 
     fn message(body: Body) -> Message {
         let id = |letter: &str| NodeId::parse(letter.repeat(NodeId::LEN).as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use super::effect::{Effect, LinkId};
 use super::message::{Address, Body, Header, Message};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most nodes that a node knows: what others tell makes it know no more.

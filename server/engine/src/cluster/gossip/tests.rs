@@ -8,8 +8,8 @@ use super::effect::{Effect, LinkId};
 use super::hearing::Speaker;
 use super::message::Message;
 use super::state::{Facts, Gossip};
-use crate::keyspace::Rng;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
+use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// After how long a silence nodes of these tests may have failed.

@@ -1,10 +1,10 @@
 //! BITOP.
 
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::bits::{self, BitOperation};
-use crate::values::{Str, Text, Value};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::bits::{self, BitOperation};
+use lockwheel_store::values::{Str, Text, Value};
 
 const ONE_SOURCE: &str = "ERR BITOP NOT must be called with a single source key.";
 

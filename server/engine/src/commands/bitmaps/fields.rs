@@ -1,13 +1,13 @@
 //! BITFIELD, BITFIELD_RO.
 
 use super::offset::{BAD_OFFSET, bytes_of, parse_field_offset};
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
 };
-use crate::values::Str;
-use crate::values::bits::{BitField, Fit, Overflow};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Str;
+use lockwheel_store::values::bits::{BitField, Fit, Overflow};
 
 const BAD_KIND: &str = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 \
                         is.";

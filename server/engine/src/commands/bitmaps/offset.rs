@@ -1,11 +1,11 @@
 //! The offset of a bit among a command's arguments, and the string that it is in.
 
 use crate::commands::string_ranges::check_room;
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError};
-use crate::values::Str;
-use crate::values::bits::bytes_up_to;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Str;
+use lockwheel_store::values::bits::bytes_up_to;
 
 /// Strings that become longer than this, in bytes, grow only if there is memory for them.
 const CHECKED_MIN: usize = 1 << 20;

@@ -1,10 +1,10 @@
 //! Single bits: SETBIT, GETBIT.
 
 use super::offset::{BAD_OFFSET, bytes_of, parse_offset};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{Str, bits};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, bits};
 
 const BAD_BIT: &str = "ERR bit is not an integer or out of range";
 

@@ -1,10 +1,10 @@
 //! Values as bytes: DUMP, RESTORE.
 
-use crate::keyspace::{AccessClock, Accesses, Measure, Tx};
-use crate::rdb::{self, Reader, payload};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Value;
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{AccessClock, Accesses, Measure, Tx};
+use lockwheel_store::rdb::{self, Reader, payload};
+use lockwheel_store::values::Value;
 
 const INVALID_TTL: &str = "ERR Invalid TTL value, must be >= 0";
 const INVALID_IDLETIME: &str = "ERR Invalid IDLETIME value, must be >= 0";

@@ -1,8 +1,8 @@
 //! What RESTORE makes of bytes that nobody has written: nothing, or a value that every command can work on.
 
 use crate::commands::testing::World;
-use crate::keyspace::Rng;
-use crate::rdb::payload;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::rdb::payload;
 
 /// Changed payloads of each kind.
 const TRIES: usize = 5_000;

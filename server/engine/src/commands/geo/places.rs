@@ -6,10 +6,10 @@ use super::request::{point, unit};
 use super::units_before_7;
 use crate::commands::sorted_sets::change::add;
 use crate::commands::sorted_sets::policy::AddOptions;
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::ZSet;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::ZSet;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 

@@ -4,8 +4,8 @@ use super::cell::{Cell, MERCATOR};
 use super::earth::Point;
 use super::shape::{Form, Shape};
 use crate::spec::{Args, CommandError, errors};
-use crate::values::ZSet;
 use lockwheel_resp::number;
+use lockwheel_store::values::ZSet;
 
 /// A command that searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use super::request::{Order, Request, Search, Store, Told};
 use super::shape::Area;
 use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{Encodings, ZSet, zset};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Encodings, ZSet, zset};
 
 const SOURCE: &[KeyFlags] = &[KeyFlags::RO, KeyFlags::ACCESS];
 const READS: &[KeySpec] = &[KeySpec::one(1, SOURCE)];

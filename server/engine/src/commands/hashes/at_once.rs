@@ -4,10 +4,10 @@ use super::expiry::{LEAST, fields_gone};
 use super::fields::{Fields, NUMFIELDS};
 use super::read::bulk_or_null;
 use crate::commands::set_options::{Ttl, TtlWords};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Hash;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Hash;
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[

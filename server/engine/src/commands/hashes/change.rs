@@ -1,10 +1,10 @@
 //! The commands that change hashes.
 
-use crate::keyspace::{ChangedField, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, Extended};
+use lockwheel_store::keyspace::{ChangedField, Tx, events};
+use lockwheel_store::values::{Hash, IntText};
 
 const SETS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const INCREMENTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])];

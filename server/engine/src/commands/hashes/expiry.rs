@@ -2,10 +2,10 @@
 
 use super::fields::{Fields, NUMFIELDS};
 use crate::commands::expiry::{Conditions, GT_WITH_LT, NX_WITH_OTHERS, TimeForm, seconds};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Hash;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Hash;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];

@@ -1,11 +1,11 @@
 //! PFADD.
 
 use super::{CORRUPTED, NO_SKETCH, sketch_mut};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::hyperloglog::{Corrupted, Layout, SketchMut};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::hyperloglog::{Corrupted, Layout, SketchMut};
+use lockwheel_store::values::{Str, Value};
 
 /// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfadd", -2, pfadd as DataHandler)

@@ -1,11 +1,11 @@
 //! PFCOUNT.
 
 use super::{CORRUPTED, NO_SKETCH, sketch, sketch_mut};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::hyperloglog::{Histogram, no_registers};
-use crate::values::{Encoding, Str};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::hyperloglog::{Histogram, no_registers};
+use lockwheel_store::values::{Encoding, Str};
 
 /// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", -2, pfcount as DataHandler)

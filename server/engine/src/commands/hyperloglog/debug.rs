@@ -1,11 +1,11 @@
 //! PFDEBUG, PFSELFTEST: what tests look at.
 
 use super::{CORRUPTED, NO_SKETCH, self_test, sketch, sketch_mut};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
-use crate::values::Str;
-use crate::values::hyperloglog::{Run, Runs, no_registers};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Str;
+use lockwheel_store::values::hyperloglog::{Run, Runs, no_registers};
 use std::fmt::Write;
 
 const NO_KEY: &str = "ERR The specified key does not exist";

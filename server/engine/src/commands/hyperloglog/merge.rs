@@ -1,11 +1,11 @@
 //! PFMERGE.
 
 use super::{CORRUPTED, NO_SKETCH, sketch, sketch_mut};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::hyperloglog::{Corrupted, Layout, Registers, SketchMut, no_registers};
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::hyperloglog::{Corrupted, Layout, Registers, SketchMut, no_registers};
+use lockwheel_store::values::{Str, Value};
 
 /// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfmerge", -2, pfmerge as DataHandler)

@@ -9,8 +9,8 @@ mod self_test;
 mod tests;
 
 use crate::spec::CommandError;
-use crate::values::hyperloglog::{Corrupted, Sketch, SketchMut};
-use crate::values::{Encodings, Str};
+use lockwheel_store::values::hyperloglog::{Corrupted, Sketch, SketchMut};
+use lockwheel_store::values::{Encodings, Str};
 
 /// What is answered when a string is no HyperLogLog.
 const NO_SKETCH: &str = "WRONGTYPE Key is not a valid HyperLogLog string value.";

@@ -1,7 +1,7 @@
 //! What PFSELFTEST tries, on a HyperLogLog of its own.
 
-use crate::keyspace::Rng;
-use crate::values::hyperloglog::{Corrupted, REGISTERS, Sketch, SketchMut, no_registers};
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::values::hyperloglog::{Corrupted, REGISTERS, Sketch, SketchMut, no_registers};
 use std::fmt;
 
 /// Longer than this, in bytes, sparse registers become dense.

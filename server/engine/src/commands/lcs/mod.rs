@@ -2,10 +2,10 @@
 
 mod table;
 
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Str, Text, Value};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Str, Text, Value};
 use table::{Match, Table};
 
 const NO_STRINGS: &str = "ERR The specified keys must contain string values";

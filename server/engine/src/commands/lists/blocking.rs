@@ -6,13 +6,13 @@ use super::transfer::{Ends, KEYS, RIGHT_TO_LEFT, transfer};
 use crate::commands::pop_first::{
     Pop, TIMEOUT_ERRORS, blocking_multi_pop, blocking_multi_pop_row, blocking_pop, blocking_pop_row,
 };
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, Null, Row, TimeoutRule, Wait,
     parse_timeout_ms,
 };
-use crate::values::{End, List};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{End, List};
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[

@@ -2,10 +2,10 @@
 
 use super::{place, push_event};
 use crate::commands::ranges::index_range;
-use crate::keyspace::{Edit, Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{End, List};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Tx, events};
+use lockwheel_store::values::{End, List};
 
 const INSERTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])];
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];

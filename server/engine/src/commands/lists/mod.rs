@@ -6,9 +6,9 @@ pub(super) mod pop;
 pub(super) mod read;
 pub(super) mod transfer;
 
-use crate::keyspace::{Event, events};
 use crate::spec::{Args, CommandError, errors};
-use crate::values::End;
+use lockwheel_store::keyspace::{Event, events};
+use lockwheel_store::values::End;
 
 /// Argument `index` as an end of a list, `LEFT` or `RIGHT`.
 fn end(args: Args<'_>, index: usize) -> Result<End, CommandError> {

@@ -2,10 +2,10 @@
 
 use super::pop_event;
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
-use crate::keyspace::{Edit, Event, Tx};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass};
-use crate::values::{End, List, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Event, Tx};
+use lockwheel_store::values::{End, List, Value};
 
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 

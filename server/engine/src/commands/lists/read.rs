@@ -2,10 +2,10 @@
 
 use super::place;
 use crate::commands::ranges::index_range;
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::List;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::List;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 

@@ -2,10 +2,10 @@
 
 use super::{end, pop_event, push_event};
 use crate::commands::pop_first::first_ready;
-use crate::keyspace::{Edit, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{End, List};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{Edit, Tx, Typed};
+use lockwheel_store::values::{End, List};
 
 pub(super) const KEYS: &[KeySpec] = &[
     KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]),

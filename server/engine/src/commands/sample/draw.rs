@@ -1,11 +1,11 @@
 //! Which elements of a collection are drawn.
 
-use crate::keyspace::Rng;
 use crate::spec::{Args, CommandError, errors};
-use crate::values::{Encoding, Hash, Set, Text, ZSet};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use lockwheel_resp::allocation::{self, OutOfMemory};
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::values::{Encoding, Hash, Set, Text, ZSet};
 
 /// The most elements drawn with repetition. Redis accepts any number, and answers for hours or until its memory is
 /// exhausted; here larger ones are refused.
@@ -226,8 +226,8 @@ fn below(rng: &mut Rng, bound: usize) -> usize {
 mod tests {
     use super::*;
     // Both globs have one.
-    use crate::keyspace::Rng;
-    use crate::values::Encodings;
+    use lockwheel_store::keyspace::Rng;
+    use lockwheel_store::values::Encodings;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 

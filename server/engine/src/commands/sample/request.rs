@@ -1,9 +1,9 @@
 //! The requests for random elements, and their answers.
 
 use super::draw::{Draw, Pool, check_choice, draw, one};
-use crate::keyspace::{Rng, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::{Protocol, Reply, allocation};
+use lockwheel_store::keyspace::{Rng, Tx, Typed};
 
 /// Replies of repeated elements that cannot exceed this size, in bytes, are not measured beforehand.
 const SMALL_REPLY: usize = 64 << 20;

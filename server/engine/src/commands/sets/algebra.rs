@@ -3,11 +3,11 @@
 //! The observable effects of Redis' algorithms (the order of an intersection, the encoding of a stored result) are
 //! kept.
 
-use crate::keyspace::{Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Encodings, Set, Text, Value};
 use lockwheel_resp::allocation::{self, SmallBlocks};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Event, Tx, events};
+use lockwheel_store::values::{Encodings, Set, Text, Value};
 
 const SOURCE: KeyFlags = KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]);
 const SOURCES: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[SOURCE])];

@@ -1,10 +1,10 @@
 //! The commands that change one set, or move a member between two.
 
 use crate::commands::sample::{check_choice, distinct};
-use crate::keyspace::{Tx, WrongType, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Set;
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{Tx, WrongType, events};
+use lockwheel_store::values::Set;
 
 const REMOVES: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 

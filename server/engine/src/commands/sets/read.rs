@@ -2,10 +2,10 @@
 
 use crate::commands::sample::{Sampled, sample};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
-use crate::keyspace::Tx;
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{Set, Text};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Set, Text};
 
 const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];

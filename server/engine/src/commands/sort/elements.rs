@@ -1,7 +1,7 @@
 //! The elements that are sorted, copied into one block.
 
-use crate::values::{List, Set, Value, ZSet};
 use lockwheel_resp::allocation;
+use lockwheel_store::values::{List, Set, Value, ZSet};
 use std::ops::Range;
 
 /// Bytes of an element for which there is room from the start.

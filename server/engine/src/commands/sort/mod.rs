@@ -5,14 +5,14 @@ mod options;
 mod order;
 mod pattern;
 
-use crate::keyspace::{CalledBy, Tx, events};
 use crate::spec::{
     Args, Begin, CommandError, Find, Flags, Key, KeyFlags, KeySpec, Outcome, ReadingAnyKeyHandler, Row,
     errors,
 };
-use crate::values::{End, List, Value, ZSet};
 use elements::{Elements, Source};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{CalledBy, Tx, events};
+use lockwheel_store::values::{End, List, Value, ZSet};
 use options::{Options, OtherKeys};
 use order::Order;
 use std::ops::Range;

@@ -3,9 +3,9 @@
 use super::NOT_A_DOUBLE;
 use super::elements::Elements;
 use super::pattern::Pattern;
-use crate::keyspace::Tx;
 use crate::spec::{CommandError, quotable};
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::Tx;
 use std::cmp::Ordering;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Patterns that make keys of elements: `weight_*`, `object_*->name`, `#`.
 
-use crate::keyspace::Tx;
 use crate::spec::quotable;
-use crate::values::Value;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
 
 /// A pattern of BY or GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

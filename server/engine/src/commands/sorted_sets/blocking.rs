@@ -5,10 +5,10 @@ use super::pop::Side;
 use crate::commands::pop_first::{
     blocking_multi_pop, blocking_multi_pop_row, blocking_pop, blocking_pop_row,
 };
-use crate::keyspace::Tx;
 use crate::spec::{Args, BlockingHandler, BlockingOutcome, Flags, Row};
-use crate::values::ZSet;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::ZSet;
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[

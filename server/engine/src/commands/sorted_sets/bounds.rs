@@ -1,8 +1,8 @@
 //! Ranges of scores and of members, as in ZRANGEBYSCORE, ZRANGEBYLEX and the like.
 
 use crate::spec::{Args, CommandError, errors};
-use crate::values::ZSet;
 use lockwheel_resp::number;
+use lockwheel_store::values::ZSet;
 use std::ops::{Bound, Range};
 
 /// The scores between two bounds.

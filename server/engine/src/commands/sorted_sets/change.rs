@@ -3,10 +3,10 @@
 use super::bounds::{Members, Scores};
 use super::policy::{AddOptions, Fate, Policy};
 use crate::commands::ranges::index_range;
-use crate::keyspace::{Edit, Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::ZSet;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Event, Tx, events};
+use lockwheel_store::values::ZSet;
 use std::ops::Range;
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];

@@ -1,7 +1,7 @@
 //! Members with their scores, in either order, and how they are replied.
 
-use crate::values::{ZSet, zset};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::values::{ZSet, zset};
 use std::iter::Rev;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! What ZADD and GEOADD may do to a member.
 
-use crate::keyspace::Edit;
 use crate::spec::{Args, CommandError, errors};
-use crate::values::ZSet;
+use lockwheel_store::keyspace::Edit;
+use lockwheel_store::values::ZSet;
 
 /// What may be done to a member.
 #[derive(Clone, Copy, Debug, Default)]

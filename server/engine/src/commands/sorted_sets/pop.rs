@@ -2,10 +2,10 @@
 
 use super::pairs::{Pairs, write_nested, write_scored};
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
-use crate::keyspace::{Edit, Event, Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass, errors};
-use crate::values::{Value, ZSet};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Event, Tx, events};
+use lockwheel_store::values::{Value, ZSet};
 
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 

@@ -2,10 +2,10 @@
 
 use super::pairs::write_pair;
 use crate::commands::sample::{Sampled, pair_row, sample};
-use crate::keyspace::Tx;
 use crate::spec::{Args, DataHandler, Outcome, Row};
-use crate::values::ZSet;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::ZSet;
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[pair_row("zrandmember", zrandmember)

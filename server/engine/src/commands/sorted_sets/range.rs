@@ -4,11 +4,11 @@ use super::bounds::{Members, Scores};
 use super::pairs::{Pairs, write_members, write_scored};
 use super::store::store;
 use crate::commands::ranges::index_range;
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::ZSet;
 use lockwheel_resp::Reply;
 use lockwheel_resp::allocation::{self, SmallBlocks};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::ZSet;
 use std::ops::Range;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];

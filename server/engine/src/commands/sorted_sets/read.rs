@@ -2,11 +2,11 @@
 
 use super::bounds::{Members, Scores};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Encoding, ZSet};
 use lockwheel_resp::allocation::{self, SmallBlocks};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Encoding, ZSet};
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);

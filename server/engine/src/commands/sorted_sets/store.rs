@@ -1,7 +1,7 @@
 //! Storing a computed sorted set.
 
-use crate::keyspace::{Event, Tx};
-use crate::values::{Value, ZSet};
+use lockwheel_store::keyspace::{Event, Tx};
+use lockwheel_store::values::{Value, ZSet};
 
 /// Gives `destination` this value, whatever it held, with that event; an empty set deletes it, with the event of that.
 /// How many members there are.

@@ -4,11 +4,11 @@ use super::free_later;
 use super::ids::NewId;
 use super::replies::write_id;
 use super::trim_options::{Command, TrimOptions};
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Stream;
-use crate::values::stream::{Log, NodeLimits, StreamId, Trim};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Log, NodeLimits, StreamId, Trim};
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
     .notes("UPDATE instead of INSERT because of the optional trimming feature")];

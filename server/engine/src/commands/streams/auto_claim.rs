@@ -4,11 +4,11 @@ use super::claim::write_claimed;
 use super::ids::parse_start;
 use super::pending::no_group;
 use super::replies::write_id;
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Stream;
-use crate::values::stream::{Group, Log, Pending, StreamId};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Group, Log, Pending, StreamId};
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 

@@ -3,13 +3,13 @@
 use super::ids::parse_id;
 use super::pending::no_group;
 use super::replies::{write_entry, write_id};
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
 };
-use crate::values::Stream;
-use crate::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
 use smallvec::SmallVec;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];

@@ -1,11 +1,11 @@
 //! XDEL.
 
 use super::ids::parse_id;
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::Stream;
-use crate::values::stream::StreamId;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::StreamId;
 use smallvec::SmallVec;
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];

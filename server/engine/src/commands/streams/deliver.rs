@@ -1,8 +1,8 @@
 //! Delivering entries to the consumers of a group.
 
 use super::replies::{write_entry, write_id};
-use crate::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
 
 /// Delivers and replies at most so many entries that the group has not been delivered. They are pending from now on,
 /// unless they are acknowledged at once (`no_ack`).

@@ -1,8 +1,8 @@
 //! The ids of entries as clients write them.
 
 use crate::spec::{CommandError, errors};
-use crate::values::stream::StreamId;
 use lockwheel_resp::number;
+use lockwheel_store::values::stream::StreamId;
 
 /// Longer ids are refused unread.
 const LONGEST: usize = 127;

@@ -2,13 +2,13 @@
 
 use super::manage_groups::no_such_group;
 use super::replies::{write_entries, write_entry, write_id};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, unknown_or_arity,
 };
-use crate::values::Stream;
-use crate::values::stream::{Consumer, Entry, Group, Log, StreamId};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Consumer, Entry, Group, Log, StreamId};
 
 const READS: &[KeySpec] = &[KeySpec::one(2, &[KeyFlags::RO, KeyFlags::ACCESS])];
 

@@ -2,14 +2,14 @@
 
 use super::free_later;
 use super::ids::{parse_id, parse_id_or_sign};
-use crate::keyspace::{Edit, Tx, events};
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
     unknown_or_arity,
 };
-use crate::values::Stream;
-use crate::values::stream::{Group, StreamId};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Edit, Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Group, StreamId};
 
 const INSERTS: &[KeySpec] = &[KeySpec::one(2, &[KeyFlags::RW, KeyFlags::INSERT])];
 const UPDATES: &[KeySpec] = &[KeySpec::one(2, &[KeyFlags::RW, KeyFlags::UPDATE])];

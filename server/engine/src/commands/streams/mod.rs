@@ -16,8 +16,8 @@ mod replies;
 pub(super) mod set_id;
 mod trim_options;
 
-use crate::keyspace::Tx;
-use crate::values::{Stream, Value};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Stream, Value};
 
 /// A part of a stream is no longer needed: a large one is freed later. O(1).
 fn free_later(tx: &mut Tx<'_>, part: Stream) {

@@ -2,13 +2,13 @@
 
 use super::ids::{parse_id, parse_start, parse_stop};
 use super::replies::write_id;
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
 };
-use crate::values::Stream;
-use crate::values::stream::{Group, Pending, StreamId};
 use lockwheel_resp::{Reply, allocation, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Group, Pending, StreamId};
 use smallvec::SmallVec;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];

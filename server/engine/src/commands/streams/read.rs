@@ -3,14 +3,14 @@
 use super::deliver::{deliver, repeat};
 use super::read_options::{After, ReadOptions, Reader, no_group};
 use super::replies::write_entries;
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
     KeyFlags, KeySpec, Null, Row, TimeoutRule, Wait, WaitClass, errors,
 };
-use crate::values::stream::StreamId;
-use crate::values::{Stream, Value};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::stream::StreamId;
+use lockwheel_store::values::{Stream, Value};
 use smallvec::SmallVec;
 
 const ERRORS: &[&str] = &[

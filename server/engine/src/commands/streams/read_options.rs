@@ -1,10 +1,10 @@
 //! The options of XREAD and XREADGROUP.
 
 use super::ids::parse_id;
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, TimeoutRule, errors, parse_integer_timeout_ms};
-use crate::values::Stream;
-use crate::values::stream::StreamId;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::StreamId;
 use smallvec::SmallVec;
 use std::ops::Range;
 

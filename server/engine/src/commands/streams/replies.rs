@@ -1,7 +1,7 @@
 //! How entries are replied.
 
-use crate::values::stream::{Entry, StreamId};
 use lockwheel_resp::Reply;
+use lockwheel_store::values::stream::{Entry, StreamId};
 
 /// Writes an id.
 pub(super) fn write_id(id: StreamId, reply: &mut dyn Reply) {

@@ -1,11 +1,11 @@
 //! XSETID.
 
 use super::ids::parse_id;
-use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Stream;
-use crate::values::stream::{Log, StreamId};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Stream;
+use lockwheel_store::values::stream::{Log, StreamId};
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 

@@ -2,7 +2,7 @@
 
 use super::ids::{NewId, parse_id, parse_new_id};
 use crate::spec::{Args, CommandError, errors};
-use crate::values::stream::{Keep, NodeLimits, Trim};
+use lockwheel_store::values::stream::{Keep, NodeLimits, Trim};
 
 /// Where nothing else is said, no more entries than in so many full nodes are trimmed at once.
 const NODES: usize = 100;

@@ -3,7 +3,7 @@
 use super::{Config, TimeMode, get};
 use crate::config::file::quote;
 use crate::config::{Files, Invocation, LogLevel, Source, Supervision};
-use crate::keyspace::glob;
+use lockwheel_store::keyspace::glob;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io;

@@ -3,7 +3,7 @@
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::Config;
 use crate::core::{Engine, Output};
-use crate::time::Now;
+use lockwheel_store::time::Now;
 
 fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }

@@ -5,8 +5,8 @@ use crate::clock::AdvanceProgress;
 use crate::config::Config;
 use crate::core::test_host::TestHost;
 use crate::core::{Engine, Output};
-use crate::keyspace::EventClasses;
-use crate::time::Now;
+use lockwheel_store::keyspace::EventClasses;
+use lockwheel_store::time::Now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

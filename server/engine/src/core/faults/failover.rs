@@ -6,12 +6,12 @@ use super::super::progress::{Crash, Stop};
 use crate::clients::{Closing, Slot};
 use crate::clock::TimerKind;
 use crate::faults::GrantNumbers;
-use crate::keyspace::Actor;
 use crate::locks;
 use crate::member::TopologyRequest;
-use crate::rdb::{self, Writer};
 use crate::spec::Args;
-use crate::values::Value;
+use lockwheel_store::keyspace::Actor;
+use lockwheel_store::rdb::{self, Writer};
+use lockwheel_store::values::Value;
 
 impl Engine {
     /// From now on writes reach no replica: those to keys that match the pattern, or all. Replicas have what there is

@@ -39,7 +39,7 @@ impl HeldPart {
         match self {
             HeldPart::Request => 0,
             HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { bytes, .. }) => {
-                crate::memory::of_vec(bytes)
+                lockwheel_store::memory::of_vec(bytes)
             }
         }
     }

@@ -7,8 +7,8 @@ use super::held::{Held, HeldPart};
 use crate::clients::{HeldState, Request, Slot};
 use crate::clock::{Timer, TimerKey, TimerKind};
 use crate::faults::RuleId;
-use crate::keyspace::Place;
 use crate::spec::{Args, CommandId, Null};
+use lockwheel_store::keyspace::Place;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

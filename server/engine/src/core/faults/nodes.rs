@@ -11,9 +11,9 @@ use crate::member::Promotion;
 use crate::replication::Replication;
 use crate::sentinel::SentinelLine;
 use crate::spec::{Args, CommandError};
-use crate::time::Mode;
-use crate::values::Value;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
+use lockwheel_store::time::Mode;
+use lockwheel_store::values::Value;
 
 /// The most keys that an entry of the history names.
 const NAMED_MAX: usize = 100;

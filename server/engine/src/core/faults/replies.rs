@@ -178,8 +178,8 @@ mod tests {
     use super::*;
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
-    use crate::time::Now;
     use lockwheel_resp::allocation::OutOfMemory;
+    use lockwheel_store::time::Now;
 
     #[test]
     fn a_waiter_that_there_is_no_memory_to_answer_is_disconnected_alone() {

@@ -4,14 +4,14 @@ use super::super::call::Call;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Closing, Slot};
-use crate::keyspace::Effect;
-use crate::memory::SharedBytes;
 use crate::replication::{
     Announced, CatchUp, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace,
     StreamWriter, Unit,
 };
 use crate::spec::CommandError;
 use lockwheel_resp::{allocation, write_request};
+use lockwheel_store::keyspace::Effect;
+use lockwheel_store::memory::SharedBytes;
 
 /// What a replica asks for.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ mod unread;
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::{Config, Permission};
 use crate::core::{Engine, Output};
-use crate::keyspace::Rng;
 use crate::outbound::{OutboundId, Outgoing};
-use crate::time::Now;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 use std::collections::VecDeque;
 
 /// When the wall clocks begin.

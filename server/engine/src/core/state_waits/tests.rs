@@ -3,9 +3,9 @@
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::Config;
 use crate::core::Engine;
-use crate::keyspace::Rng;
 use crate::locks::{self, Happening, HistoryEvent, ListenerCount};
-use crate::time::Now;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 use std::collections::BTreeSet;
 
 /// The number of waits of each kind.

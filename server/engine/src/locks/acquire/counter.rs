@@ -1,9 +1,9 @@
 //! The counter of a fenced lock, which Redisson's fenced locks count on too.
 
 use super::super::redisson::token_key;
-use crate::keyspace::{Tx, events};
 use crate::spec::{CommandError, errors};
-use crate::values::{Str, Value};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NO_NUMBER: CommandError = CommandError::text(
     "ERR value is not an integer or out of range: the counter of tokens in its key is no number",

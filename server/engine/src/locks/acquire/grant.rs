@@ -8,9 +8,9 @@ use super::super::sessions::{self, SessionLease};
 use super::counter;
 use super::options::Options;
 use super::queue;
-use crate::keyspace::Tx;
 use crate::spec::CommandError;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 /// A grant, as its owner is told of it.
 #[derive(Debug)]

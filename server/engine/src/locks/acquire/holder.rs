@@ -2,10 +2,10 @@
 
 use super::super::{ledger, redisson};
 use super::queue;
-use crate::keyspace::Tx;
 use crate::spec::Answer;
-use crate::values::Value;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
 
 /// What a refused request is told.
 #[derive(Debug)]

@@ -16,12 +16,12 @@ use self::refusal::{may_wait, refuse};
 use super::layouts::{Layout, fair};
 use super::redisson::queue_key;
 use super::{events, graph, ownership};
-use crate::keyspace::Tx;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, ParsedArgs, Row, Wait,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 pub(super) use several::ROWS as SEVERAL_ROWS;
 

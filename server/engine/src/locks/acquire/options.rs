@@ -6,9 +6,9 @@ use super::super::options::{self, DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_
 use super::super::sessions;
 use super::limit::Limit;
 use super::refusal::check_pushes;
-use crate::keyspace::Tx;
 use crate::spec::{CommandError, CommandGrammar, ParsedArgs, Symbol, SymbolSet, errors, grammar, symbols};
 use lockwheel_resp::Protocol;
+use lockwheel_store::keyspace::Tx;
 
 /// A synopsis that ends with the options: these arguments, then these modes.
 macro_rules! with_options {

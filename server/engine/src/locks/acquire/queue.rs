@@ -3,8 +3,8 @@
 use super::super::layouts::{Layout, fair, read_write};
 use super::super::ownership::waiting_holders;
 use super::super::snapshot::LockMode;
-use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::{Asking, OutOfTurn, WaitClass};
+use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// The line in which all of them stand.

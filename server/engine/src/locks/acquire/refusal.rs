@@ -1,8 +1,8 @@
 //! What a request is answered that gets nothing, and does not wait.
 
-use crate::keyspace::{CalledBy, Tx};
 use crate::spec::{Answer, CommandError};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_store::keyspace::{CalledBy, Tx};
 
 const NO_PUSHES: CommandError =
     CommandError::text("ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed");

@@ -11,13 +11,13 @@ use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
 use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
 use super::{holder, told};
-use crate::keyspace::{Place, Tx};
 use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Symbol, Wait,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Place, Tx};
 use std::collections::BTreeSet;
 
 const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");

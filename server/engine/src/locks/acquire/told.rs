@@ -2,8 +2,8 @@
 
 use super::super::events::{self, HolderConnection};
 use super::super::ledger;
-use crate::keyspace::Tx;
 use lockwheel_resp::Protocol;
+use lockwheel_store::keyspace::Tx;
 
 /// Tells of a grant to an owner, whose hold stands in this field; `waited_ms` when it came after a wait. A RESP3
 /// connection is told from now on what happens to the hold.

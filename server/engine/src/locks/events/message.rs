@@ -1,6 +1,6 @@
 //! An event as its message: its name, then its fields, `name=value` each.
 
-use crate::keyspace::{Effect, EventValue, Tx};
+use lockwheel_store::keyspace::{Effect, EventValue, Tx};
 
 /// The fields of an event.
 pub(super) type Fields<'f> = &'f [(&'static str, EventValue)];

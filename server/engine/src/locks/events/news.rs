@@ -1,7 +1,7 @@
 //! What the ledger has to tell of holds that begin and end.
 
 use super::message;
-use crate::keyspace::{Context, DbKey, Effect, EventValue};
+use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The connection for which a lock is held.

@@ -3,8 +3,8 @@
 use super::super::ledger;
 use super::message::{announce, effect};
 use super::news::{HoldNews, push};
-use crate::keyspace::{EventValue, Keyspace, Tx};
-use crate::time::Now;
+use lockwheel_store::keyspace::{EventValue, Keyspace, Tx};
+use lockwheel_store::time::Now;
 
 fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
     ("owner", EventValue::Text(owner.into()))

@@ -5,10 +5,10 @@ use super::super::ledger;
 use super::super::redisson::{self, MODE_FIELD};
 use super::message::announce;
 use super::news::{HoldNews, push};
-use crate::keyspace::{Effect, EventValue, KeyTimer, Order, Tx};
 use crate::spec::CommandError;
-use crate::values::Value;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Effect, EventValue, KeyTimer, Order, Tx};
+use lockwheel_store::values::Value;
 
 fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
     (name, EventValue::Text(text.into()))

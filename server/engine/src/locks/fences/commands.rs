@@ -4,11 +4,11 @@ use super::super::history::{Event, Happening};
 use super::super::ledger;
 use super::highest::Fences;
 use super::resource::{Resource, TokenSource};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, Outcome, ParsedArgs, Row, Symbol, grammar,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const FENCE: &CommandGrammar = grammar!("resource token:1..");
 const TOKEN: Symbol = FENCE.symbol("token");

@@ -6,9 +6,9 @@
 
 use super::resource::Resource;
 pub(in crate::locks) use super::resource::TokenSource;
-use crate::keyspace::{Change, Context, Interests, Subscriber, Tx};
-use crate::memory::block;
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::{Change, Context, Interests, Subscriber, Tx};
+use lockwheel_store::memory::block;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

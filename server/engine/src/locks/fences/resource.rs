@@ -1,7 +1,7 @@
 //! One fenced resource.
 
-use crate::keyspace::DbKey;
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::DbKey;
 
 /// Where a resource's tokens come from: those of different sources cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]

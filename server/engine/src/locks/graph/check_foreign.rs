@@ -4,9 +4,9 @@ use super::super::channel_waiters::listened_channels;
 use super::foreign::ForeignWaits;
 use super::listeners::Listeners;
 use super::search::{Waiting, check_waiting};
-use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::Tx;
 
 /// Checks that a request that is about to wait closes no cycle in which owners of Redisson's wait; of those that are
 /// only inferred, if `inferred`, as the history has it.

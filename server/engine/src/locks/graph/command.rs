@@ -4,10 +4,10 @@ use super::super::listening::ListeningHandler;
 use super::room::Room;
 use super::wait_graph::{LockWaits, WaitGraph};
 use super::{cycles, dot, search};
-use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, CommandGrammar, Flags, Outcome, ParsedArgs, Row, grammar, symbols};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const GRAPH: &CommandGrammar = grammar!("[DOT] [INFERRED]");
 

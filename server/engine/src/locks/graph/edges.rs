@@ -4,8 +4,8 @@ use super::super::acquire::queue::{self, SEVERAL, conversion};
 pub(super) use super::super::layouts::read_write::is_read;
 use super::super::redisson;
 use super::foreign::ForeignWaits;
-use crate::keyspace::{Place, Tx};
-use crate::values::Value;
+use lockwheel_store::keyspace::{Place, Tx};
+use lockwheel_store::values::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 

@@ -5,9 +5,9 @@
 
 use super::super::redisson;
 use super::listeners::Listeners;
-use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
-use crate::values::{Value, ZSet};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::{Value, ZSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

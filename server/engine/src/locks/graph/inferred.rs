@@ -7,7 +7,7 @@
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
-use crate::memory::{block, of_map, of_set};
+use lockwheel_store::memory::{block, of_map, of_set};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,8 +6,8 @@ use super::super::history::{Entry, Event, Name, Names, Ring, shown};
 use super::super::ledger::LockLedger;
 use super::super::redisson::{instance_of, owner_of};
 use super::listeners::Reader;
-use crate::keyspace::Keyspace;
 use crate::pubsub::PubSub;
+use lockwheel_store::keyspace::Keyspace;
 
 /// A count of the clients that wait for one lock by subscriptions, which goes on where it has read last.
 ///

@@ -14,8 +14,8 @@ use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
 use super::super::ledger::LockLedger;
 use super::super::redisson::{instance_of, owner_of};
-use crate::keyspace::{DbKey, Tx};
 use crate::pubsub::PubSub;
+use lockwheel_store::keyspace::{DbKey, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -221,7 +221,7 @@ pub(in crate::locks) fn waiting_listeners(
 mod tests {
     use super::super::super::history::{Happening, History};
     use super::*;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     /// Not as many names as there are clients and owners.
     #[test]

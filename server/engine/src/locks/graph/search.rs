@@ -4,8 +4,8 @@
 use super::super::{events, ledger};
 use super::edges::{self, Kept, Wait};
 use super::foreign::ForeignWaits;
-use crate::keyspace::{CalledBy, Place, Tx, WaiterId};
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::{CalledBy, Place, Tx, WaiterId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Owners and the locks that they wait for, in turn: the first owner, a lock, its holder, a lock, … the first owner.

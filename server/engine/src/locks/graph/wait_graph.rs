@@ -7,8 +7,8 @@ use super::super::redisson;
 use super::edges::{self, Wait};
 use super::listeners::Listeners;
 use super::room::Room;
-use crate::keyspace::{Place, Tx};
 use crate::pubsub::PubSub;
+use lockwheel_store::keyspace::{Place, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The entries of a ring, in pages: growing copies none of them, and what the oldest leave behind is used again.
 
 use super::entry::Entry;
-use crate::memory::block;
+use lockwheel_store::memory::block;
 use std::collections::VecDeque;
 
 /// Pages of a ring that is full, about: so much of it at most is room that is not used.

@@ -2,8 +2,8 @@
 
 use super::entry::Entry;
 use super::ring::Ring;
-use crate::keyspace::glob;
 use crate::spec::{CommandError, ParsedArgs, Symbol, kept_pattern};
+use lockwheel_store::keyspace::glob;
 
 /// Patterns of keys and owners, and a number after which entries are wanted.
 #[derive(Clone, Debug, Default)]

@@ -92,7 +92,7 @@ mod tests {
     use super::super::recorder::Happening;
     use super::super::stamps::StampSource;
     use super::*;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     fn source() -> StampSource {

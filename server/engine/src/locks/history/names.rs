@@ -1,10 +1,10 @@
 //! The names that entries of the history share: each is kept once, as long as an entry has it.
 
 use crate::locks::redisson::owner_of;
-use crate::memory::{block, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use lockwheel_store::memory::{block, of_vec};
 use sha1_smol::Sha1;
 use std::borrow::Cow;
 use std::hash::BuildHasher;

@@ -5,7 +5,7 @@ use super::names::Name;
 use super::ring::Ring;
 use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
-use crate::time::Now;
+use lockwheel_store::time::Now;
 
 /// How many entries of a request before its last one are looked at.
 const SEVERAL: u64 = 64;

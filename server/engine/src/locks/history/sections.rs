@@ -1,7 +1,7 @@
 //! Critical sections that clients declare: LOCK.ENTER and LOCK.LEAVE.
 
-use crate::keyspace::DbKey;
-use crate::memory::{block, of_trees};
+use lockwheel_store::keyspace::DbKey;
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
 /// The most sections that are open at once.

@@ -1,8 +1,8 @@
 //! When the entries of a ring happened. Clocks mostly go on side by side: a stretch of entries says where both began,
 //! and an entry how much later it is.
 
-use crate::memory::block;
-use crate::time::Now;
+use lockwheel_store::memory::block;
+use lockwheel_store::time::Now;
 use std::collections::VecDeque;
 
 /// The bits of how many milliseconds an entry is behind the beginning of its stretch: twelve days.

@@ -2,12 +2,12 @@
 
 use super::super::{count, options};
 use super::ends::{LatchEnd, LatchEnds};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
     KeyFlags, KeySpec, Null, Row, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const AWAIT: &CommandGrammar = grammar!("key [BLOCK milliseconds:0..] [ARMED]");
 

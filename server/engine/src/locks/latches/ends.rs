@@ -1,7 +1,7 @@
 //! How latches ended that clients wait for: what is not in the keyspace any more when they are asked.
 
-use crate::keyspace::{Cause, Change, Context, DbKey, Interests, Removal, Subscriber, What};
-use crate::values::Value;
+use lockwheel_store::keyspace::{Cause, Change, Context, DbKey, Interests, Removal, Subscriber, What};
+use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
 /// How a latch ended.

@@ -2,13 +2,13 @@
 
 use super::super::count;
 use super::redisson;
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, grammar,
     symbols,
 };
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const NOT_POSITIVE: &str = "ERR value is out of range, must be positive: *";
 

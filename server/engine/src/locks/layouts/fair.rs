@@ -11,9 +11,9 @@
 use super::super::channels;
 use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
 use super::{Standing, plain};
-use crate::keyspace::{Tx, WaiterId, events};
 use crate::spec::CommandError;
-use crate::values::{End, List, Value, ZSet};
+use lockwheel_store::keyspace::{Tx, WaiterId, events};
+use lockwheel_store::values::{End, List, Value, ZSet};
 
 /// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;

@@ -7,8 +7,8 @@ pub(super) mod text;
 
 use super::redisson::write_field;
 use super::snapshot::{LockLayout, LockMode};
-use crate::keyspace::{EntryId, Tx};
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::{EntryId, Tx};
 use std::borrow::Cow;
 
 /// How a lock stands in its key.

@@ -2,10 +2,10 @@
 
 use super::super::redisson::MODE_FIELD;
 use super::Standing;
-use crate::keyspace::{EntryId, Tx, events};
 use crate::spec::{CommandError, errors};
-use crate::values::{Hash, IntText};
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::values::{Hash, IntText};
 
 /// The key holds a lock of the other layout.
 pub(in crate::locks) const READ_WRITE: CommandError =

@@ -11,10 +11,10 @@ use super::super::redisson::{
     write_field,
 };
 use super::Standing;
-use crate::keyspace::{EntryId, Tx, events};
 use crate::spec::{CommandError, errors};
-use crate::values::{Hash, IntText, Str, Value};
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::values::{Hash, IntText, Str, Value};
 
 /// The key holds a lock of the other layout.
 pub(in crate::locks) const PLAIN: CommandError = CommandError::text("LOCKMODE the key holds a plain lock");

@@ -2,9 +2,9 @@
 
 use super::super::ledger;
 use super::Standing;
-use crate::keyspace::{EntryId, Tx, events};
 use crate::spec::{CommandError, errors};
-use crate::values::{Str, Value};
+use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 /// The state of the lock for an owner. There is no re-entry.
 ///

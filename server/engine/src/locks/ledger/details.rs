@@ -2,7 +2,7 @@
 //! how long nobody else gets the lock after a loss.
 
 use super::super::snapshot::{LockLayout, LockMode};
-use crate::memory::block;
+use lockwheel_store::memory::block;
 use std::collections::BTreeMap;
 
 /// For how long nobody else gets a lock after it was lost, and how it was held.

@@ -8,7 +8,7 @@ use super::super::redisson;
 use super::lock_ledger::LockLedger;
 use super::recording::{client, recorded};
 use super::release::ReleaseCause;
-use crate::keyspace::{Change, Context, EntryId};
+use lockwheel_store::keyspace::{Change, Context, EntryId};
 
 impl LockLedger {
     /// The keys of a database are about to go to another one.

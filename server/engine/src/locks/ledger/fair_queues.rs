@@ -1,7 +1,7 @@
 //! The queues of Redisson's fair locks, as the history follows them: who joins one, and who leaves it.
 
-use crate::keyspace::DbKey;
-use crate::memory::{block, of_trees};
+use lockwheel_store::keyspace::DbKey;
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::{BTreeMap, VecDeque};
 
 /// An owner in a queue.

@@ -1,6 +1,6 @@
 //! The number of a grant, beside the entry of the key that is held: six bytes for a lock.
 
-use crate::keyspace::Mark;
+use lockwheel_store::keyspace::Mark;
 
 /// A hold that the server saw being taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Marked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keyspace::mark_of_thread;
+    use lockwheel_store::keyspace::mark_of_thread;
 
     /// What the keyspace marks by itself is a grant by no native command.
     #[test]

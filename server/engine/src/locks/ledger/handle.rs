@@ -10,8 +10,8 @@ use super::lock_ledger::LockLedger;
 use super::permits::PermitsNote;
 use super::recording::recorded;
 use super::release::{Release, ReleaseCause};
-use crate::keyspace::{EntryId, Tx};
-use crate::values::Value;
+use lockwheel_store::keyspace::{EntryId, Tx};
+use lockwheel_store::values::Value;
 
 const SUBSCRIBED: &str = "an engine has subscribed its ledger";
 

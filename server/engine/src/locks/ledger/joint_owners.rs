@@ -1,9 +1,9 @@
 //! The owners of locks that have had several at once, each with its grant.
 
 use super::grant::Grant;
-use crate::keyspace::{DbKey, DbKeyRef};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use lockwheel_store::keyspace::{DbKey, DbKeyRef};
 use std::collections::BTreeMap;
 
 /// The owners of a lock, each with the grant by which it holds it.

@@ -16,9 +16,9 @@ use super::recent_releases::RecentReleases;
 use super::release::{LastEnd, Release, ReleaseCause};
 use super::semaphores::Semaphores;
 use super::unleased::Unleased;
-use crate::keyspace::{Cause, Change, Context, EntryId, KeyTimer, Mark, Removal};
-use crate::time::Now;
-use crate::values::Value;
+use lockwheel_store::keyspace::{Cause, Change, Context, EntryId, KeyTimer, Mark, Removal};
+use lockwheel_store::time::Now;
+use lockwheel_store::values::Value;
 use std::collections::VecDeque;
 
 /// What is known of locks, in all databases.

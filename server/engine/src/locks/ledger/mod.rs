@@ -2,8 +2,8 @@
 //!
 //! When locks were granted, to which owners, and how holds ended. Redisson's layout has no place for these: the number
 //! of a key's only grant stands beside its entry, as a mark; everything else is here. Like every
-//! [`Subscriber`](crate::keyspace::Subscriber) it is notified of changes of keys, within the command that makes them;
-//! native commands reach it through `Tx`. No command on keys shows it.
+//! [`Subscriber`](lockwheel_store::keyspace::Subscriber) it is notified of changes of keys, within the command that
+//! makes them; native commands reach it through `Tx`. No command on keys shows it.
 
 mod details;
 mod exchanges;

@@ -1,7 +1,7 @@
 //! What else is a lock: keys that LOCK.OBSERVE names.
 
-use crate::keyspace::glob;
-use crate::memory::{block, of_vec};
+use lockwheel_store::keyspace::glob;
+use lockwheel_store::memory::{block, of_vec};
 
 /// The most patterns.
 const MOST: usize = 1024;

@@ -9,12 +9,12 @@ use super::lock_ledger::LockLedger;
 use super::recording::client;
 use super::release::ReleaseCause;
 use super::semaphores::{Deed, Followed, Permits};
-use crate::keyspace::{
+use lockwheel_resp::number;
+use lockwheel_store::keyspace::{
     Actor, CalledBy, Cause as Gone, Change, Context, Event as KeyEvent, EventClasses, events,
 };
-use crate::time::Now;
-use crate::values::Value;
-use lockwheel_resp::number;
+use lockwheel_store::time::Now;
+use lockwheel_store::values::Value;
 
 /// What a native command has done to a semaphore.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //!
 //! Names are not kept: a hash stands for each, and a later one takes its place.
 
-use crate::keyspace::{Actor, CalledBy};
 use foldhash::fast::FixedState;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Actor, CalledBy};
 use std::hash::BuildHasher;
 
 /// The number of places, a power of two.

@@ -3,11 +3,11 @@
 
 use super::super::redisson::{MODE_FIELD, read_lease_key};
 use super::grant::Marked;
-use crate::keyspace::{Context, DbKey, DbKeyRef, EntryId};
-use crate::values::{Hash, Value};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Context, DbKey, DbKeyRef, EntryId};
+use lockwheel_store::values::{Hash, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock, one of its readers, and which of its holds it is.

@@ -9,10 +9,10 @@ use super::lock_ledger::LockLedger;
 use super::lock_names::names_lock;
 use super::release::ReleaseCause;
 use super::unleased::Unleased;
-use crate::keyspace::{Actor, CalledBy, Change, Context, EntryId, Event as KeyEvent, events};
-use crate::time::Now;
-use crate::values::Value;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Actor, CalledBy, Change, Context, EntryId, Event as KeyEvent, events};
+use lockwheel_store::time::Now;
+use lockwheel_store::values::Value;
 use std::collections::VecDeque;
 
 /// A cause as the history has it, by the same name.

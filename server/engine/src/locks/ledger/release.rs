@@ -1,8 +1,8 @@
 //! How a hold on a lock ended.
 
 use super::super::redisson::WRITE_SUFFIX;
-use crate::keyspace::{Actor, CalledBy, Cause, Watched};
-use crate::values::has_digest;
+use lockwheel_store::keyspace::{Actor, CalledBy, Cause, Watched};
+use lockwheel_store::values::has_digest;
 
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

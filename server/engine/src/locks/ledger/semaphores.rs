@@ -3,8 +3,8 @@
 //! What natively is held and what has an id is known; of what a script or a bare command takes without an id only the
 //! number is, by what it does to the count.
 
-use crate::keyspace::DbKey;
-use crate::memory::{block, of_trees};
+use lockwheel_store::keyspace::DbKey;
+use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
 /// The permits of a semaphore.

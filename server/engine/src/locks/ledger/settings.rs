@@ -6,7 +6,7 @@ use super::limits::VerifyLimits;
 use super::lock_ledger::LockLedger;
 use super::plain_sets::PlainSets;
 use super::semaphores::Semaphores;
-use crate::keyspace::Keyspace;
+use lockwheel_store::keyspace::Keyspace;
 
 /// The parameters that concern the ledger.
 #[derive(Clone, Debug)]

@@ -9,10 +9,10 @@ use super::lock_ledger::LockLedger;
 use super::lock_names::names_lock;
 use super::recent_releases::MOST;
 use super::unleased::Unleased;
-use crate::keyspace::{
+use lockwheel_store::keyspace::{
     Cause, Change, Context, EntryId, Flushed, Interests, KeyTimer, Mark, Removal, Subscriber, What,
 };
-use crate::values::Value;
+use lockwheel_store::values::Value;
 use std::collections::BTreeSet;
 
 impl Subscriber for LockLedger {

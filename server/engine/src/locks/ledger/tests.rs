@@ -1,9 +1,9 @@
 //! The ledger alone: how it follows changes.
 
 use super::{LockLedger, current_grant, grant, last_loss};
-use crate::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
-use crate::time::{ExpiryRule, Now};
-use crate::values::{Encodings, Hash, Str, Value};
+use lockwheel_store::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
+use lockwheel_store::time::{ExpiryRule, Now};
+use lockwheel_store::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
 

@@ -5,9 +5,9 @@ use super::super::history::{Cause as HistoryCause, Event, Happening, OVERWRITES}
 use super::lock_ledger::LockLedger;
 use super::plain_sets::{PlainSet, Replacement};
 use super::release::ReleaseCause;
-use crate::keyspace::{Cause, Change, Removal};
-use crate::time::Now;
-use crate::values::Value;
+use lockwheel_store::keyspace::{Cause, Change, Removal};
+use lockwheel_store::time::Now;
+use lockwheel_store::values::Value;
 
 impl LockLedger {
     /// Records, once, that a text without a lease is used as a lock: its owner is the text. `native`: by LOCK commands.

@@ -3,12 +3,12 @@
 use super::super::options;
 use super::limiter::Limiter;
 use super::window::{self, Window};
-use crate::keyspace::{CalledBy, Signal, Tx, WaiterId};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
     KeyFlags, KeySpec, Null, ParsedArgs, Row, Symbol, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{CalledBy, Signal, Tx, WaiterId};
 
 /// Redisson's layout has 32 bits for permits.
 const ACQUIRE: &CommandGrammar =

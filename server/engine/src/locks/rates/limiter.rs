@@ -1,10 +1,10 @@
 //! What a rate limiter's hash says.
 
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
-use crate::keyspace::Tx;
 use crate::spec::{CommandError, errors};
-use crate::values::Hash;
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Hash;
 
 const NOT_SET: CommandError = CommandError::text("ERR the rate is not set");
 const NO_CLIENT: CommandError = CommandError::text("ERR the rate is each client's own, CLIENT is missing");

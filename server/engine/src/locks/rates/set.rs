@@ -2,13 +2,13 @@
 
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
 use super::limiter::PER_CLIENT;
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, grammar,
     symbols,
 };
-use crate::values::Hash;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::Hash;
 
 const SET: &CommandGrammar = grammar!("key permits:1.. milliseconds:1.. [NX] [CLIENT client-id=id:string]");
 const PERMITS: Symbol = SET.symbol("permits");

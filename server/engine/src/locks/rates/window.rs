@@ -1,10 +1,10 @@
 //! The permits of a limiter in the interval that ends now.
 
 use super::limiter::Limiter;
-use crate::keyspace::{Tx, events};
 use crate::locks::count;
 use crate::spec::CommandError;
-use crate::values::{Str, Value, ZSet};
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value, ZSet};
 use std::ops::Bound;
 
 /// A random part, so that no two acquisitions are the same member, and how many permits it took: `Bc0I` of Lua's

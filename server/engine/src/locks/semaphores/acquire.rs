@@ -4,13 +4,13 @@ use super::super::options::DEFAULT_LEASE_MS;
 use super::super::{ledger, options, sessions};
 use super::holds::{Hold, Id, Lease};
 use super::{HistoryCause, change_account, count, ids, owner, publish, session};
-use crate::keyspace::Tx;
 use crate::locks::redisson::NEVER_MS;
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
     KeyFlags, KeySpec, Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
 
 /// The most permits with ids that are given out at once.
 const IDS_MAX: i64 = 10_000;

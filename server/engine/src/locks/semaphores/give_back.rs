@@ -2,8 +2,8 @@
 
 use super::holds::{Id, Place};
 use super::{account, ids};
-use crate::keyspace::Tx;
 use crate::spec::CommandError;
+use lockwheel_store::keyspace::Tx;
 
 const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold so many permits");
 

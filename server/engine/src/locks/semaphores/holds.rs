@@ -1,6 +1,6 @@
 //! Who holds the permits of a semaphore, as far as native commands gave them out.
 
-use crate::keyspace::Order;
+use lockwheel_store::keyspace::Order;
 use std::collections::BTreeMap;
 
 /// The name of a permit in the layout of `RPermitExpirableSemaphore`.

@@ -3,9 +3,9 @@
 
 use super::super::redisson::{NEVER_MS, permit_leases_key};
 use super::holds::Id;
-use crate::keyspace::{Tx, events};
 use crate::spec::CommandError;
-use crate::values::ZSet;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::ZSet;
 use std::ops::Bound;
 
 /// The id that 32 hexadecimal digits show, as Redisson's clients and our replies spell it.
@@ -57,7 +57,7 @@ pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, Co
 
 /// When the first lease ends, in wall milliseconds. One before the epoch never does, to Redisson's scripts too.
 pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
-    let leases: &ZSet = crate::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
+    let leases: &ZSet = lockwheel_store::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
     let first = leases.ranks_by_score(Bound::Included(0.0), Bound::Included(f64::INFINITY)).start;
     let first = leases.nth(first).map(|(_, score)| score as i64);
     first.filter(|deadline| *deadline != NEVER_MS)

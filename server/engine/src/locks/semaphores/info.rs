@@ -4,10 +4,10 @@ use super::super::graph::waiting_listeners;
 use super::super::listening::ListeningHandler;
 use super::super::redisson::NEVER_MS;
 use super::{account, count, ids};
-use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 use std::collections::BTreeMap;
 
 /// The rows of this file.

@@ -6,8 +6,10 @@
 use super::super::ledger::{is_semaphore_command, permits_of_key};
 use super::super::redisson;
 use super::holds::Holds;
-use crate::keyspace::{CalledBy, Change, Context, DbKey, EntryId, Interests, KeyTimer, Subscriber, What};
-use crate::values::Value;
+use lockwheel_store::keyspace::{
+    CalledBy, Change, Context, DbKey, EntryId, Interests, KeyTimer, Subscriber, What,
+};
+use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
 /// The account of one semaphore. What is left in its key and what is held are always `initial` and `adjustments`.

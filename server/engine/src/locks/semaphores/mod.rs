@@ -18,8 +18,8 @@ use super::history::Cause as HistoryCause;
 use super::ledger::PermitsNote;
 use super::listening::ListeningHandler;
 use super::{count, redisson};
-use crate::keyspace::{KeyTimer, Order, Tx};
 use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, ValidValues, errors};
+use lockwheel_store::keyspace::{KeyTimer, Order, Tx};
 
 pub(super) use acquire::CLASS;
 pub(crate) use ledger::SemaphoreLedger;

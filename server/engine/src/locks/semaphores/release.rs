@@ -3,12 +3,12 @@
 use super::give_back::GiveBack;
 use super::holds::Id;
 use super::{HistoryCause, add, change_account, count, ids, note, owner, session};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     ValidValues, errors, grammar, symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 use std::collections::BTreeSet;
 
 const INVALID_ID: CommandError = CommandError::text("ERR invalid permit id");

@@ -3,12 +3,12 @@
 use super::super::{options, sessions};
 use super::holds::{Id, Lease};
 use super::{account, change_account, count, ids};
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, grammar,
     symbols,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const RENEW: &CommandGrammar = grammar!("key id PX milliseconds:1..");
 

@@ -4,7 +4,7 @@ use super::super::ledger;
 use super::super::sessions::{self, LeaseKind, SessionLease};
 use super::holds::{Id, Lease, Place};
 use super::{HistoryCause, account, add, change_account, count, ids, note};
-use crate::keyspace::Tx;
+use lockwheel_store::keyspace::Tx;
 
 /// The lease of permits. Its id is the number of the grant.
 const PERMITS: LeaseKind = LeaseKind { renew, give_back };

@@ -3,13 +3,13 @@
 use super::super::options;
 use super::ledger::SemaphoreLedger;
 use super::{HistoryCause, SUBSCRIBED, account, add, change_account, count, ids, note, publish};
-use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, errors,
     grammar, symbols,
 };
-use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Str, Value};
 
 const INIT: &CommandGrammar = grammar!("key permits:0.. [NX | FORCE] [PX milliseconds:1..]");
 const ADJUST: &CommandGrammar = grammar!("key increment");

@@ -2,8 +2,8 @@
 
 use super::super::ledger::{leases, with_leases};
 use super::leases::SessionLeases;
-use crate::keyspace::{Keyspace, Tx};
-use crate::time::Now;
+use lockwheel_store::keyspace::{Keyspace, Tx};
+use lockwheel_store::time::Now;
 
 /// When the next lease of a connection is to be renewed, on the monotonic clock in milliseconds. O(log n).
 pub(crate) fn next_renewal(keyspace: &mut Keyspace, session: u64, now: Now) -> Option<i64> {

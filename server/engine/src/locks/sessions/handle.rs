@@ -2,7 +2,7 @@
 
 use super::super::ledger;
 use super::lease::SessionLease;
-use crate::keyspace::Tx;
+use lockwheel_store::keyspace::Tx;
 
 /// A connection leases something from now on: the server renews it, and gives it back when the connection ends. The id
 /// is that of a grant. O(log n).

@@ -1,7 +1,7 @@
 //! One lease of a connection.
 
-use crate::keyspace::Tx;
 use crate::spec::{CommandError, ParsedArgs, Symbol};
+use lockwheel_store::keyspace::Tx;
 
 /// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
 const LEAST_MS: i64 = 100;

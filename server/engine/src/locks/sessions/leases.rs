@@ -1,7 +1,7 @@
 //! All leases of connections, and when each is to be renewed.
 
 use super::lease::SessionLease;
-use crate::keyspace::Context;
+use lockwheel_store::keyspace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All leases of connections, by id and connection. Ids come from the sequence of grants: connections that have an

@@ -6,9 +6,9 @@ use super::super::ledger::{self, ReleaseCause};
 use super::super::redisson::{MODE_FIELD, WRITE_SUFFIX};
 use super::super::release;
 use super::lease::{LeaseKind, SessionLease};
-use crate::keyspace::{Tx, events};
-use crate::values::{Hash, Value};
 use lockwheel_resp::number;
+use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::values::{Hash, Value};
 
 /// The lease of a lock's hold. Its id is the number of the grant.
 pub(in crate::locks) const LOCK: LeaseKind = LeaseKind { renew, give_back };

@@ -5,9 +5,9 @@ use super::super::history_command::{FLAGS, OFF};
 use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::ledger::LockLedger;
 use super::tally::{Count, Tally};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 
 const STATS: &CommandGrammar = grammar!("[KEY pattern] [RESET]");
 
@@ -125,7 +125,7 @@ fn write(tally: &mut Tally, (since, is_truncated): (u64, bool), reply: &mut dyn 
 mod tests {
     use super::super::super::history::{Event, Happening, History};
     use super::*;
-    use crate::time::Now;
+    use lockwheel_store::time::Now;
 
     #[test]
     fn what_a_reading_knows_is_counted() {

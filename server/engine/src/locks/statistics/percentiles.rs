@@ -1,6 +1,6 @@
 //! Percentiles of durations.
 
-use crate::memory::of_vec;
+use lockwheel_store::memory::of_vec;
 
 /// Durations, in milliseconds.
 #[derive(Debug, Default)]

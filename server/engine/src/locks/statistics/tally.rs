@@ -3,7 +3,7 @@
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::verify::Owners;
 use super::percentiles::Durations;
-use crate::memory::of_map;
+use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
 /// An owner of a lock: the lock, and the field by which the owner was seen first.

@@ -7,10 +7,10 @@ use super::super::ledger::LockLedger;
 use super::finding::{Finding, Level, evidence};
 use super::findings::Wanted;
 use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
-use crate::time::Now;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::time::Now;
 
 const VERIFY: &CommandGrammar = grammar!("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]");
 

@@ -9,8 +9,8 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
-use crate::memory::{of_map, of_set, of_vec};
-use crate::time::Now;
+use lockwheel_store::memory::{of_map, of_set, of_vec};
+use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 

@@ -11,8 +11,8 @@ use super::habits::late_lease;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::{block, of_map, of_set};
-use crate::time::Now;
+use lockwheel_store::memory::{block, of_map, of_set};
+use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
 const NAME: &str = "no-eternal-lock";

@@ -7,8 +7,8 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::own_channels::OwnChannels;
-use crate::memory::of_map;
-use crate::time::Now;
+use lockwheel_store::memory::of_map;
+use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
 /// Who left a fair queue last, by lock; who waits by which channel; and the lock that an owner has just given another.

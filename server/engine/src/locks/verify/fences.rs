@@ -5,7 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::of_map;
+use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
 /// The highest token of each resource, and the entry that brought it.

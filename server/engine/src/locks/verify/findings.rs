@@ -2,8 +2,8 @@
 
 use super::super::history::{Name, Ring};
 use super::finding::{Finding, Level};
-use crate::keyspace::glob;
-use crate::memory::of_vec;
+use lockwheel_store::keyspace::glob;
+use lockwheel_store::memory::of_vec;
 
 /// The most findings of a level that are shown.
 const MAX_FINDINGS: usize = 500;

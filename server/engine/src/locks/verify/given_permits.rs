@@ -11,7 +11,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::of_map;
+use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
 /// Permits that a server has given somebody.

@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::listings::Listings;
 use super::locks::View;
-use crate::memory::{of_set, of_vec};
+use lockwheel_store::memory::{of_set, of_vec};
 use std::collections::BTreeSet;
 
 /// The calls of KEYS, and what has been seen of other habits.

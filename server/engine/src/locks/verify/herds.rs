@@ -8,8 +8,8 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::{of_map, of_set, of_trees};
-use crate::time::Now;
+use lockwheel_store::memory::{of_map, of_set, of_trees};
+use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a hand-off has cost.

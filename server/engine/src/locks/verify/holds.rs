@@ -1,7 +1,7 @@
 //! The holds of a lock, in the orders in which they are searched.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
-use crate::memory::{of_map, of_set};
+use lockwheel_store::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 

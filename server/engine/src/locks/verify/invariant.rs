@@ -3,7 +3,7 @@
 use super::super::history::Entry;
 use super::findings::Findings;
 use super::locks::View;
-use crate::time::Now;
+use lockwheel_store::time::Now;
 use std::fmt::Debug;
 
 /// Something that must hold of locks.

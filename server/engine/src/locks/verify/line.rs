@@ -1,7 +1,7 @@
 //! The waits for a lock, in the orders in which they are searched.
 
 use super::super::history::Name;
-use crate::memory::{of_map, of_set};
+use lockwheel_store::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A wait.

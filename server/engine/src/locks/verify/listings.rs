@@ -4,8 +4,8 @@ use super::super::history::{Name, Ring};
 use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::locks::View;
-use crate::keyspace::glob;
-use crate::memory::of_vec;
+use lockwheel_store::keyspace::glob;
+use lockwheel_store::memory::of_vec;
 
 /// The most comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;

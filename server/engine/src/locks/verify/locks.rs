@@ -5,7 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use crate::memory::{of_map, of_set, of_vec};
+use lockwheel_store::memory::{of_map, of_set, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock.

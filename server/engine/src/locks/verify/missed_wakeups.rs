@@ -7,7 +7,7 @@ use super::invariant::Invariant;
 use super::line::Waiting;
 use super::locks::{Lock, View};
 use super::waits::Waits;
-use crate::time::Now;
+use lockwheel_store::time::Now;
 
 /// The most subscriptions of a lock's channel that are looked at, until one is found that somebody waits by.
 const MAX_LISTENERS: usize = 64;

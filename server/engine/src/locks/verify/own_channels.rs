@@ -2,7 +2,7 @@
 //! queue waits by one, also when the pooled connection that has asked is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
-use crate::memory::{of_map, of_set};
+use lockwheel_store::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Listeners to the channels of owners, and the clients that are gone.

@@ -2,7 +2,7 @@
 
 use super::super::history::{Name, Ring};
 use super::super::redisson::owner_of;
-use crate::memory::{block, of_map, of_vec};
+use lockwheel_store::memory::{block, of_map, of_vec};
 use std::collections::BTreeMap;
 
 /// The fields of an owner: the first that was seen, and the other one if there is one.

@@ -6,7 +6,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::of_map;
+use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
 /// The last entry of each semaphore, and how many permits too many it showed.

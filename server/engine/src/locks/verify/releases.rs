@@ -10,7 +10,7 @@ use super::findings::Findings;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::of_set;
+use lockwheel_store::memory::of_set;
 use std::collections::BTreeSet;
 
 /// The connections whose own hold of a lock was taken from them, until they take it again.

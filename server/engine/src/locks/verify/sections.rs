@@ -1,7 +1,7 @@
 //! The open sections of a key that clients have declared.
 
 use super::super::history::Name;
-use crate::memory::{block, of_map};
+use lockwheel_store::memory::{block, of_map};
 use std::collections::BTreeMap;
 
 /// Bytes of a vector of entries that has one.

@@ -5,7 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::of_map;
+use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
 /// A grant: its number and its entry, whose it is, and the place of its server.

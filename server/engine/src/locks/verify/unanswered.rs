@@ -6,8 +6,8 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::{of_map, of_vec};
-use crate::time::Now;
+use lockwheel_store::memory::{of_map, of_vec};
+use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
 /// Of an answer that a frozen or parted connection does not carry, until that is over.

@@ -12,7 +12,7 @@ use super::{
     layout_mix::LayoutMix, missed_wakeups::MissedWakeups, permits::Permits, releases::Releases,
     tokens::Tokens, unanswered::UnansweredAcquires, watchdogs::Watchdogs,
 };
-use crate::time::Now;
+use lockwheel_store::time::Now;
 use std::borrow::Cow;
 
 /// What the history says of the invariants.

@@ -10,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::View;
 use super::own_channels::{OwnChannels, is_of_channel};
-use crate::memory::{block, of_map, of_set, of_trees, of_vec};
+use lockwheel_store::memory::{block, of_map, of_set, of_trees, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;

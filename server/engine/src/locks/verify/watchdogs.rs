@@ -5,7 +5,7 @@ use super::finding::{Finding, Level, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use crate::memory::{of_map, of_vec};
+use lockwheel_store::memory::{of_map, of_vec};
 use std::collections::BTreeMap;
 
 /// Renewals after the release of a lock, by lock and owner: since which release, and their entries.

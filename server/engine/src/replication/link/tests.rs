@@ -1,7 +1,7 @@
 //! Links by themselves: what is said and heard, in pieces of any size.
 
 use super::*;
-use crate::keyspace::Rng;
+use lockwheel_store::keyspace::Rng;
 
 fn sent(link: &mut Link) -> String {
     String::from_utf8_lossy(&link.take_output()).replace("\r\n", " ").trim_end().to_owned()

@@ -3,12 +3,12 @@
 use super::options::{Comparison, NumberGrammar, Options};
 use super::{NAMED_ERRORS, row, until};
 use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
-use crate::keyspace::glob;
 use crate::locks::ListenerCount;
 use crate::spec::{
     Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, grammar, kept_pattern, no_such_command,
 };
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::glob;
 
 const BLOCKED: NumberGrammar =
     NumberGrammar::of(grammar!("count:0.. [EXACT | ATMOST] [KEY key] [LIMIT milliseconds:0..]"), "count");

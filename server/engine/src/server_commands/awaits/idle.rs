@@ -3,9 +3,9 @@
 use super::options::NumberGrammar;
 use super::{NAMED_ERRORS, row};
 use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
-use crate::keyspace::glob;
 use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, grammar};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::glob;
 use std::cell::Cell;
 
 const IDLE: NumberGrammar = NumberGrammar::of(

@@ -3,13 +3,13 @@
 use super::options::limit_ms;
 use super::{FLAGS, in_real_time};
 use crate::core::Handler;
-use crate::keyspace::Tx;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags, KeySpec,
     Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols, unknown_word,
 };
-use crate::values::Value;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
 
 const KEY: &CommandGrammar = grammar!("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds:0..]");
 

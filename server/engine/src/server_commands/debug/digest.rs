@@ -2,11 +2,11 @@
 //! digests on both.
 
 use crate::core::{Call, Engine};
-use crate::keyspace::Tx;
 use crate::spec::Args;
-use crate::values::Value;
-use crate::values::stream::StreamId;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::values::Value;
+use lockwheel_store::values::stream::StreamId;
 use sha1_smol::Sha1;
 
 /// What is mixed in for a key with a deadline, whatever that is.

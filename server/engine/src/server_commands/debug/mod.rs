@@ -10,8 +10,8 @@ mod switches;
 
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, help, quotable};
-use crate::values::Value;
 use lockwheel_resp::{Reply, number};
+use lockwheel_store::values::Value;
 
 const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
                        you can run it from a local connection, otherwise you need to set this option in the \

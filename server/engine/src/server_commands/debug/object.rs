@@ -2,11 +2,11 @@
 
 use super::peek;
 use crate::core::{Call, Engine};
-use crate::memory::block;
-use crate::rdb::{self, Writer};
 use crate::spec::{Args, CommandError, Outcome};
-use crate::values::{Encoding, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::memory::block;
+use lockwheel_store::rdb::{self, Writer};
+use lockwheel_store::values::{Encoding, Value};
 
 const NOT_A_STRING: &str = "ERR Not an sds encoded string.";
 const NOT_A_TABLE: &str = "ERR The value stored at the specified key is not represented using an hash table";

@@ -2,8 +2,8 @@
 
 use crate::core::{Call, Engine};
 use crate::spec::{Args, Outcome, errors};
-use crate::values::{Str, Value};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::values::{Str, Value};
 
 /// The most keys that one call makes: a few seconds' work.
 const KEYS_MAX: usize = 1 << 24;

@@ -1,11 +1,11 @@
 //! DEBUG RELOAD: the data through the file of a save. DEBUG LOADAOF: every value through its bytes, in memory.
 
 use crate::core::{Call, Engine, NotSaved};
-use crate::rdb::{self, Reader, Writer};
 use crate::server_commands::persistence::LoadMode;
 use crate::spec::{Args, CommandError, Outcome};
-use crate::values::{Encodings, Value};
 use lockwheel_resp::Reply;
+use lockwheel_store::rdb::{self, Reader, Writer};
+use lockwheel_store::values::{Encodings, Value};
 
 const UNKNOWN_OPTION: &str = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.";
 const UNREADABLE: &str = "ERR Error trying to load the RDB dump";

@@ -13,10 +13,10 @@ mod migration;
 mod transfer;
 
 use crate::core::{Handler, Host, NotConnected, TargetAddress};
-use crate::keyspace::Tx;
 use crate::spec::{Args, Begin, CommandError, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use errors::{CONNECTING, READING, SEPARATE_KEYS, WRITING};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Tx;
 use migration::{KEY, Migration, OPTIONS, arguments_of};
 
 const MOVED: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);

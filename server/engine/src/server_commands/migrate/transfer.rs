@@ -3,10 +3,10 @@
 use super::errors::{OF_TARGET, READING, WRITING};
 use super::migration::Migration;
 use crate::core::{Broken, Target};
-use crate::keyspace::Tx;
-use crate::rdb;
 use crate::spec::{CommandError, Outcome, quotable};
 use lockwheel_resp::{number, write_request};
+use lockwheel_store::keyspace::Tx;
+use lockwheel_store::rdb;
 
 /// Bytes of requests that are sent together.
 const BATCH: usize = 64 * 1024;

@@ -1,11 +1,11 @@
 //! What a file has, read as a whole before anything of it is there.
 
-use crate::keyspace::{AccessClock, Accesses, Measure};
 use crate::persistence::Loaded;
-use crate::rdb::file::{Access, FileError, FileReader, Part};
-use crate::values::{Encodings, Value};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
+use lockwheel_store::keyspace::{AccessClock, Accesses, Measure};
+use lockwheel_store::rdb::file::{Access, FileError, FileReader, Part};
+use lockwheel_store::values::{Encodings, Value};
 use std::borrow::Cow;
 
 /// A key that is to be.

@@ -1,8 +1,8 @@
 //! The algebra: members and scores of several sources put together.
 
 use super::source::{Lookup, Pair, Source, index};
-use crate::values::zset::Accumulator;
 use lockwheel_resp::allocation;
+use lockwheel_store::values::zset::Accumulator;
 
 /// A source, and what its scores are multiplied by.
 pub(super) type Weighted<'a> = (Source<'a>, f64);
@@ -102,7 +102,7 @@ fn keep<'a>(first: Source<'a>, kept: &mut Vec<Pair<'a>>, is_kept: impl Fn(&[u8])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::{Encodings, Set, ZSet};
+    use lockwheel_store::values::{Encodings, Set, ZSet};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 

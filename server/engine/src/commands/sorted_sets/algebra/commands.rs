@@ -5,10 +5,10 @@ use super::request::{Options, Takes, keys};
 use super::source::{Pair, Source};
 use crate::commands::sorted_sets::pairs::{write_members, write_scored};
 use crate::commands::sorted_sets::store::store;
-use crate::keyspace::{Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
-use crate::values::{ZSet, zset};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::{Event, Tx, events};
+use lockwheel_store::values::{ZSet, zset};
 
 const SOURCE: KeyFlags = KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]);
 const SOURCES: &[KeySpec] = &[KeySpec::counted(1, &[SOURCE])];

@@ -1,7 +1,7 @@
 //! What members and scores come from: a sorted set, or a set.
 
-use crate::values::zset::Accumulator;
-use crate::values::{Encoding, Set, Text, Value, ZSet};
+use lockwheel_store::values::zset::Accumulator;
+use lockwheel_store::values::{Encoding, Set, Text, Value, ZSet};
 
 /// The score that a member of a set has.
 const SET_SCORE: f64 = 1.0;

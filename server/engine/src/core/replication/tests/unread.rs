@@ -3,8 +3,8 @@
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::core::{Engine, Output};
-use crate::keyspace::Rng;
-use crate::time::Now;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
 use std::io::IoSlice;
 
 /// A master with this limit of replicas, a client of it, and a replica that has read the snapshot.

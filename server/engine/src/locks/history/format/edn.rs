@@ -8,7 +8,7 @@ use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
 use crate::locks::history::ring::Ring;
-use crate::memory::of_trees;
+use lockwheel_store::memory::of_trees;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -6,7 +6,7 @@
 use super::super::entry::{Cause, Entry, Event};
 use super::super::names::Name;
 use super::super::ring::Ring;
-use crate::memory::{of_trees, of_vec};
+use lockwheel_store::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How an operation stands.

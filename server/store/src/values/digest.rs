@@ -3,16 +3,16 @@
 use twox_hash::XxHash3_64;
 
 /// Length of a digest, in bytes.
-pub(crate) const DIGEST_BYTES: usize = 16;
+pub const DIGEST_BYTES: usize = 16;
 
 /// Returns the digest of a text, in lower case. O(bytes).
-pub(crate) fn digest(text: &[u8]) -> [u8; DIGEST_BYTES] {
+pub fn digest(text: &[u8]) -> [u8; DIGEST_BYTES] {
     let hash = XxHash3_64::oneshot(text);
     std::array::from_fn(|at| b"0123456789abcdef"[(hash >> (60 - 4 * at) & 0xf) as usize])
 }
 
 /// Whether `word` is the digest of a text, in upper or lower case. O(bytes).
-pub(crate) fn has_digest(text: &[u8], word: &[u8]) -> bool {
+pub fn has_digest(text: &[u8], word: &[u8]) -> bool {
     word.len() == DIGEST_BYTES && digest(text).eq_ignore_ascii_case(word)
 }
 

@@ -19,10 +19,10 @@ mod string;
 mod table;
 pub mod zset;
 
-pub(crate) use digest::{DIGEST_BYTES, digest, has_digest};
+pub use digest::{DIGEST_BYTES, digest, has_digest};
 pub use encodings::{Encoding, Encodings};
 pub use hash::Hash;
-pub(crate) use integer::parse as parse_integer;
+pub use integer::parse as parse_integer;
 pub use integer::{IntText, Text};
 pub use list::{End, List, ListBlock, ListBuilder};
 pub use set::Set;
@@ -101,14 +101,14 @@ impl Value {
 
     /// Whether it is a string that is kept within the value.
     #[inline]
-    pub(crate) fn is_in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         matches!(self, Self::Str(text) if text.is_in_place())
     }
 
     /// The length of its only block of memory, none when it is kept in place; `None` when there are more blocks, or one
     /// with spare room. As long as this does not change, [`Value::heap_bytes`] does not.
     #[inline]
-    pub(crate) fn block_len(&self) -> Option<usize> {
+    pub fn block_len(&self) -> Option<usize> {
         match self {
             Self::Str(value) => value.is_in_place().then_some(0),
             Self::List(_) | Self::Stream(_) => None,

@@ -10,7 +10,7 @@ const LONGEST: usize = 20;
 ///
 /// These are the texts that Redis stores as an integer.
 #[must_use]
-pub(crate) fn parse(text: &[u8]) -> Option<i64> {
+pub fn parse(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > LONGEST {
         return None;
     }

@@ -53,7 +53,7 @@ impl Str {
 
     /// How many bytes it has outside of its entry; none when it is kept in place.
     #[inline]
-    pub(crate) fn outside(&self) -> usize {
+    pub fn outside(&self) -> usize {
         match &self.0 {
             Form::Int(_) | Form::Inline { .. } => 0,
             Form::Exact(bytes) => bytes.len(),
