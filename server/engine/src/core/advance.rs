@@ -176,7 +176,7 @@ impl Engine {
         let before = self.clock.now();
         if self.clock.move_by(us) {
             self.keyspace.go_on_at(self.clock.now(), ExpiryRule::Reached);
-            self.note_advance(before);
+            self.history().clock_advanced(before);
             self.keyspace.note_advance();
         }
         // Also where the instant is the present one.
@@ -194,7 +194,7 @@ impl Engine {
 
     /// The clock has moved, from an instant that may be later.
     fn note_clock_moved(&mut self, before: Now) {
-        self.note_advance(before);
+        self.history().clock_advanced(before);
         if self.clock.now().wall_us > before.wall_us {
             self.keyspace.note_advance();
         }

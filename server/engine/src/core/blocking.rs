@@ -7,7 +7,7 @@ use super::engine::{Engine, Retry};
 use super::parked::{Blocked, Counts};
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::clock::{Timer, TimerKind};
-use crate::locks::{self, GrantDelay, HistoryCause};
+use crate::locks::{self, GrantDelay, HistoryCause, ReadingRequest};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
@@ -66,7 +66,7 @@ impl Engine {
         self.parked.insert(id, blocked);
         self.time_retry(id);
         self.sessions.get_mut(slot).blocked = true;
-        self.note_queued(slot);
+        self.history().queued(slot);
         self.watch_idle(slot);
     }
 
@@ -214,7 +214,7 @@ impl Engine {
         let Some(blocked) = self.parked.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
         if self.config.lock_history {
-            self.note_retry(slot, &blocked, None);
+            self.history().retry(slot, &blocked, None);
         }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.clock.reading_ns();
@@ -235,7 +235,7 @@ impl Engine {
             return false;
         }
         if self.config.lock_history {
-            self.note_retried(slot, asked.is_err());
+            self.history().retried(slot, asked.is_err());
             self.note_unsent(slot);
         }
         self.end_served(slot, open, asked.err(), began_ns);
@@ -291,7 +291,11 @@ impl Engine {
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
             Retry::Broadcast(_) => self.write_broadcast(slot, (blocked.command, blocked.db), args, reply),
-            Retry::Reading => self.read_on((blocked.command, blocked.db), args, reply),
+            Retry::Reading => {
+                let name = self.commands.get(blocked.command).spec.name;
+                let request = ReadingRequest { name, db: blocked.db, args };
+                self.readings.go_on(&mut self.keyspace, self.clock.now(), request, reply)
+            }
             Retry::Advance | Retry::Held(_) => Ok(false),
             Retry::Paused { .. } | Retry::Ended => Ok(false),
         }
@@ -330,7 +334,7 @@ impl Engine {
 
     /// Ends a client's wait, if it waits, as its timeout would: with a null.
     pub(super) fn end_wait(&mut self, slot: Slot) {
-        self.note_left_queue(slot, HistoryCause::Timeout);
+        self.history().left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
             self.tell_left(&blocked, "timedout");
             let (null, in_vain) = (blocked.null, self.in_vain(&blocked));
@@ -379,7 +383,7 @@ impl Engine {
             return self.cancel_ticket(ticket, error, cause);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
-        self.note_cancelled(id, cause, error);
+        self.history().cancelled(id, cause, error);
         let Some(blocked) = self.unblock(slot) else { return false };
         self.tell_failed(&blocked, error);
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));

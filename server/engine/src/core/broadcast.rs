@@ -6,7 +6,7 @@ use crate::clients::{Closing, Slot};
 use crate::clock::write_info;
 use crate::faults::NodeFault;
 use crate::finally::finally;
-use crate::locks::{self, MergedHistory, MergingHistory, StampSource};
+use crate::locks::{self, MergedHistory, MergingHistory, ReadingRequest, StampSource};
 use crate::member::{ALONE, Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use lockwheel_resp::Reply;
@@ -98,7 +98,7 @@ impl Engine {
 
     /// Answers a command that reads the history of locks by those of all servers.
     fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
-        if self.is_history_read() {
+        if self.readings.is_busy() {
             return self.wait_to_read(call.session);
         }
         self.ask_all(call, Broadcast::History)
@@ -158,21 +158,11 @@ impl Engine {
             BroadcastAnswer::Clock(next_ms, pending) => {
                 write_info(self.clock.info(), next_ms, pending, reply);
             }
-            BroadcastAnswer::History(_) if self.reads_later(self.sessions.get(slot).id) => return Ok(false),
             BroadcastAnswer::History(merging) => {
                 let (client, now) = (self.sessions.get(slot).id, self.clock.now());
-                match merging {
-                    Some(merging) if merging.is_long() => self.readings.merging = Some((merging, now)),
-                    Some(merging) => {
-                        self.readings.work = self.read_merged(merging, (command, db, now), args, reply)?;
-                    }
-                    None => {
-                        let run = locks::history_handler(self.commands.get(command).spec.name);
-                        let tx = &mut self.keyspace.tx(db, now);
-                        self.readings.work = run.map_or(Ok(None), |run| run(tx, args, reply))?;
-                    }
-                }
-                return Ok(!self.reads_in_pieces(client));
+                let request = ReadingRequest { name: self.commands.get(command).spec.name, db, args };
+                let (readings, keyspace) = (&mut self.readings, &mut self.keyspace);
+                return readings.answer_of_all(client, merging, keyspace, now, request, reply);
             }
         }
         Ok(true)
@@ -371,9 +361,9 @@ mod tests {
         let asked = ask(&mut engines[0], reader, "LOCK.VERIFY");
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
         engines[0].answer_broadcast(asked, Ok(BroadcastAnswer::History(merging)));
-        assert!(engines[0].readings.merging.is_some() && engines[0].readings.memory() > 1_000_000);
+        assert!(engines[0].readings.memory() > 1_000_000);
         engines[0].disconnect(reader);
-        assert!(engines[0].readings.merging.is_none() && !engines[0].is_history_read());
+        assert!(!engines[0].readings.is_busy());
         assert_eq!(engines[0].readings.memory(), 0);
     }
 

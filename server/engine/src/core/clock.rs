@@ -157,7 +157,7 @@ impl Engine {
             (Ok(progress), _) => self.end_advance(owner, advance, progress),
             // A panic on the way disconnects the client that advances the clock; it would wait for ever.
             (Err(_), AdvanceOwner::Client(client)) => {
-                self.note_advancing(false);
+                self.history().advancing(false);
                 self.sessions.find(client).into_iter().for_each(|slot| self.cut_off(slot));
             }
             (Err(_), AdvanceOwner::Detached(_)) => {}
@@ -168,8 +168,8 @@ impl Engine {
     pub(crate) fn take_advance(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
         let advance = self.clock.take_advance(owner)?;
         if let AdvanceOwner::Client(client) = owner {
-            self.note_advance_goes_on(client);
-            self.note_advancing(true);
+            self.history().advance_goes_on(client);
+            self.history().advancing(true);
         }
         Some(advance)
     }
@@ -185,7 +185,7 @@ impl Engine {
         let AdvanceOwner::Client(client) = owner else {
             return self.end_detached_advance(advance, progress);
         };
-        self.note_advancing(false);
+        self.history().advancing(false);
         let waits = self.clock.put_back(client, advance);
         match (waits, self.sessions.find(client), progress) {
             (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => self.wait_on(slot, us),

@@ -213,7 +213,8 @@ impl Engine {
         let progress = self.dispatch::<HOOKED>(slot, args, &mut writer);
         writer.mute(false);
         if HOOKED && self.config.lock_history && progress != Progress::Blocked {
-            self.note_answer(slot, args, open.bytes());
+            self.history().answer(slot, args, open.bytes());
+            self.note_unsent(slot);
         }
         if open.len() > LONG_REPLY {
             self.clock.grow_stale();
@@ -250,14 +251,14 @@ impl Engine {
             Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {
                 if HOOKED && self.config.lock_history {
-                    self.note_refused_request(slot, refusal.command, args);
+                    self.history().refused_request(slot, refusal.command, args);
                 }
                 self.refuse(slot, args, refusal, reply);
                 return Progress::Continue;
             }
         };
         if HOOKED && self.config.lock_history {
-            self.note_request_unless_queued(slot, (command, flags), args);
+            self.history().request_unless_queued(slot, (command, flags), args);
         }
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi

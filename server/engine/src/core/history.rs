@@ -1,18 +1,19 @@
-//! What the engine tells the history of locks, while it is on: which request runs and what it was answered, who waits,
-//! who comes and goes, how the clock was moved.
+//! Notes for the history of locks, while it is on: the request that runs and its answer, clients that wait, come and
+//! go, moves of the clock.
 
 use super::engine::{Engine, Retry};
 use super::hooks::Hook;
-use super::parked::Blocked;
-use crate::clients::{Request, Slot};
+use super::parked::{Blocked, Parked};
+use crate::clients::{Request, Sessions, Slot};
 use crate::finally::finally;
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
 };
-use crate::spec::{Args, CommandError, CommandId, Flags};
+use crate::scripts::Scripts;
+use crate::spec::{Args, CommandError, CommandId, CommandTable, Flags};
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Actor, WaiterId, ticket_of, waiter_of};
+use lockwheel_store::keyspace::{Actor, Keyspace, WaiterId, ticket_of, waiter_of};
 use lockwheel_store::time::Now;
 
 /// The lines of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
@@ -21,6 +22,21 @@ const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];
 const UNTOLD_LINES: &[&str] = &["latch", "rate"];
 
 impl Engine {
+    /// Returns a writer of notes for the history.
+    #[inline]
+    pub(crate) fn history(&mut self) -> HistoryNotes<'_> {
+        HistoryNotes {
+            is_on: self.config.lock_history,
+            now: self.clock.now(),
+            has_clock: self.member.place() == 0,
+            keyspace: &mut self.keyspace,
+            sessions: &self.sessions,
+            parked: &self.parked,
+            commands: &self.commands,
+            scripts: &self.scripts,
+        }
+    }
+
     /// Makes the parameters of the ledger and the history hold.
     pub(super) fn configure_ledger(&mut self) {
         let config = &self.config;
@@ -45,14 +61,63 @@ impl Engine {
         }
     }
 
-    /// A request is about to run; the history is on.
-    #[cold]
-    pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
-        self.note_run(slot, command, args, (0, None));
+    /// Runs a command of the transaction that runs as a request of its own: with its own entries, and its answer.
+    pub(crate) fn note_queued_command(
+        &mut self,
+        slot: Slot,
+        (command, args): (CommandId, Args<'_>),
+        reply: &mut dyn Reply,
+        run: impl FnOnce(&mut Engine, &mut dyn Reply),
+    ) {
+        if !self.config.lock_history {
+            return run(self, reply);
+        }
+        let of_transaction = locks::recorded_from(&mut self.keyspace);
+        self.history().request(slot, command, args);
+        locks::request_goes_on(&mut self.keyspace, of_transaction);
+        let before = reply.written();
+        run(self, reply);
+        let (answer, name) =
+            (Answer::read(reply.written_since(before)), self.commands.get(command).spec.name);
+        if let Some(answer) = answer {
+            self.history().refused_answer(slot, name, args, answer);
+        }
     }
 
-    /// A request is about to run, perhaps after it has waited for so long, perhaps by a ticket.
-    fn note_run(
+    /// Advances the clock for the request that runs. The history names its client, whichever client is served on the
+    /// way.
+    pub(crate) fn advancing<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+        if !self.config.lock_history {
+            return act(self);
+        }
+        self.history().advancing(true);
+        finally(self, act, |engine| engine.history().advancing(false))
+    }
+}
+
+/// A writer of notes for the history, with the parts of the engine that they are about.
+pub(crate) struct HistoryNotes<'e> {
+    /// Whether the history is on.
+    is_on: bool,
+    now: Now,
+    /// Whether this is the server that has the clock, of those that share it.
+    has_clock: bool,
+    keyspace: &'e mut Keyspace,
+    sessions: &'e Sessions,
+    parked: &'e Parked<Retry>,
+    commands: &'e CommandTable,
+    scripts: &'e Scripts,
+}
+
+impl HistoryNotes<'_> {
+    /// Notes that a request is about to run; the history is on.
+    #[cold]
+    pub(super) fn request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
+        self.run(slot, command, args, (0, None));
+    }
+
+    /// Notes that a request is about to run, perhaps after it has waited for so long, perhaps by a ticket.
+    fn run(
         &mut self,
         slot: Slot,
         command: CommandId,
@@ -68,79 +133,56 @@ impl Engine {
         };
         let client_name = &*session.name;
         let request = HistoryRequest { client: session.id, client_name, by, waited_ms, ticket };
-        locks::request_begins(&mut self.keyspace, request);
+        locks::request_begins(self.keyspace, request);
     }
 
-    /// The same of a request that MULTI may only queue.
+    /// Notes the same of a request, unless MULTI only queues it.
     #[cold]
-    pub(super) fn note_request_unless_queued(
+    pub(super) fn request_unless_queued(
         &mut self,
         slot: Slot,
         (command, flags): (CommandId, Flags),
         args: Args<'_>,
     ) {
         if self.sessions.get(slot).multi.is_none() || flags.contains(Flags::UNQUEUED) {
-            self.note_request(slot, command, args);
+            self.request(slot, command, args);
         }
     }
 
-    /// A request is refused before it runs: what the history says of that is of this request, not of the one before.
+    /// Notes a request that is refused before it runs: later entries are of this request, not of the one before.
     #[cold]
-    pub(super) fn note_refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
+    pub(super) fn refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
         if let Some(command) = command {
-            self.note_request(slot, command, args);
+            self.request(slot, command, args);
         }
     }
 
-    /// Runs a command of the transaction that runs as a request of its own: with its own entries, and its answer.
-    pub(crate) fn note_queued_command(
-        &mut self,
-        slot: Slot,
-        (command, args): (CommandId, Args<'_>),
-        reply: &mut dyn Reply,
-        run: impl FnOnce(&mut Engine, &mut dyn Reply),
-    ) {
-        if !self.config.lock_history {
-            return run(self, reply);
-        }
-        let of_transaction = locks::recorded_from(&mut self.keyspace);
-        self.note_request(slot, command, args);
-        locks::request_goes_on(&mut self.keyspace, of_transaction);
-        let before = reply.written();
-        run(self, reply);
-        let (answer, name) =
-            (Answer::read(reply.written_since(before)), self.commands.get(command).spec.name);
-        if let Some(answer) = answer {
-            self.note_what_was_refused(slot, name, args, answer);
-        }
-    }
-
-    /// A request that has waited, perhaps by a ticket, is about to be tried again.
+    /// Notes that a request which has waited, perhaps by a ticket, is about to be tried again.
     #[cold]
-    pub(super) fn note_retry(&mut self, slot: Slot, blocked: &Blocked<Retry>, ticket: Option<u64>) {
-        let waited_ms = (self.clock.now().monotonic_ms() - blocked.since_ms).unsigned_abs();
-        self.note_run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
+    pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked<Retry>, ticket: Option<u64>) {
+        let waited_ms = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
+        self.run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
 
-    /// It has been tried, and waits no longer: it was served, or refused with an error.
+    /// Notes that it has been tried and waits no longer: it was served, or refused with an error.
     #[cold]
-    pub(super) fn note_retried(&mut self, slot: Slot, is_error: bool) {
+    pub(super) fn retried(&mut self, slot: Slot, is_error: bool) {
         let blocked = self.parked.get(self.sessions.get(slot).id);
         if is_error {
-            self.note_left_queue(slot, HistoryCause::Error);
+            self.left_queue(slot, HistoryCause::Error);
         } else if let Some(Retry::OnKeys(on)) = blocked.map(|blocked| &blocked.retry)
             // A conversion to the mode that its owner has come to hold anyway tells of nothing either.
-            && (UNTOLD_LINES.contains(&on.class.line) || locks::recorded(&mut self.keyspace) == 0)
+            && (UNTOLD_LINES.contains(&on.class.line) || locks::recorded(self.keyspace) == 0)
         {
-            self.note_left_queue(slot, HistoryCause::Served);
+            self.left_queue(slot, HistoryCause::Served);
         }
     }
 
-    /// A request has been answered; the history is on.
+    /// Notes the answer to a request; the history is on.
     #[cold]
-    pub(super) fn note_answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
+    pub(super) fn answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
         let session = self.sessions.get(slot);
-        if !locks::has_script_acted(&self.keyspace, session.db, args, reply)
+        if !locks::has_script_acted(self.keyspace, session.db, args, reply)
             && let (Some(answer), None) = (Answer::read(reply), &session.multi)
         {
             // What is answered an error has perhaps not been run.
@@ -151,56 +193,55 @@ impl Engine {
                 _ => session.last_command.map(|command| self.commands.get(command)),
             };
             if let Some(name) = command.map(|command| command.spec.name) {
-                self.note_what_was_refused(slot, name, args, answer);
+                self.refused_answer(slot, name, args, answer);
             }
         }
-        self.note_unsent(slot);
     }
 
-    fn note_what_was_refused(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {
+    fn refused_answer(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {
         let session = self.sessions.get(slot);
         let actor = Actor { session: std::num::NonZeroU64::new(session.id), ..Actor::ENGINE };
-        let mut tx = self.keyspace.tx_by(&actor, session.db, self.clock.now());
+        let mut tx = self.keyspace.tx_by(&actor, session.db, self.now);
         let source = self.scripts.source(name, args);
         locks::call_ended(&mut tx, name, args, (answer, source));
     }
 
-    /// A client has begun to wait.
-    pub(super) fn note_queued(&mut self, slot: Slot) {
-        self.note_waiter(slot, HistoryEvent::Queued, HistoryCause::None);
+    /// Notes that a client has begun to wait.
+    pub(super) fn queued(&mut self, slot: Slot) {
+        self.waiter(slot, HistoryEvent::Queued, HistoryCause::None);
     }
 
-    /// A client that waits will do so no longer, without having been served unless that is the cause.
-    pub(super) fn note_left_queue(&mut self, slot: Slot, cause: HistoryCause) {
-        self.note_waiter(slot, HistoryEvent::LeftQueue, cause);
+    /// Notes that a client waits no longer, without having been served unless that is the cause.
+    pub(super) fn left_queue(&mut self, slot: Slot, cause: HistoryCause) {
+        self.waiter(slot, HistoryEvent::LeftQueue, cause);
     }
 
-    fn note_waiter(&mut self, slot: Slot, event: HistoryEvent, cause: HistoryCause) {
-        if !self.config.lock_history || !self.sessions.is_connected(slot) || !self.sessions.get(slot).blocked
-        {
+    fn waiter(&mut self, slot: Slot, event: HistoryEvent, cause: HistoryCause) {
+        if !self.is_on || !self.sessions.is_connected(slot) || !self.sessions.get(slot).blocked {
             return;
         }
-        self.note_wait(self.sessions.get(slot).id, (event, cause), b"");
+        self.wait(self.sessions.get(slot).id, (event, cause), b"");
     }
 
-    /// A request or a ticket waits no longer, and is answered an error: of a deadlock the cycle is named.
-    pub(super) fn note_cancelled(&mut self, waiter: WaiterId, cause: HistoryCause, error: &CommandError) {
-        if self.config.lock_history {
+    /// Notes that a request or a ticket waits no longer and is answered an error; of a deadlock the cycle is named.
+    pub(super) fn cancelled(&mut self, waiter: WaiterId, cause: HistoryCause, error: &CommandError) {
+        if self.is_on {
             let cycle =
                 error.as_bytes().strip_prefix(b"DEADLOCK ").filter(|_| cause == HistoryCause::Deadlock);
-            self.note_wait(waiter, (HistoryEvent::LeftQueue, cause), cycle.unwrap_or_default());
+            self.wait(waiter, (HistoryEvent::LeftQueue, cause), cycle.unwrap_or_default());
         }
     }
 
-    /// The request of a ticket has begun to wait, or with a cause will do so no longer, without having been served.
-    pub(super) fn note_ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
-        if self.config.lock_history {
+    /// Notes that the request of a ticket has begun to wait, or with a cause that it waits no longer, without having
+    /// been served.
+    pub(super) fn ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
+        if self.is_on {
             let event = if left.is_some() { HistoryEvent::LeftQueue } else { HistoryEvent::Queued };
-            self.note_wait(waiter_of(ticket), (event, left.unwrap_or(HistoryCause::None)), b"");
+            self.wait(waiter_of(ticket), (event, left.unwrap_or(HistoryCause::None)), b"");
         }
     }
 
-    fn note_wait(&mut self, waiter: WaiterId, (event, cause): (HistoryEvent, HistoryCause), text: &[u8]) {
+    fn wait(&mut self, waiter: WaiterId, (event, cause): (HistoryEvent, HistoryCause), text: &[u8]) {
         let Some(blocked) = self.parked.get(waiter) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
         if !LINES.contains(&on.class.line) {
@@ -219,18 +260,18 @@ impl Engine {
                 ticket: Some(ticket_of(waiter).unwrap_or(0)),
                 ..Happening::new(event, argv[key], owner)
             };
-            locks::happened(&mut self.keyspace, self.clock.now(), what);
+            locks::happened(self.keyspace, self.now, what);
         }
     }
 
-    /// A client begins to listen to a channel, or stops that for this cause: so do Redisson's waiters.
-    pub(crate) fn note_subscription(
+    /// Notes that a client begins to listen to a channel, or stops that for this cause: so do Redisson's waiters.
+    pub(crate) fn subscription(
         &mut self,
         slot: Slot,
         channel: &[u8],
         (event, cause): (HistoryEvent, HistoryCause),
     ) {
-        if self.config.lock_history
+        if self.is_on
             && let Some((key, owner)) = locks::lock_of_channel(channel)
         {
             let session = self.sessions.get(slot);
@@ -242,59 +283,46 @@ impl Engine {
                 cause,
                 ..Happening::new(event, key, owner.unwrap_or_default())
             };
-            locks::happened(&mut self.keyspace, self.clock.now(), what);
+            locks::happened(self.keyspace, self.now, what);
         }
     }
 
-    /// A client has come, or is gone.
-    pub(super) fn note_connection(&mut self, slot: Slot, event: HistoryEvent) {
-        if !self.config.lock_history || !self.sessions.is_connected(slot) {
+    /// Notes that a client has come, or is gone.
+    pub(super) fn connection(&mut self, slot: Slot, event: HistoryEvent) {
+        if !self.is_on || !self.sessions.is_connected(slot) {
             return;
         }
         let session = self.sessions.get(slot);
         if !session.is_unrecorded {
             let client = Some(session.id);
             let what = Happening { client, ..Happening::new(event, b"", b"") };
-            locks::happened(&mut self.keyspace, self.clock.now(), what);
+            locks::happened(self.keyspace, self.now, what);
         }
     }
 
-    /// Advances the clock for the request that runs. The history names its client, whichever client is served on the
-    /// way.
-    pub(crate) fn advancing<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
-        if !self.config.lock_history {
-            return act(self);
-        }
-        self.note_advancing(true);
-        finally(self, act, |engine| engine.note_advancing(false))
-    }
-
-    /// The request that runs begins to advance the clock, or has ended that.
-    pub(super) fn note_advancing(&mut self, is_advancing: bool) {
-        if self.config.lock_history {
-            locks::request_turns(&mut self.keyspace, is_advancing);
+    /// Notes that the request that runs begins to advance the clock, or has ended that.
+    pub(super) fn advancing(&mut self, is_advancing: bool) {
+        if self.is_on {
+            locks::request_turns(self.keyspace, is_advancing);
         }
     }
 
-    /// The advance of the clock that a client waits for goes on: that is its request again.
-    pub(super) fn note_advance_goes_on(&mut self, client: u64) {
-        if self.config.lock_history
+    /// Notes that the advance of the clock goes on for which a client waits: that is its request again.
+    pub(super) fn advance_goes_on(&mut self, client: u64) {
+        if self.is_on
             && let (Some(blocked), Some(slot)) = (self.parked.get(client), self.sessions.find(client))
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
-            self.note_request(slot, command, Args::new(&request.argv()));
+            self.request(slot, command, Args::new(&request.argv()));
         }
     }
 
-    /// The clock was moved: before, it showed this.
-    pub(super) fn note_advance(&mut self, before: Now) {
+    /// Notes that the clock was moved from this instant.
+    pub(super) fn clock_advanced(&mut self, before: Now) {
         // Of servers that share a clock the first has it.
-        if self.config.lock_history
-            && self.member.place() == 0
-            && before.wall_ms() != self.clock.now().wall_ms()
-        {
-            let (from_ms, to_ms) = (before.wall_ms(), self.clock.now().wall_ms());
-            locks::clock_turned(&mut self.keyspace, self.clock.now(), from_ms, to_ms);
+        if self.is_on && self.has_clock && before.wall_ms() != self.now.wall_ms() {
+            let (from_ms, to_ms) = (before.wall_ms(), self.now.wall_ms());
+            locks::clock_turned(self.keyspace, self.now, from_ms, to_ms);
         }
     }
 }

@@ -183,7 +183,7 @@ impl Engine {
             session.is_unrecorded = true;
         }
         self.watch_idle(slot);
-        self.note_connection(slot, HistoryEvent::Connect);
+        self.history().connection(slot, HistoryEvent::Connect);
         self.commit();
         slot
     }
@@ -230,7 +230,7 @@ impl Engine {
             return self.commit();
         }
         self.forget_faults_of(self.sessions.get(slot).id);
-        self.note_left_queue(slot, HistoryCause::Disconnected);
+        self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
@@ -241,7 +241,7 @@ impl Engine {
         self.leave_replication(slot);
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
         self.client_timers().cancel_all(slot);
-        self.note_connection(slot, HistoryEvent::Disconnect);
+        self.history().connection(slot, HistoryEvent::Disconnect);
         self.sessions.remove(slot);
         self.let_in_without_clients();
         self.commit();
@@ -252,7 +252,7 @@ impl Engine {
         if self.sessions.get(slot).is_master {
             return self.link_down("it was cut");
         }
-        self.note_left_queue(slot, HistoryCause::Disconnected);
+        self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);

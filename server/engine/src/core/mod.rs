@@ -37,7 +37,6 @@ pub mod permit;
 mod prefetch;
 mod progress;
 mod publish;
-mod reading_state;
 mod replication;
 mod reset;
 mod saving;

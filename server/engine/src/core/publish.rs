@@ -136,12 +136,12 @@ impl Engine {
         let id = session.id;
         for channel in channels.iter() {
             self.pubsub.unsubscribe(channel, id);
-            self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
+            self.history().subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
         }
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
         for channel in shards.iter() {
             self.pubsub.unsubscribe_shard(channel, id);
-            self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
+            self.history().subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
         }
         self.subscriptions_changed(slot);
     }

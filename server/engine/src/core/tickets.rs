@@ -83,7 +83,7 @@ impl Engine {
         };
         self.parked.insert(id, blocked);
         self.time_retry(id);
-        self.note_ticket(ticket, None);
+        self.history().ticket(ticket, None);
         reply.array(2);
         reply.status(b"QUEUED");
         reply.integer(ticket as i64);
@@ -101,7 +101,7 @@ impl Engine {
         }
         let Some(blocked) = self.parked.remove(id) else { return false };
         if self.config.lock_history {
-            self.note_retry(slot, &blocked, Some(ticket));
+            self.history().retry(slot, &blocked, Some(ticket));
         }
         let began_ns = self.clock.reading_ns();
         let mut reply = Vec::new();
@@ -123,7 +123,7 @@ impl Engine {
         self.observers.stats.unblocked_clients += 1;
         let error = asked.as_ref().ok().and_then(|asked| asked.as_ref().err());
         if error.is_some() {
-            self.note_ticket(ticket, Some(HistoryCause::Error));
+            self.history().ticket(ticket, Some(HistoryCause::Error));
         }
         if self.config.lock_history {
             self.note_unsent(slot);
@@ -154,7 +154,7 @@ impl Engine {
     }
 
     fn end_ticket_in_vain(&mut self, ticket: u64) {
-        self.note_ticket(ticket, Some(HistoryCause::Timeout));
+        self.history().ticket(ticket, Some(HistoryCause::Timeout));
         if let Some(blocked) = self.end_ticket(ticket, &Ending::TimedOut) {
             self.tell_left(&blocked, "timedout");
         }
@@ -169,7 +169,7 @@ impl Engine {
 
     /// Ends the wait of a ticket with an error. Whether it was waiting.
     pub(super) fn cancel_ticket(&mut self, ticket: u64, error: &CommandError, cause: HistoryCause) -> bool {
-        self.note_cancelled(waiter_of(ticket), cause, error);
+        self.history().cancelled(waiter_of(ticket), cause, error);
         let Some(blocked) = self.end_ticket(ticket, &Ending::Cancelled(error.as_bytes())) else {
             return false;
         };
@@ -187,7 +187,7 @@ impl Engine {
     }
 
     fn give_up(&mut self, ticket: u64) {
-        self.note_ticket(ticket, Some(HistoryCause::Disconnected));
+        self.history().ticket(ticket, Some(HistoryCause::Disconnected));
         if let Some(blocked) = self.take_ticket(ticket) {
             self.tell_left(&blocked, "cancelled");
         }

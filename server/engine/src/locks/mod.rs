@@ -23,6 +23,7 @@ mod held;
 mod history;
 mod history_command;
 mod history_feed;
+mod history_readings;
 mod history_work;
 mod info;
 mod inheritance;
@@ -67,7 +68,8 @@ pub(crate) use history_feed::{
     HistoryReader, MergedHistory, MergingHistory, answer_kept, clock_turned, failing_over, happened,
     history_is_read, mute_history, recorded, recorded_from, request_begins, request_goes_on, request_turns,
 };
-pub(crate) use history_work::{HistoryHandler, HistoryWork};
+pub(crate) use history_readings::{HistoryReadings, ReadingRequest};
+pub(crate) use history_work::HistoryHandler;
 pub(crate) use info::snapshot;
 pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};

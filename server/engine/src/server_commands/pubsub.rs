@@ -286,7 +286,7 @@ fn join(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply: 
 /// Who listens to a lock's channel waits for the lock as Redisson does.
 fn note(engine: &mut Engine, call: Call<'_>, kind: Kind, name: &[u8], event: HistoryEvent) {
     if !matches!(kind, Kind::Pattern) {
-        engine.note_subscription(call.slot, name, (event, HistoryCause::None));
+        engine.history().subscription(call.slot, name, (event, HistoryCause::None));
     }
 }
 

@@ -132,8 +132,10 @@ fn watched(
             referees.iter().find(|(_, referee)| referee.idle() > stalled || referee.has_failed())
         {
             jvm.kill().expect("a child can be killed");
-            jvm.wait().expect("a child can be waited for");
-            return Err(format!("{name} stands still:\n{}{}", referee.describe(), told_of(name, server)));
+            let output = jvm.wait_with_output().expect("a child can be waited for");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let (seats, told) = (referee.describe(), told_of(name, server));
+            return Err(format!("{name} stands still:\n{seats}{told}\nRedisson: {said}"));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -56,7 +56,7 @@ impl Engine {
         session.shards.remove(channel);
         let (id, left) = (session.id, session.shards.len());
         self.pubsub.unsubscribe_shard(channel, id);
-        self.note_subscription(slot, channel, (HistoryEvent::LeftQueue, HistoryCause::Migrated));
+        self.history().subscription(slot, channel, (HistoryEvent::LeftQueue, HistoryCause::Migrated));
         self.subscriptions_changed(slot);
         self.send_to(&[id], channel.len(), &|reply: &mut dyn Reply| {
             reply.push(3);

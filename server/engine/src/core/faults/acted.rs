@@ -64,7 +64,7 @@ impl Engine {
     fn note_fault(&mut self, rule: RuleId, on: ActedOn<'_>) {
         let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(&mut self.keyspace) } else { 0 };
         if let ActedOn::Request(slot, command, args) | ActedOn::Reply(slot, command, args) = on {
-            self.note_request(slot, command, args);
+            self.history().request(slot, command, args);
         }
         let (mut client, mut db, mut key) = (None, 0, &b""[..]);
         if let ActedOn::Request(slot, command, args)
