@@ -13,8 +13,8 @@
 //! - An integer with a range, beside which tokens may stand, begins with a digit or a sign.
 //! - After `numkeys` there are as many keys as it says.
 //!
-//! Most requests have nothing but options behind the arguments with which each request begins. One loop over their words
-//! reads them ([`options`]). A recursive [`matcher`] reads all others, and finds the mistakes.
+//! Most requests have nothing but options behind the arguments with which each request begins. One loop over their
+//! words reads them ([`options`]). A recursive [`matcher`] reads all others, and finds the mistakes.
 
 mod compile;
 mod explain;
