@@ -1,5 +1,6 @@
 //! Errors of scripts that cannot be run.
 
+use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::fmt;
 
 /// Why a script was not taken: the whole text of the error reply, with its code and without the leading `-`.
@@ -11,9 +12,11 @@ impl Error {
         Error::with(text, b"")
     }
 
-    /// `text` and `detail` in one line: CR and LF become spaces. The detail ends at a NUL, where C's would.
+    /// `text` and `detail` in one line: CR and LF become spaces. The detail ends at a NUL, where C's would; one for
+    /// which there is no memory is left out.
     pub(crate) fn with(text: &str, detail: &[u8]) -> Error {
-        let mut bytes = [text.as_bytes(), until_nul(detail)].concat();
+        let whole = joined(&[text.as_bytes(), until_nul(detail)]);
+        let mut bytes = whole.unwrap_or_else(|_| text.as_bytes().to_vec());
         one_line(&mut bytes);
         Error(bytes)
     }
@@ -46,6 +49,16 @@ impl std::error::Error for Error {}
 /// The text before a NUL: texts of errors and statuses are C strings in Redis.
 pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
+}
+
+/// Texts one behind the other.
+///
+/// # Errors
+/// Returns the size if there is no memory for them.
+pub(crate) fn joined(texts: &[&[u8]]) -> Result<Vec<u8>, OutOfMemory> {
+    let mut all = allocation::try_with_capacity(texts.iter().map(|text| text.len()).sum())?;
+    texts.iter().for_each(|text| all.extend_from_slice(text));
+    Ok(all)
 }
 
 /// Makes text fit for a status or an error reply.

@@ -374,7 +374,7 @@ impl Reply for StackSink {
 
 fn single_line(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
-        let mut text = text.to_vec();
+        let mut text = allocation::copy(text).into_vec();
         one_line(&mut text);
         text.into()
     } else {

@@ -15,7 +15,7 @@ use crate::host::Host;
 use crate::options::Options;
 use crate::random::SharedRandom;
 use crate::sandbox;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use std::ffi::c_int;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -274,7 +274,8 @@ fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
     Errors::one(&text, true)
 }
 
-/// Writes the error on top of the stack: the handler's table, or a text where the handler could not run.
+/// Writes the error on top of the stack: the handler's table, or a text where the handler could not run. Unwinds if
+/// there is no memory for its text.
 ///
 /// # Safety
 ///
@@ -316,11 +317,11 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
         }
         if is_table {
             let message = text.len();
-            text.extend(format!(" script: {name}, on ").bytes());
+            allocation::append(&mut text, format!(" script: {name}, on ").as_bytes());
             let place = append_field(state, error, b"source", "", &mut text)
                 .and_then(|()| append_field(state, error, b"line", ":", &mut text));
             match place {
-                Some(()) => text.push(b'.'),
+                Some(()) => allocation::append(&mut text, b"."),
                 None => text.truncate(message),
             }
         }
@@ -346,16 +347,16 @@ unsafe fn error_before_7(state: *mut lua_State, error: c_int, name: impl Display
             && append_field(state, error, b"source", "", &mut text).is_some()
             && append_field(state, error, b"line", ":", &mut text).is_some()
         {
-            text.extend_from_slice(b": ");
+            allocation::append(&mut text, b": ");
         }
         if is_killed {
-            text.extend_from_slice(KILLED.to_bytes());
+            allocation::append(&mut text, KILLED.to_bytes());
         } else if is_table {
             append_field(state, error, b"err", "", &mut text);
         } else {
             let reason = lua_tolstring(state, error, std::ptr::null_mut());
             if !reason.is_null() {
-                text.extend_from_slice(std::ffi::CStr::from_ptr(reason).to_bytes());
+                allocation::append(&mut text, std::ffi::CStr::from_ptr(reason).to_bytes());
             }
         }
     }
@@ -363,7 +364,7 @@ unsafe fn error_before_7(state: *mut lua_State, error: c_int, name: impl Display
     text
 }
 
-/// Appends a field that is a string or a number.
+/// Appends a field that is a string or a number. Unwinds if there is no memory for it.
 ///
 /// # Safety
 ///
@@ -383,8 +384,8 @@ unsafe fn append_field(
         if found {
             // Makes a string of a number.
             lua_tolstring(state, -1, std::ptr::null_mut());
-            text.extend_from_slice(before.as_bytes());
-            text.extend_from_slice(until_nul(ffi::string(state, -1)));
+            allocation::append(text, before.as_bytes());
+            allocation::append(text, until_nul(ffi::string(state, -1)));
         }
         lua_pop(state, 1);
         found.then_some(())

@@ -4,9 +4,9 @@ use super::frame::{Frame, Value};
 use super::raise::Raise;
 use super::registration::{Constant, Library};
 use crate::call::{error_line, plain_line};
-use crate::error::until_nul;
+use crate::error::{joined, until_nul};
 use crate::sha::Sha;
-use lockwheel_resp::Protocol;
+use lockwheel_resp::{Protocol, allocation};
 use std::ffi::{CStr, c_int};
 
 /// The table `redis`. The functions that call commands are in it already.
@@ -47,6 +47,8 @@ fn error_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let (1, Value::String(text)) = (frame.count(), frame.value(1)) else {
         return bad_arguments(frame);
     };
+    // It is copied twice on its way into Lua.
+    allocation::check(2 * text.len()).map_err(|_| Raise::memory())?;
     if frame.is_before_7() {
         return push_line(frame, &plain_line(text));
     }
@@ -173,5 +175,6 @@ pub(crate) fn unknown_global(frame: &Frame<'_>) -> Result<c_int, Raise> {
         Raise::error(text.as_slice())
     })?;
     let text = b"Script attempted to access nonexistent global variable '";
-    Err(Raise::error([text, until_nul(name), b"'"].concat()))
+    let text = joined(&[text, until_nul(name), b"'"]);
+    Err(text.map_or_else(|_| Raise::memory(), Raise::error))
 }

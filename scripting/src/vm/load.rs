@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::library::{push_function, register_function};
 use crate::registry::{LOADING, REGISTERED, RUNNING};
 use crate::sandbox::{global_names, push_strict_metatable};
+use lockwheel_resp::allocation;
 use std::ffi::{CStr, c_int};
 use std::panic::resume_unwind;
 
@@ -19,6 +20,7 @@ use std::panic::resume_unwind;
 const LIBRARY: Chunk = Chunk { name: c"@user_function", compile_error: "ERR Error compiling function: " };
 /// What stands before the error of a library that was compiled.
 const LOAD_ERROR: &str = "ERR Error registering functions: ";
+const NO_MEMORY: &[u8] = b"ERR not enough memory";
 const TIMEOUT: &[u8] = b"ERR FUNCTION LOAD timeout";
 
 /// What `redis` has while a library is loaded, besides `register_function`.
@@ -185,20 +187,25 @@ impl Vm {
     #[cold]
     unsafe fn load_error(&self) -> Error {
         let state = self.state;
-        let mut text = Vec::new();
-        // SAFETY: a field is read only of a table. A string is copied before it is popped.
-        unsafe {
-            if lua_type(state, -1) != LUA_TTABLE {
-                append_text(state, &mut text);
-            } else if append_field(state, lua_gettop(state), b"err", "", &mut text).is_none() {
-                text.extend_from_slice(b"ERR unknown error");
+        let text = allocation::contain(|| {
+            let mut text = Vec::new();
+            // SAFETY: a field is read only of a table. A string is copied before it is popped; one that finds no
+            // memory stays on the stack, of which all is dropped.
+            unsafe {
+                if lua_type(state, -1) != LUA_TTABLE {
+                    append_text(state, &mut text);
+                } else if append_field(state, lua_gettop(state), b"err", "", &mut text).is_none() {
+                    text.extend_from_slice(b"ERR unknown error");
+                }
             }
-        }
-        Error::with(LOAD_ERROR, &text)
+            text
+        });
+        Error::with(LOAD_ERROR, text.as_deref().unwrap_or(NO_MEMORY))
     }
 }
 
-/// Appends the error on top of the stack, which the handler could not make a table of.
+/// Appends the error on top of the stack, which the handler could not make a table of. Unwinds if there is no memory
+/// for it.
 ///
 /// # Safety
 ///
@@ -209,6 +216,6 @@ unsafe fn append_text(state: *mut lua_State, text: &mut Vec<u8>) {
         let reason =
             if lua_type(state, -1) == LUA_TSTRING { ffi::string(state, -1) } else { b"unknown error" };
         text.extend_from_slice(b"ERR ");
-        text.extend_from_slice(crate::error::until_nul(reason));
+        allocation::append(text, crate::error::until_nul(reason));
     }
 }

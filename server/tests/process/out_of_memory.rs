@@ -266,6 +266,34 @@ fn members_are_removed_though_there_is_no_memory_for_a_smaller_table() {
     assert_eq!(client.ask("EXISTS s"), ":0");
 }
 
+#[test]
+fn a_script_whose_error_there_is_no_memory_for_ends_alone() {
+    let process = short_of_memory();
+    // Each round leaves less memory than the one before.
+    for round in 0..6 {
+        for script in [
+            "error(string.rep('x', LEN))",
+            "error({err = string.rep('x', LEN)})",
+            "return redis.error_reply(string.rep('x', LEN))",
+            "return {err = string.rep('x', LEN) .. string.char(10)}",
+            "return {ok = string.rep('x', LEN) .. string.char(10)}",
+            "return _G[string.rep('x', LEN)]",
+            "return cjson.encode_invalid_numbers(string.rep('x', LEN))",
+            "redis.setresp(string.rep('x', LEN))",
+        ] {
+            for megabytes in [60, 110] {
+                let script = script.replace("LEN", &(megabytes << 20).to_string());
+                outcome(&process, &[b"EVAL", script.as_bytes(), b"0"]);
+                assert_eq!(process.client().ask("PING"), "+PONG", "after {script} in round {round}");
+            }
+        }
+        outcome(&process, &[b"SETRANGE", format!("a{round}").as_bytes(), b"150000000", b"x"]);
+    }
+    let library = "#!lua name=large\nerror({err = string.rep('x', 60000000)})";
+    outcome(&process, &[b"FUNCTION", b"LOAD", library.as_bytes()]);
+    assert_eq!(process.client().ask("PING"), "+PONG");
+}
+
 /// The ids of what is pending in a group, with the numbers of its deliveries.
 fn pending(process: &Process) -> Vec<(String, String)> {
     let reply = process.client().ask("XPENDING x g - + 9");

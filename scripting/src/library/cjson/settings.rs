@@ -1,6 +1,6 @@
 //! What scripts can set.
 
-use crate::error::until_nul;
+use crate::error::{joined, until_nul};
 use crate::library::frame::{Frame, Value};
 use crate::library::raise::Raise;
 use std::cell::Cell;
@@ -158,7 +158,8 @@ fn choice(frame: &Frame<'_>, argument: c_int, place: usize, names: &[&str]) -> R
         _ => {
             let name = until_nul(frame.bytes(argument)?);
             let Some(value) = names.iter().position(|known| known.as_bytes() == name) else {
-                return Err(Raise::argument(argument, [b"invalid option '", name, b"'"].concat()));
+                let text = joined(&[b"invalid option '", name, b"'"]);
+                return Err(text.map_or_else(|_| Raise::memory(), |text| Raise::argument(argument, text)));
             };
             setting(frame, place).set(value as c_int);
         }
