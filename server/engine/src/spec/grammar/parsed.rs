@@ -92,33 +92,43 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     /// A symbol's value as an integer in the range that the grammar says.
     ///
     /// # Errors
-    /// Returns `value is not an integer or out of range` or `value is out of range, must be positive`.
+    /// Returns `value is out of range, must be positive` for one that is too small, and else
+    /// `value is not an integer or out of range`.
     #[inline]
     pub(crate) fn integer(&self, symbol: Symbol) -> Result<Option<i64>, CommandError> {
-        self.integer_or(symbol, errors::OUT_OF_RANGE_POSITIVE)
+        if !self.has(symbol) {
+            return Ok(None);
+        }
+        self.given_integer(symbol, &errors::OUT_OF_RANGE_POSITIVE, &errors::NOT_AN_INTEGER).map(Some)
     }
 
     /// A symbol's value as an integer in the range that the grammar says.
     ///
     /// # Errors
-    /// Returns `value is not an integer or out of range`, or `error` for one that is too small.
+    /// Returns `value is not an integer or out of range`, or `error` for one that is outside the range.
     #[inline]
     pub(crate) fn integer_or(
         &self,
         symbol: Symbol,
         error: CommandError,
     ) -> Result<Option<i64>, CommandError> {
-        if self.has(symbol) { self.given_integer(symbol, error).map(Some) } else { Ok(None) }
+        if self.has(symbol) { self.given_integer(symbol, &error, &error).map(Some) } else { Ok(None) }
     }
 
-    /// The integer of a symbol that is given.
+    /// The integer of a symbol that is given, or the error for one that is too small or too large.
     #[inline(never)]
-    fn given_integer(&self, symbol: Symbol, error: CommandError) -> Result<i64, CommandError> {
+    fn given_integer(
+        &self,
+        symbol: Symbol,
+        too_small: &CommandError,
+        too_large: &CommandError,
+    ) -> Result<i64, CommandError> {
         let (min, max) = symbol.range;
         match self.value(symbol).and_then(number::parse_i64) {
-            Some(number) if (min..=max).contains(&number) => Ok(number),
-            Some(number) if number < min => Err(self.out_of_range(symbol, &error)),
-            _ => Err(self.out_of_range(symbol, &errors::NOT_AN_INTEGER)),
+            Some(number) if number < min => Err(self.out_of_range(symbol, too_small)),
+            Some(number) if number > max => Err(self.out_of_range(symbol, too_large)),
+            Some(number) => Ok(number),
+            None => Err(self.out_of_range(symbol, &errors::NOT_AN_INTEGER)),
         }
     }
 
