@@ -279,6 +279,11 @@ impl Session {
         is_little
     }
 
+    /// Whether it gets nothing but replies, and is over no limit.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        !self.is_replica && !self.is_monitor && !self.is_subscribed() && self.over_soft_since.is_none()
+    }
+
     /// Whether its replies are to be written before more are made.
     pub fn has_much_output(&self) -> bool {
         /// Bytes.

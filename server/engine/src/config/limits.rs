@@ -28,6 +28,13 @@ pub struct OutputLimit {
     pub soft_seconds: i64,
 }
 
+impl OutputLimit {
+    /// Whether it disconnects nobody.
+    pub(crate) fn is_none(&self) -> bool {
+        self.hard == 0 && self.soft == 0
+    }
+}
+
 impl fmt::Display for OutputLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.hard, self.soft, self.soft_seconds)

@@ -76,8 +76,14 @@ impl Engine {
     /// The same for a client that does not keep up, if it is not being closed already.
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
+        let session = self.sessions.get(slot);
+        let is_authenticated = self.is_authenticated(session);
+        let is_little = session.delivery.pending() < COUNTED;
+        if is_authenticated && is_little && session.is_ordinary() && self.config.output_limit(false).is_none()
+        {
+            return;
+        }
         let now_ms = self.clock.system().monotonic_ms();
-        let is_authenticated = self.is_authenticated(self.sessions.get(slot));
         let pending = self.unsent(slot);
         let session = self.sessions.get_mut(slot);
         if pending >= COUNTED {
