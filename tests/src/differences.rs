@@ -8,6 +8,7 @@ pub mod beside;
 mod doubles;
 mod expired;
 pub mod newer;
+mod rights;
 mod streams;
 pub mod table;
 pub mod together;
@@ -116,6 +117,7 @@ pub const REDIS_7_0: &[Difference] = &[
     ONE_OF_SEVERAL_FUNCTIONS,
     SHARED_IDLE_TIME,
     COPIED_INTEGER,
+    rights::STORED_KEY,
     Difference {
         name: "small lists are listpacks",
         reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always in a quicklist",

@@ -42,7 +42,7 @@ impl Selector {
             return Some(Denied::Command);
         }
         if !self.keys.is_all() && command.spec.has_keys() {
-            let keys = keys.get_or_insert_with(|| command.spec.find_keys(request));
+            let keys = keys.get_or_insert_with(|| command.spec.find_touched_keys(request));
             let is_denied = |(at, flags): &&Key| !self.reaches_key(&request[*at], rights(*flags));
             if let Some((at, _)) = keys.iter().find(is_denied) {
                 return Some(Denied::Key(*at));

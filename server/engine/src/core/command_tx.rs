@@ -43,7 +43,7 @@ impl<'a> CommandTx<'a> {
         let is_quiet = spec.keys.iter().all(|key| key.flags.contains(KeyFlags::RO));
         let databases = [self.tx.db(), self.db];
         let databases = if databases[0] == databases[1] { &databases[..1] } else { &databases[..] };
-        for (position, flags) in spec.find_keys(self.args) {
+        for (position, flags) in spec.find_touched_keys(self.args) {
             let Some(key) = self.args.get(position).filter(|_| is_quiet || !flags.contains(KeyFlags::RO))
             else {
                 continue;

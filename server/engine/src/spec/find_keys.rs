@@ -25,6 +25,17 @@ impl Spec {
         })
     }
 
+    /// The keys that a request touches: those that Redis lists, then those that it does not. O(arguments).
+    pub(crate) fn find_touched_keys(&self, request: Args<'_>) -> Vec<Key> {
+        let mut keys = self.find_keys(request);
+        for key in self.unlisted_keys.map_or_else(Vec::new, |find| find(request)) {
+            if keys.iter().all(|(position, _)| *position != key.0) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
     /// Whether its requests may name what decides which node of a cluster they belong to: keys, or channels of shards.
     pub(crate) fn is_routed(&self) -> bool {
         !self.keys.is_empty() || self.key_finder.is_some()

@@ -28,6 +28,8 @@ pub struct Spec {
     pub key_finder: Option<KeyFinder>,
     /// Finds those whose slot decides to which node of a cluster a request belongs, where the specs find others.
     pub slot_finder: Option<KeyFinder>,
+    /// Finds keys that it touches and that Redis does not list: its caller needs rights to them, too.
+    pub(crate) unlisted_keys: Option<KeyFinder>,
     /// Where the channels are that it needs rights to.
     pub channels: Option<ChannelSpec>,
     /// The group that the documentation lists it in.
@@ -116,6 +118,7 @@ impl<H: Copy + 'static> Row<H> {
             keys: &[],
             key_finder: None,
             slot_finder: None,
+            unlisted_keys: None,
             channels: None,
             group: "generic",
             since: "1.0.0",
@@ -167,6 +170,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the function that finds the keys whose slot decides where a request belongs, where the specs find others.
     pub const fn slot_finder(mut self, find: KeyFinder) -> Self {
         self.spec.slot_finder = Some(find);
+        self
+    }
+
+    /// Sets the function that finds the keys that it touches and Redis does not list.
+    pub(crate) const fn unlisted_keys(mut self, find: KeyFinder) -> Self {
+        self.spec.unlisted_keys = Some(find);
         self
     }
 

@@ -9,12 +9,16 @@ use lockwheel::Config;
 use lockwheel_engine::config::Permission;
 use lockwheel_engine::core::Simulation;
 use lockwheel_engine::spec::syntax::Syntax;
-use lockwheel_tests::generate::Generator;
+use lockwheel_tests::generate::{Form, Generator};
 use lockwheel_tests::rng::seeds;
 use std::collections::BTreeMap;
 
 /// Requests of each command, each sent in every one of the ways.
 const REQUESTS: usize = 8;
+/// Requests of each option that is given twice.
+const REQUESTS_OF_OPTION: usize = 4;
+/// The most attempts to make a request without a mistake.
+const ATTEMPTS: usize = 50;
 /// Requests after which the data are made anew.
 const ROUND: usize = 4;
 
@@ -175,47 +179,160 @@ fn commands() -> BTreeMap<String, (String, String)> {
     all
 }
 
+/// The two servers, and what the walk has found.
+struct Walk {
+    with: Server,
+    without: Server,
+    /// The first problem of each command.
+    problems: BTreeMap<String, String>,
+    refused: usize,
+    sent: usize,
+}
+
+impl Walk {
+    fn new() -> Self {
+        let (with, without) = (Server::new(true), Server::new(false));
+        Walk { with, without, problems: BTreeMap::new(), refused: 0, sent: 0 }
+    }
+
+    fn fill(&mut self) {
+        self.with.fill();
+        self.without.fill();
+    }
+
+    /// Sends a request of this command in every way, each on new data if `is_anew`.
+    fn send(&mut self, name: &str, request: &[Vec<u8>], is_anew: bool) {
+        let text = line(request);
+        for way in WAYS {
+            if is_anew {
+                self.fill();
+            }
+            let answers = [&mut self.with, &mut self.without].map(|server| server.run(way, &text));
+            self.sent += 1;
+            self.refused += usize::from(answers[0].contains("NOPERM") || answers[0].contains("can't access"));
+            let is_same = [&mut self.with, &mut self.without].map(|server| server.digests() == server.denied);
+            if answers[0] == answers[1] && is_same == [true; 2] {
+                continue;
+            }
+            if !is_known_hole(request) {
+                self.problems
+                    .entry(name.to_owned())
+                    .or_insert(format!("{way:?} {text}: {answers:?} other keys are the same: {is_same:?}"));
+            }
+            self.fill();
+        }
+    }
+
+    #[track_caller]
+    fn has_no_problem(self) {
+        let texts: Vec<String> = self.problems.into_values().collect();
+        assert!(texts.is_empty(), "{} commands:\n{}", texts.len(), texts.join("\n"));
+    }
+}
+
 #[test]
 fn a_request_touches_no_key_that_the_permit_does_not_see() {
     let commands = commands();
     assert!(commands.len() > 200, "{}", commands.len());
-    let (mut with, mut without) = (Server::new(true), Server::new(false));
-    let (mut problems, mut refused, mut sent) = (BTreeMap::new(), 0, 0);
+    let mut walk = Walk::new();
     for seed in seeds(1) {
         let mut generator = Generator::new(seed);
         for (name, (group, syntax)) in &commands {
             let syntax = Syntax::parse(syntax).expect("synopses are well formed");
             for number in 0..REQUESTS {
                 let request = generator.command(name, group, &syntax).arguments;
-                for way in WAYS {
-                    if number % ROUND == 0 {
-                        with.fill();
-                        without.fill();
+                walk.send(name, &request, number % ROUND == 0);
+            }
+        }
+    }
+    // Most requests have a key of each kind.
+    assert!(walk.refused > walk.sent / 5 && walk.refused < walk.sent * 19 / 20, "{}", walk.refused);
+    walk.has_no_problem();
+}
+
+/// The options of a command that take an argument, each with a synopsis of the command that has this option twice and
+/// no other.
+fn options_twice<'a>(syntax: &Syntax<'a>) -> Vec<(Syntax<'a>, Syntax<'a>)> {
+    let Syntax::Sequence(parts) = syntax else { return Vec::new() };
+    let twice = |(at, part): (usize, &Syntax<'a>)| {
+        let Syntax::Optional(option) = part else { return None };
+        if option.tokens().is_empty() || option.arguments().is_empty() {
+            return None;
+        }
+        let needed = |part: &&Syntax<'a>| !matches!(part, Syntax::Optional(_));
+        let before = parts[..at].iter().filter(needed).cloned();
+        let after = parts[at + 1..].iter().filter(needed).cloned();
+        let pair = [(**option).clone(), (**option).clone()];
+        Some(((**option).clone(), Syntax::Sequence(before.chain(pair).chain(after).collect())))
+    };
+    parts.iter().enumerate().filter_map(twice).collect()
+}
+
+/// Gives a key of the data this number, if the word is one.
+fn numbered(word: &mut [u8], number: u8) {
+    if let [kind, last @ (b'1' | b'2')] = word
+        && b"sbhltzgxpk".contains(kind)
+    {
+        *last = number;
+    }
+}
+
+/// A request in form that has an option twice: keys of the data are allowed, but those of the second option.
+fn request_twice(
+    generator: &mut Generator,
+    (name, group): (&str, &str),
+    (option, twice): &(Syntax<'_>, Syntax<'_>),
+) -> Option<Vec<Vec<u8>>> {
+    let mut made = (0..ATTEMPTS).map(|_| generator.command(name, group, twice));
+    let mut request = made.find(|made| made.form == Form::Valid)?.arguments;
+    let tokens = option.tokens();
+    let is_token = |word: &Vec<u8>| tokens.iter().any(|token| word.eq_ignore_ascii_case(token.as_bytes()));
+    let second = request.iter().rposition(is_token)?;
+    let end = option.words_max().map_or(request.len(), |words| request.len().min(second + words));
+    for (at, word) in request.iter_mut().enumerate() {
+        numbered(word, if (second..end).contains(&at) { b'2' } else { b'1' });
+    }
+    Some(request)
+}
+
+/// A command may take an option twice, and then the last one counts, or each.
+#[test]
+fn the_permit_sees_the_keys_of_an_option_that_is_given_twice() {
+    let mut walk = Walk::new();
+    for seed in seeds(1) {
+        let mut generator = Generator::new(seed);
+        for (name, (group, syntax)) in &commands() {
+            let syntax = Syntax::parse(syntax).expect("synopses are well formed");
+            for option in options_twice(&syntax) {
+                for number in 0..REQUESTS_OF_OPTION {
+                    let names = (name.as_str(), group.as_str());
+                    if let Some(request) = request_twice(&mut generator, names, &option) {
+                        walk.send(name, &request, number == 0);
                     }
-                    let text = line(&request);
-                    let answers = [&mut with, &mut without].map(|server| server.run(way, &text));
-                    sent += 1;
-                    refused +=
-                        usize::from(answers[0].contains("NOPERM") || answers[0].contains("can't access"));
-                    let is_same = [&mut with, &mut without].map(|server| server.digests() == server.denied);
-                    if answers[0] == answers[1] && is_same == [true; 2] {
-                        continue;
-                    }
-                    if !is_known_hole(&request) {
-                        problems.entry(name.clone()).or_insert(format!(
-                            "seed {seed} {way:?} {text}: {answers:?} other keys are the same: {is_same:?}"
-                        ));
-                    }
-                    with.fill();
-                    without.fill();
                 }
             }
         }
     }
-    let texts: Vec<String> = problems.into_values().collect();
-    assert!(texts.is_empty(), "{} commands:\n{}", texts.len(), texts.join("\n"));
-    // Most requests have a key of each kind.
-    assert!(refused > sent / 5 && refused < sent * 19 / 20, "{refused} of {sent}");
+    assert!(walk.sent > 100 * WAYS.len(), "{}", walk.sent);
+    walk.has_no_problem();
+}
+
+/// Redis 7.0 sees the first key of each option, and stores to the last one.
+#[test]
+fn a_search_stores_to_no_key_that_the_permit_does_not_see() {
+    let mut server = Server::new(true);
+    for search in ["GEORADIUS g1 13 38 100 km", "GEORADIUSBYMEMBER g1 m1 100 km"] {
+        for option in ["STORE", "STOREDIST"] {
+            for way in WAYS {
+                server.fill();
+                let answer = server.run(way, &format!("{search} {option} z1 {option} z2"));
+                assert!(answer.contains("NOPERM") || answer.contains("can't access"), "{way:?}: {answer}");
+                assert_eq!(server.digests(), server.denied, "{way:?} {search} {option}");
+            }
+            let answer = server.run(Way::Client, &format!("{search} {option} z1 {option} k1"));
+            assert_eq!(answer, ":1\r\n", "{search} {option}");
+        }
+    }
 }
 
 /// The declared hole is there, or it need not be declared any more.

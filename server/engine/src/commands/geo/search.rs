@@ -8,7 +8,7 @@ use super::request::{Order, Request, Search, Store, Told};
 use super::shape::Area;
 use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Encodings, ZSet, zset};
@@ -60,6 +60,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         )
         .errors(STORED_AREA_ERRORS),
     stores("georadius", -6, georadius, RADIUS_KEYS)
+        .unlisted_keys(stored_by_radius)
         .about("geo", "3.2.0", OF_RADIUS)
         .summary("Returns or stores the places within a circle around a point.")
         .history(&[
@@ -74,6 +75,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         )
         .errors(STORED_RADIUS_ERRORS),
     stores("georadiusbymember", -5, georadiusbymember, BY_MEMBER_KEYS)
+        .unlisted_keys(stored_by_member)
         .about("geo", "3.2.0", OF_RADIUS)
         .summary("Returns or stores the places within a circle around a member.")
         .history(&[("7.0.0", "Added support for uppercase unit names.")])
@@ -151,16 +153,41 @@ const AREA_ERRORS: &[&str] = area_errors!();
 const STORED_AREA_ERRORS: &[&str] =
     area_errors!("ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options");
 
+/// The first arguments that may be options.
+const RADIUS_OPTIONS: i32 = 6;
+const BY_MEMBER_OPTIONS: i32 = 5;
+
 const RADIUS_KEYS: &[KeySpec] = &[
     KeySpec::one(1, SOURCE),
-    KeySpec::after("STORE", 6, DESTINATION),
-    KeySpec::after("STOREDIST", 6, DESTINATION),
+    KeySpec::after("STORE", RADIUS_OPTIONS, DESTINATION),
+    KeySpec::after("STOREDIST", RADIUS_OPTIONS, DESTINATION),
 ];
 const BY_MEMBER_KEYS: &[KeySpec] = &[
     KeySpec::one(1, SOURCE),
-    KeySpec::after("STORE", 5, DESTINATION),
-    KeySpec::after("STOREDIST", 5, DESTINATION),
+    KeySpec::after("STORE", BY_MEMBER_OPTIONS, DESTINATION),
+    KeySpec::after("STOREDIST", BY_MEMBER_OPTIONS, DESTINATION),
 ];
+
+/// The key of the last STORE or STOREDIST, which is the one that is stored to. Redis lists the first of each.
+fn stored_key(args: Args<'_>, options_at: i32) -> Vec<Key> {
+    let (mut stored, mut at) = (None, options_at.unsigned_abs() as usize);
+    while at + 1 < args.len() {
+        let stores = args.is(at, "store") || args.is(at, "storedist");
+        if stores {
+            stored = Some((at + 1, KeyFlags::of(DESTINATION)));
+        }
+        at += if stores || args.is(at, "count") { 2 } else { 1 };
+    }
+    stored.into_iter().collect()
+}
+
+fn stored_by_radius(args: Args<'_>) -> Vec<Key> {
+    stored_key(args, RADIUS_OPTIONS)
+}
+
+fn stored_by_member(args: Args<'_>) -> Vec<Key> {
+    stored_key(args, BY_MEMBER_OPTIONS)
+}
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, arity, handler).categories(&["geo"])
