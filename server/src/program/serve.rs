@@ -152,7 +152,10 @@ fn serve(
             Stage::Ready(server) => {
                 watch(parent, std::slice::from_ref(server))?;
                 published = announcement.publish(server)?;
-                ready::print(server, &unix_socket, has_log);
+                // A sentinel of Redis has no such line either.
+                if !is_sentinel {
+                    ready::print(server, &unix_socket, has_log);
+                }
                 supervisor.into_iter().for_each(Supervisor::ready);
             }
             Stage::Stopping => supervisor.into_iter().for_each(Supervisor::stopping),

@@ -254,5 +254,6 @@ fn a_sentinel_tells_of_its_events() {
             &format!("# +monitor master main {place} quorum 1\n"),
             &format!("* +slave slave 127.0.0.1:{0} 127.0.0.1 {0} @ main {place}\n", replica.port),
         ]);
+        assert!(!sentinel.text().contains("Ready to accept connections"), "{}", sentinel.text());
     });
 }
