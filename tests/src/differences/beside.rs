@@ -41,6 +41,16 @@ pub const BESIDE: &[Beside] = &[
         held_by: ("tests/tests/families/rdb_files.rs", "who_serves_a_test_begins_empty"),
     },
     Beside {
+        name: "save points and the append-only file write nothing",
+        reason: "nor does the end by SHUTDOWN or a signal, at which Redis saves when it has save points: a test begins \
+                 empty, whatever a server before it has had. SAVE, BGSAVE and SHUTDOWN SAVE write a file, and so does \
+                 a signal if shutdown-on-sigterm or shutdown-on-sigint has the word save",
+        held_by: (
+            "tests/tests/families/rdb_files.rs",
+            "save_points_are_told_and_no_end_writes_unless_it_is_told_to",
+        ),
+    },
+    Beside {
         name: "a monitor has the output limits of subscribers",
         reason: "Redis gives monitors those of replicas, which grow without bound by default on a busy server",
         held_by: ("tests/tests/families/monitor.rs", "a_monitor_that_does_not_read_is_disconnected"),

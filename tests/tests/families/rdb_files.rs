@@ -271,10 +271,13 @@ fn who_serves_a_test_begins_empty() {
     assert_eq!(Client::connect(again.addr()).line("DBSIZE").to_string(), ":0");
 }
 
-/// The program in this directory with a save point that every write is due for, and its port.
+/// The program in this directory with a save point that every write is due for and an append-only file, and its port.
 fn with_save_point(directory: &Directory) -> (Child, u16) {
     let mut command = Command::new(program::path());
-    command.args(["--port", "0", "--save", "1 1", "--dir"]).arg(&directory.0).stdout(Stdio::piped());
+    command
+        .args(["--port", "0", "--save", "1 1", "--appendonly", "yes", "--dir"])
+        .arg(&directory.0)
+        .stdout(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let ready = program::ready_line(&mut BufReader::new(child.stdout.take().expect("a pipe")));
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
@@ -283,23 +286,34 @@ fn with_save_point(directory: &Directory) -> (Child, u16) {
 
 /// A harness that stops a server finds nothing that the next one would read; only who asks for it has a file.
 #[test]
-fn save_points_are_told_and_no_end_writes_but_shutdown_save() {
-    for (end, saves) in
-        [("SIGTERM", false), ("SHUTDOWN", false), ("SHUTDOWN NOSAVE", false), ("SHUTDOWN SAVE", true)]
-    {
+fn save_points_are_told_and_no_end_writes_unless_it_is_told_to() {
+    for (before, end, saves) in [
+        ("PING", "-TERM", false),
+        ("PING", "-INT", false),
+        ("PING", "SHUTDOWN", false),
+        ("PING", "SHUTDOWN NOSAVE", false),
+        ("PING", "SHUTDOWN SAVE", true),
+        ("CONFIG SET shutdown-on-sigterm save", "-TERM", true),
+        ("CONFIG SET shutdown-on-sigterm save", "-INT", false),
+        ("CONFIG SET shutdown-on-sigterm save", "SHUTDOWN", false),
+        ("CONFIG SET shutdown-on-sigint save", "-INT", true),
+    ] {
         let directory = Directory::new();
         let (mut child, port) = with_save_point(&directory);
         let mut client = Client::connect(("127.0.0.1", port));
         assert_eq!(client.line("CONFIG GET save").to_string(), "[\"save\", \"1 1\"]");
+        ok(&mut client, before);
         ok(&mut client, "SET k v");
-        if end == "SIGTERM" {
-            let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        if end.starts_with('-') {
+            let told = Command::new("kill").args([end, &child.id().to_string()]).status();
             assert!(told.expect("it is a program everywhere").success());
         } else {
             client.send_line(end);
         }
-        assert!(child.wait().expect("it is a child").success(), "{end}");
-        assert_eq!(directory.file("dump.rdb").exists(), saves, "{end}");
+        assert!(child.wait().expect("it is a child").success(), "{before}, {end}");
+        let files = fs::read_dir(&directory.0).expect("it is there").flatten();
+        let names: Vec<_> = files.map(|file| file.file_name()).collect();
+        assert_eq!(names, vec!["dump.rdb"; usize::from(saves)], "{before}, {end}");
     }
 }
 
