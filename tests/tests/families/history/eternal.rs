@@ -145,6 +145,33 @@ fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
     assert_eq!(after(&["SET job:7 me NX", "SET job:7 you NX", "EXPIRE job:7 10"]), ["ok", HABIT]);
 }
 
+/// RENAME and COPY take along how a text was set; RESTORE does not.
+#[test]
+fn a_text_is_judged_by_how_it_was_set() {
+    for line in ["RENAME lock:b lock:a", "RENAMENX lock:b lock:a", "COPY lock:b lock:a"] {
+        let found = after(&["SET lock:b me NX", line]);
+        assert_eq!(found.iter().filter(|one| *one == ETERNAL).count(), 2, "{line}: {found:?}");
+    }
+    let restore = r#"RESTORE lock:a 0 "\x00\x01v\x0a\x00\x91\x08\xce\xb2\x198\x8a\xce""#;
+    for lines in [
+        &["SET x me", "RENAME x lock:a"][..],
+        &["SET x me", "COPY x lock:a"],
+        &["SET x me NX", "RENAME x lock:a"],
+        &["INCR lock:a"],
+        &["APPEND lock:a me"],
+        &["GETSET lock:a me"],
+        &[restore],
+        &["LOCK.OBSERVE lock:*", "INCR lock:a"],
+        &["LOCK.OBSERVE lock:*", restore],
+    ] {
+        let mut server = Server::new();
+        lines.iter().for_each(|line| drop(server.ask(line)));
+        assert_eq!(found(&mut server), ["ok"], "{lines:?}");
+        let info = server.ask("LOCK.INFO lock:a");
+        assert!(info.contains("holders\r\n*1\r\n"), "{lines:?}: {info}");
+    }
+}
+
 #[test]
 fn sessions_and_leases_are_no_eternal_locks() {
     let mut server = Server::new();
