@@ -6,6 +6,7 @@ mod entry;
 mod explained;
 mod help;
 mod hints;
+mod lock_rights;
 mod mistyped;
 mod redis_8;
 mod requests;

@@ -1,0 +1,100 @@
+//! Rights to keys, where native commands go beyond the keys that they are given: companion keys, and readings.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server with a user that has rights to keys that begin with `a:`, and two clients: the administrator and the user.
+fn server() -> (Simulation, u64, u64) {
+    let mut config = Config::default();
+    config.lock_history = true;
+    let mut simulation = Simulation::new(config, 7);
+    let [admin, user] = [simulation.connect(), simulation.connect()];
+    assert_eq!(simulation.ask(admin, "ACL SETUSER u on nopass ~a:* +@all"), "+OK\r\n");
+    assert_eq!(simulation.ask(user, "AUTH u x"), "+OK\r\n");
+    (simulation, admin, user)
+}
+
+/// The strings of a reply, in order.
+fn strings(reply: &str) -> Vec<&str> {
+    let mut strings: Vec<&str> = reply.split("\r\n").filter(|line| !line.starts_with(['$', '*'])).collect();
+    strings.retain(|line| !line.is_empty());
+    strings.sort_unstable();
+    strings
+}
+
+/// The keys that a lock, a semaphore or a limiter has beside its own, which are parts of it.
+const COMPANIONS: [&str; 9] = [
+    "redisson_lock_queue:{a:6}",
+    "redisson_lock_timeout:{a:6}",
+    "redisson_lock_token:{a:1}",
+    "{a:2}:me:rwlock_timeout:1",
+    "{a:3}:timeout",
+    "{a:4}:permits",
+    "{a:4}:value",
+    "{a:5}:permits:x",
+    "{a:5}:value:x",
+];
+
+#[test]
+fn companion_keys_belong_to_the_key_that_they_are_named_after() {
+    let (mut simulation, admin, user) = server();
+    for line in [
+        "LOCK.ACQUIRE a:1 me FENCED",
+        "LOCK.ACQUIRE a:2 me SHARED",
+        "SEM.INIT a:3 2",
+        "SEM.ACQUIRE a:3 me IDS PX 1000",
+        "RATE.SET a:4 2 1000",
+        "RATE.ACQUIRE a:4",
+        "RATE.SET a:5 2 1000 CLIENT x",
+        "RATE.ACQUIRE a:5 CLIENT x",
+        "LOCK.ACQUIRE a:6 me FAIR",
+    ] {
+        let answer = simulation.ask(user, line);
+        assert!(answer.starts_with([':', '*']), "{line}: {answer}");
+    }
+    let waiter = simulation.connect();
+    simulation.ask(waiter, "AUTH u x");
+    assert_eq!(simulation.ask(waiter, "LOCK.ACQUIRE a:6 you FAIR BLOCK 60000"), "");
+    let keys = simulation.ask(admin, "KEYS *");
+    let own = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6"];
+    assert_eq!(strings(&keys), [&own[..], &COMPANIONS].concat());
+    // A request that names them needs the right to them.
+    for key in COMPANIONS {
+        for line in [format!("TYPE {key}"), format!("EVAL \"return redis.call('type', KEYS[1])\" 1 {key}")] {
+            assert!(simulation.ask(user, &line).starts_with("-NOPERM"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn readings_show_names_of_all_keys_unless_the_commands_are_forbidden() {
+    let (mut simulation, admin, user) = server();
+    let waiter = simulation.connect();
+    simulation.ask(admin, "LOCK.ACQUIRE b:1 secret");
+    simulation.ask(admin, "SET b:lock secret NX");
+    simulation.ask(waiter, "LOCK.ACQUIRE b:1 other BLOCK 60000");
+    assert!(simulation.ask(user, "LOCK.INFO b:1").starts_with("-NOPERM"));
+    let readings = [
+        ("LOCK.SCAN 0 COUNT 100", "b:1"),
+        ("LOCK.GRAPH", "secret"),
+        ("LOCK.HISTORY", "secret"),
+        ("LOCK.VERIFY", "secret"),
+        ("LOCK.STATS KEY b:1", "holds"),
+        ("AWAIT.EVENT acquired KEY b:1", ":"),
+    ];
+    for (line, shown) in readings {
+        let answer = simulation.ask(user, line);
+        assert!(answer.contains(shown) && !answer.starts_with('-'), "{line}: {answer}");
+    }
+    for rules in [
+        "+@all -@control -lock.scan -lock.graph",
+        "+@all -lock.scan -lock.graph -lock.history -lock.verify -lock.stats -await.event",
+    ] {
+        simulation.ask(admin, &format!("ACL SETUSER u {rules}"));
+        for (line, _) in readings {
+            let answer = simulation.ask(user, line);
+            assert!(answer.starts_with("-NOPERM"), "{rules}, {line}: {answer}");
+        }
+        assert!(!simulation.ask(user, "LOCK.ACQUIRE a:1 me").starts_with('-'), "{rules}");
+    }
+}
