@@ -30,7 +30,7 @@ const DATA: &[&str] = &[
     "RPUSH lN a b 1 2",
     "SADD tN a m1 3",
     "ZADD zN 1 m1 2 m2",
-    "GEOADD gN 13.361389 38.115556 m1",
+    "GEOADD gN 13.361389 38.115556 m1 15.087269 37.502669 m2 15 37.5 m3",
     "XADD xN 1-1 f v",
     "XGROUP CREATE xN g1 0",
     "PFADD pN a b",
