@@ -104,7 +104,7 @@ fn topology() -> Command {
     let options = "[--lag MS] [options of the server]";
     let usage = format!(
         "{NAME} topology replicas N {options}\n       {NAME} topology sentinel N [--replicas N] {options}\n       \
-         {NAME} topology cluster MxN {options}"
+         {NAME} topology cluster M[xN] {options}"
     );
     let shape = Arg::new("SHAPE").value_parser(PossibleValuesParser::new(SHAPES));
     command(Subcommand::Topology.name(), usage)
@@ -115,7 +115,7 @@ fn topology() -> Command {
         .args(OPTIONS.iter().map(described))
         .args(TOPOLOGY.iter().map(|(name, value, help)| Arg::new(*name).long(*name).value_name(*value).help(*help)))
         .arg(shape.hide_possible_values(true).help("replicas, sentinel or cluster"))
-        .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1"))
+        .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1; 3 is 3x0"))
 }
 
 /// Names of the shapes of a topology.
@@ -126,6 +126,11 @@ const TOPOLOGY: &[(&str, &str, &str)] = &[
     ("lag", "MS", "How much later replicas are told everything"),
     ("replicas", "N", "Beside sentinels: how many replicas the master has"),
 ];
+
+/// The names of the options of a topology.
+pub(crate) fn topology_options() -> impl Iterator<Item = &'static str> {
+    TOPOLOGY.iter().map(|(name, ..)| *name)
+}
 
 /// The help of `topology`.
 pub(crate) fn help_of_topology() -> String {

@@ -1,9 +1,10 @@
 //! `topology`: several servers in this process, on one clock.
 
+use super::command_line::SHAPES;
 use super::files::{PublishedFile, SystemFiles};
 use super::output::say;
 use super::parent::Parent;
-use super::usage_error::explain;
+use super::usage_error::explain_beside;
 use super::{allocator, command_line, log, ready, serve};
 use lockwheel::{Server, Topology, TopologyBuilder};
 use lockwheel_engine::COMMAND_NAMES;
@@ -45,7 +46,13 @@ impl Shape {
             Some((kind, count)) => (kind, count.trim(), 1),
             None => (text(0), text(1), 2),
         };
+        if count.is_empty() || count.starts_with("--") {
+            no_count(kind).map_or(Ok(()), Err)?;
+        }
         let mut rest = words.get(options..).unwrap_or_default().to_vec();
+        if kind != "sentinel" && SHAPES.contains(&kind) && rest.iter().any(|option| option == "--replicas") {
+            return Err(format!("--replicas belongs to 'topology sentinel', not to 'topology {kind}'"));
+        }
         match (kind, count) {
             ("replicas", count) => Ok((Shape::Replicas(count_of("replicas", count)?), rest)),
             ("sentinel", count) => {
@@ -65,7 +72,10 @@ impl Shape {
                     servers.is_some_and(|servers| (1..=SERVERS_MAX).contains(&servers))
                 });
                 let (masters, replicas) = counted.ok_or_else(|| {
-                    format!("A cluster is masters x replicas, as 3x1, of 1 to {SERVERS_MAX} servers, not '{shape}'")
+                    format!(
+                        "A cluster is masters x replicas, as 3x1, or masters alone, as 3, of 1 to {SERVERS_MAX} \
+                         servers, not '{shape}'"
+                    )
                 })?;
                 Ok((Shape::Cluster(masters, replicas), rest))
             }
@@ -98,13 +108,24 @@ impl Shape {
     }
 }
 
+/// The sentence for a shape without its count. `None` if there is no such shape.
+fn no_count(kind: &str) -> Option<String> {
+    let example = match kind {
+        "replicas" => "replicas 2",
+        "sentinel" => "sentinel 3",
+        "cluster" => "cluster 3x1",
+        _ => return None,
+    };
+    Some(format!("The count behind 'topology {kind}' is missing: it is as in 'topology {example}'"))
+}
+
 /// The sentence for words that name no shape.
 fn no_shape(kind: &str, shape: &str) -> String {
-    let found = nearest(kind, command_line::SHAPES);
+    let found = nearest(kind, SHAPES);
     let found = found.map(|kind| format!("{kind} {shape}").trim_end().to_owned());
     let words = format!("{kind} {shape}");
     format!(
-        "There is no topology '{}': it is 'replicas N', 'sentinel N' or 'cluster MxN'.{}",
+        "There is no topology '{}': it is 'replicas N', 'sentinel N' or 'cluster M[xN]'.{}",
         words.trim_end(),
         suggestion(found)
     )
@@ -144,7 +165,10 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         Invocation::Run(config) => *config,
         Invocation::Help => return say(command_line::help_of_topology().as_bytes()),
         Invocation::Version => return say(command_line::version(OsStr::new(command_line::NAME)).as_bytes()),
-        Invocation::Fail(error) => return Err(explain(&error, OsStr::new(command_line::NAME), &[])),
+        Invocation::Fail(error) => {
+            let own = command_line::topology_options().collect::<Vec<_>>();
+            return Err(explain_beside(&own, &error, OsStr::new(command_line::NAME), &[]));
+        }
     };
     refuse(&config)?;
     shape.contradiction(&options, &config).map_or(Ok(()), |sentence| Err(sentence.to_owned()))?;
@@ -226,6 +250,27 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_count_is_named_instead_of_the_next_option() {
+        let missing = |kind: &str, example: &str| {
+            Err(format!("The count behind 'topology {kind}' is missing: it is as in 'topology {example}'"))
+        };
+        assert_eq!(parse("replicas --port 0"), missing("replicas", "replicas 2"));
+        assert_eq!(parse("sentinel --replicas 2"), missing("sentinel", "sentinel 3"));
+        assert_eq!(parse("cluster --port 0"), missing("cluster", "cluster 3x1"));
+        assert_eq!(parse("cluster"), missing("cluster", "cluster 3x1"));
+        assert!(parse("--port 0").is_err_and(|said| said.starts_with("There is no topology '--port 0'")));
+    }
+
+    #[test]
+    fn an_option_of_sentinels_is_refused_for_other_shapes() {
+        for (line, kind) in [("replicas 1 --replicas 2", "replicas"), ("cluster 3x1 --replicas 2", "cluster")]
+        {
+            let expected = format!("--replicas belongs to 'topology sentinel', not to 'topology {kind}'");
+            assert_eq!(parse(line), Err(expected), "{line}");
+        }
+    }
+
+    #[test]
     fn quotes_may_join_the_words_of_a_shape() {
         let parse = |first: &str| Shape::parse(&[first, "--seed", "7"].map(OsString::from));
         let options: Vec<OsString> = ["--seed", "7"].map(OsString::from).into();
@@ -235,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_shape_that_there_is_not_is_named_with_the_nearest() {
-        let shapes = "it is 'replicas N', 'sentinel N' or 'cluster MxN'.";
+        let shapes = "it is 'replicas N', 'sentinel N' or 'cluster M[xN]'.";
         for (line, expected) in [
             (
                 "sentinels 3",

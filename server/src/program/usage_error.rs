@@ -11,9 +11,19 @@ const DIRECTIVES: &[&str] = &["include", "loadmodule", "rename-command", "sentin
 
 /// The text for a configuration that cannot be loaded, of a program that was started by this name.
 pub(crate) fn explain(error: &LoadError, started_as: &OsStr, arguments: &[OsString]) -> String {
+    explain_beside(&[], error, started_as, arguments)
+}
+
+/// The same, of a subcommand with options of its own, which are suggested too.
+pub(crate) fn explain_beside(
+    own: &[&str],
+    error: &LoadError,
+    started_as: &OsStr,
+    arguments: &[OsString],
+) -> String {
     match error {
         LoadError::Line { line, reason, is_option: true, .. } if !is_redis(started_as) => {
-            wrong_option(line, reason)
+            wrong_option(own, line, reason)
         }
         LoadError::File { path, reason } if !is_redis(started_as) => {
             let is_first = arguments.first().is_some_and(|first| *first == **path);
@@ -40,12 +50,12 @@ fn no_subcommand(word: &str, reason: &str) -> String {
     )
 }
 
-/// The sentence for an option, which is given as its line of a configuration file.
-fn wrong_option(line: &str, reason: &str) -> String {
+/// The sentence for an option, which is given as its line of a configuration file. The subcommand has `own` options.
+fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     let name = line.split([' ', '\t']).next().unwrap_or_default();
     let parameters = Config::default().get(&[b"*"]);
     let parameters = parameters.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
-    let known: Vec<&str> = parameters.chain(DIRECTIVES.iter().copied()).collect();
+    let known: Vec<&str> = own.iter().copied().chain(parameters).chain(DIRECTIVES.iter().copied()).collect();
     let is_known =
         |name: &str| !Config::default().get(&[name.as_bytes()]).is_empty() || known.contains(&name);
     if let Some((option, value)) = name.split_once('=').filter(|(option, _)| is_known(option)) {
@@ -60,7 +70,8 @@ fn wrong_option(line: &str, reason: &str) -> String {
     if ["help", "version"].contains(&name) {
         return format!("'--{name}' is the first argument, or none");
     }
-    if !is_known(&name.trim_matches('"').to_ascii_lowercase()) {
+    let lowercase = name.trim_matches('"').to_ascii_lowercase();
+    if !is_known(&lowercase) || own.contains(&&*lowercase) {
         let found = nearest(name.trim_start_matches('-'), known).map(|name| format!("--{name}"));
         return format!("There is no option '--{name}'.{}", suggestion(found));
     }
@@ -126,6 +137,23 @@ mod tests {
             ("no/such.conf", "Fatal error, can't open config file 'no/such.conf': No such file or directory"),
         ] {
             assert_eq!(said("lockwheel", line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn options_of_a_subcommand_are_suggested_too() {
+        let own = ["lag", "replicas"];
+        for (line, expected) in [
+            ("--lagg 4", "There is no option '--lagg'. Did you mean '--lag'?"),
+            ("--replica 1", "There is no option '--replica'. Did you mean '--replicas'?"),
+            ("--LAG 4", "There is no option '--LAG'. Did you mean '--lag'?"),
+            ("--lag=4", "An option and its value are two arguments: --lag 4"),
+            ("--prot 1", "There is no option '--prot'. Did you mean '--port'?"),
+        ] {
+            let words = line.split(' ').map(|word| word.as_bytes().to_vec());
+            let read = Invocation::from_arguments(words, &mut SystemFiles::default(), COMMAND_NAMES);
+            let Invocation::Fail(error) = read else { panic!("{line}: {read:?}") };
+            assert_eq!(explain_beside(&own, &error, OsStr::new("lockwheel"), &[]), expected, "{line}");
         }
     }
 

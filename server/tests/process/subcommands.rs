@@ -181,8 +181,8 @@ fn completions_and_the_man_page_are_printed() {
     );
     refused(&["completions", "none"], &["bash, elvish, fish, powershell, zsh"]);
     let page = out(&run(&["man"]));
-    let forms =
-        ["replicas N", "sentinel N", "cluster MxN"].map(|form| format!("\n.br\nlockwheel topology {form} "));
+    let forms = ["replicas N", "sentinel N", "cluster M[xN]"]
+        .map(|form| format!("\n.br\nlockwheel topology {form} "));
     assert!(forms.iter().all(|form| page.contains(form)), "{page}");
     for word in [
         "\\-\\-compat",
