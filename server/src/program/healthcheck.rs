@@ -22,7 +22,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     };
     let url = arguments.get_one::<String>("URL").cloned().or_else(|| env::var("REDIS_URL").ok());
     let target = match url.filter(|url| !url.is_empty()) {
-        Some(url) => Target::from_url(&url)?,
+        Some(url) => Target::from_url(&url).map_err(|reason| no_address(&url, &reason))?,
         None => Target::default(),
     };
     let place = target.address.to_string();
@@ -34,6 +34,15 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         Ok(()) => say(format!("The server at {place} answers.\n").as_bytes()),
         Err(reason) => Err(format!("The server at {place} does not answer as it should: {reason}")),
     }
+}
+
+/// The sentence for a word that is no URL of a server. The sentence has no password.
+fn no_address(url: &str, reason: &str) -> String {
+    let shown = url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, place)| format!("…@{place}"));
+    format!(
+        "'{shown}' is no URL of a server ({reason}): it is redis://[user:password@]host[:port][/database], \
+         rediss://… or unix://path"
+    )
 }
 
 fn ask(target: &Target, trust: &Trust) -> Result<(), String> {
@@ -49,4 +58,20 @@ fn ask(target: &Target, trust: &Trust) -> Result<(), String> {
         other => Err(format!("{other:?}")),
     });
     answer.map_err(|error| system_reason(&error))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_no_url_is_named_without_its_password() {
+        for (url, shown) in [
+            ("foo", "'foo' is no URL of a server (Invalid URI scheme): it is redis://"),
+            ("http://me:secret@x", "'…@x' is no URL of a server (Invalid URI scheme): it is redis://"),
+        ] {
+            let reason = Target::from_url(url).unwrap_err();
+            assert!(no_address(url, &reason).starts_with(shown), "{url}");
+        }
+    }
 }
