@@ -135,7 +135,7 @@ def test_the_clock_turns(own):
     assert abs(own.clock.info().wall - datetime.now(timezone.utc)) < timedelta(minutes=10)
 
 
-@pytest.mark.parametrize("wrong", [0.0001, timedelta(microseconds=1500), 1.00052])
+@pytest.mark.parametrize("wrong", [0.0001, 1e-6, 1e-7, -1e-6, 5e-324, 0.0010001, timedelta(microseconds=1500), 1.00052])
 def test_durations_are_whole_milliseconds(own, wrong):
     with pytest.raises(ValueError, match="whole milliseconds"):
         own.clock.advance(wrong)
@@ -143,7 +143,7 @@ def test_durations_are_whole_milliseconds(own, wrong):
 
 
 def test_durations_are_exact(own):
-    for by in (0.1, 0.7, 1.001, 12.345, timedelta(days=365), 3):
+    for by in (0.1, 0.7, 0.1 + 0.2, 100.3 - 100.299, 1.001, 12.345, 86_400.001, timedelta(days=365), 3):
         before = own.clock.info().monotonic
         own.clock.advance(by)
         wanted = by if isinstance(by, timedelta) else timedelta(milliseconds=round(by * 1000))

@@ -52,7 +52,8 @@ def milliseconds(duration: Duration) -> int:
     if not isinstance(duration, (int, float)):
         raise TypeError(f"a duration is seconds or a timedelta, not {duration!r}")
     exact = duration * 1000
-    if abs(exact - round(exact)) > 1e-3:
+    # The sum of two floats, such as 0.1 + 0.2, is close to whole milliseconds.
+    if abs(exact - round(exact)) > min(1e-3, 1e-9 * abs(exact)):
         raise ValueError(f"{duration!r} s: not whole milliseconds")
     return round(exact)
 
