@@ -158,7 +158,7 @@ publish(Server, (name) => name, {
 });
 
 async function start(options = {}) {
-  const { time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off', topology = '' } = options;
+  const { time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off', topology } = options;
   if (!LEVELS.includes(level)) {
     throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not '${level}'${perhaps(String(level), LEVELS)}`);
   }
@@ -166,7 +166,10 @@ async function start(options = {}) {
     throw new TypeError(`time is 'real', 'manual' or a Date, not ${time}`);
   }
   if (!Array.isArray(args)) throw new TypeError(`args is a list of words, not ${args}`);
-  const wanted = { time, seed, args: args.map(String), binary, verify: level, topology };
+  if (topology !== undefined && String(topology).trim() === '') {
+    throw new RangeError(`topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '${topology}'`);
+  }
+  const wanted = { time, seed, args: args.map(String), binary, verify: level, topology: topology ?? '' };
   return new Server(wanted, await launch(wanted));
 }
 

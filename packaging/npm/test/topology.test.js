@@ -172,6 +172,9 @@ test('an endless script does not keep its server from being killed', async (t) =
 
 test('what is no topology is refused, and one server has none', async (t) => {
   await assert.rejects(startServer({ topology: 'cluster x' }), /masters x replicas/);
+  for (const empty of ['', ' ']) {
+    await assert.rejects(startServer({ topology: empty }), { name: 'RangeError', message: /^topology is 'replicas N', .*, not ' ?'$/ });
+  }
   await assert.rejects(startServer({ topology: 'sentinels 3' }), /There is no topology 'sentinels 3'.*Did you mean 'sentinel 3'/);
   const server = await startServer();
   t.after(() => server.stop());

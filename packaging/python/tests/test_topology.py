@@ -193,6 +193,12 @@ def fails(ask, *arguments):
     return False
 
 
+@pytest.mark.parametrize("empty", ["", " "])
+def test_a_topology_without_a_word_is_refused(empty):
+    with pytest.raises(ValueError, match="topology is 'replicas N', .*, not ' ?'"):
+        Server(topology=empty)
+
+
 def test_what_is_no_topology_is_refused():
     with pytest.raises(StartError, match="masters x replicas"):
         Server(topology="cluster x")

@@ -63,9 +63,12 @@ def options(
     verify: str,
     topology: Optional[str] = None,
 ) -> Options:
-    """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters."""
+    """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters; ValueError for
+    a topology without a word."""
     if isinstance(args, (str, bytes)):
         raise TypeError(f"args is a list of words, not {args!r}")
+    if topology is not None and not topology.strip():
+        raise ValueError(f"topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not {topology!r}")
     return Options(time, seed, tuple(args), binary, checked(verify), topology or "")
 
 

@@ -72,7 +72,7 @@ def started(options: Options) -> Server:
         args=options.args,
         binary=options.binary,
         verify=options.verify,
-        topology=options.topology,
+        topology=options.topology or None,
     )
 
 

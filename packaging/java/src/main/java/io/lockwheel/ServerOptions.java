@@ -68,8 +68,16 @@ public record ServerOptions(
         return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
-    /** These, with several servers, which are this to one another. */
+    /**
+     * These, with several servers, which are this to one another.
+     *
+     * @throws IllegalArgumentException for a topology without a word
+     */
     public ServerOptions topology(String topology) {
+        if (topology.isBlank()) {
+            throw new IllegalArgumentException(
+                    "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
+        }
         return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 

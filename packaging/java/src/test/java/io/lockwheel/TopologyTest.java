@@ -122,6 +122,12 @@ class TopologyTest {
 
     @Test
     void whatIsNoTopologyIsRefused() {
+        for (String empty : List.of("", " ")) {
+            String refused = assertThrows(
+                            IllegalArgumentException.class, () -> new ServerOptions().topology(empty))
+                    .getMessage();
+            assertTrue(refused.startsWith("topology is 'replicas N', "), refused);
+        }
         ServerOptions wrong = new ServerOptions().topology("cluster x");
         String said = assertThrows(StartException.class, () -> LockwheelServer.start(wrong)).getMessage();
         assertTrue(said.contains("masters x replicas"), said);

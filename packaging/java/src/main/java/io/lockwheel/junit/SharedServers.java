@@ -19,6 +19,7 @@ public final class SharedServers {
 
     static ServerOptions options(Lockwheel annotation) {
         ServerOptions options = new ServerOptions().time(annotation.time()).seed(annotation.seed());
-        return options.args(annotation.args()).verify(annotation.verify()).topology(annotation.topology());
+        options = options.args(annotation.args()).verify(annotation.verify());
+        return annotation.topology().isEmpty() ? options : options.topology(annotation.topology());
     }
 }
