@@ -156,6 +156,7 @@ fn serve(
                 if !is_sentinel {
                     ready::print(server, &unix_socket, has_log);
                 }
+                warn_of_maxmemory(config.maxmemory);
                 supervisor.into_iter().for_each(Supervisor::ready);
             }
             Stage::Stopping => supervisor.into_iter().for_each(Supervisor::stopping),
@@ -173,6 +174,19 @@ fn serve(
     let name = if is_sentinel { "Sentinel" } else { "Redis" };
     tracing::warn!("{name} is now ready to exit, bye bye...");
     Ok(())
+}
+
+/// The least limit of memory, in bytes, without a warning.
+const MIN_USUAL_MAXMEMORY: u64 = 1 << 20;
+
+/// Warns of a limit of memory that may lack its unit. A limit of 0 is none.
+pub(crate) fn warn_of_maxmemory(bytes: u64) {
+    if (1..MIN_USUAL_MAXMEMORY).contains(&bytes) {
+        tracing::warn!(
+            "WARNING: You specified a maxmemory value that is less than 1MB (current value is {bytes} bytes). Are you \
+             sure this is what you really want?"
+        );
+    }
 }
 
 /// Ends the servers when their parent process has ended.

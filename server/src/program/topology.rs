@@ -175,13 +175,14 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     serve::prepare(&mut config, &started_in)?;
     log::start(&config, log::Stream::Error);
     let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
-    let unix_socket = config.unixsocket.clone();
+    let (unix_socket, maxmemory) = (config.unixsocket.clone(), config.maxmemory);
     let exits = config.exit_with_parent;
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), topology.servers()).map_err(|error| error.to_string())?;
     announce(&topology, &port_file)?;
     // What harnesses wait for: by then the addresses are printed.
     ready::print(&topology.servers()[0], &unix_socket, has_log);
+    serve::warn_of_maxmemory(maxmemory);
     topology.wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::command_tx::CommandTx;
+use super::cross_protocol::is_cross_protocol;
 use super::engine::{Engine, Handler, Retry};
 use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
@@ -314,6 +315,7 @@ impl Engine {
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: Refusal, reply: &mut dyn Reply) {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
+            self.cross_protocol.log(self.clock.system().monotonic_ms());
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
         self.sessions.get_mut(slot).last_command = refusal.command;
@@ -554,9 +556,4 @@ pub(super) fn not_yet<R: Into<Retry>>(
     } else {
         null_at_once.write(reply);
     }
-}
-
-/// The first words of an HTTP request that a web page may have been tricked into sending.
-fn is_cross_protocol(word: &[u8]) -> bool {
-    word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
 }

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::cluster_state::Cluster;
 use super::count_waits::{CountOf, CountWaits};
+use super::cross_protocol::CrossProtocolLog;
 use super::faults::{Faults, Held};
 use super::hooks::Hooks;
 use super::observers::Observers;
@@ -222,6 +223,8 @@ pub struct Engine {
     pub(super) readings: HistoryReadings,
     /// The pauses of clients.
     pub(super) pauses: Pauses,
+    /// The warnings of requests of HTTP.
+    pub(super) cross_protocol: CrossProtocolLog,
     /// The end that the server has been told to come to.
     pub(super) shutdown: Shutdown,
     /// The connections to other servers.
@@ -290,6 +293,7 @@ impl Engine {
             hooks: Hooks::default(),
             readings: HistoryReadings::default(),
             pauses: Pauses::default(),
+            cross_protocol: CrossProtocolLog::default(),
             shutdown: Shutdown::default(),
             outbound: Outbound::default(),
             sentinel: Watching::configured(&config, seed, system),

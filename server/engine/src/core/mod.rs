@@ -12,6 +12,7 @@ mod cluster_state;
 mod command_tx;
 mod commit;
 mod count_waits;
+mod cross_protocol;
 mod deadlines;
 mod deadlocks;
 mod delivery;

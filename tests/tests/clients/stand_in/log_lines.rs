@@ -136,6 +136,81 @@ fn a_master_and_its_replica_tell_of_their_links() {
 }
 
 #[test]
+fn a_reload_is_told_like_a_load() {
+    each_server(|server| {
+        let directory = Directory::new();
+        let arguments = &[MASTER, &["--requirepass pw", "--enable-debug-command", "yes"]].concat();
+        let logged = Logged::start(server, &directory, "reload", arguments);
+        let mut client = logged.client();
+        assert_eq!(client.line("SET a 1").to_string(), "+OK");
+        let counted = |text: &str| logged.text().matches(text).count();
+        for (times, request) in [(1, "DEBUG RELOAD"), (2, "DEBUG RELOAD NOSAVE")] {
+            assert_eq!(client.line(request).to_string(), "+OK");
+            let last = "# DB reloaded by DEBUG RELOAD\n";
+            until(|| counted(last) == times, &format!("{last} in {}", logged.log));
+            for line in [
+                "* Loading RDB produced by version ",
+                "* RDB age 0 seconds\n",
+                "* RDB memory usage when created ",
+                "* Done loading RDB, keys loaded: 1, keys expired: 0.\n",
+            ] {
+                assert_eq!(counted(line), times, "{line} in\n{}", logged.text());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_request_of_http_is_told_once() {
+    each_server(|server| {
+        let directory = Directory::new();
+        let logged = master(server, &directory);
+        for request in ["POST / HTTP/1.1", "Host: localhost", "post"] {
+            logged.client().send_raw(format!("{request}\r\n").as_bytes());
+        }
+        logged.says(&[
+            "# Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to Redis. \
+             This is likely due to an attacker attempting to use Cross Protocol Scripting to compromise your Redis \
+             instance. Connection aborted.\n",
+        ]);
+        assert_eq!(logged.client().line("PING").to_string(), "+PONG");
+        assert_eq!(logged.text().matches("SECURITY ATTACK").count(), 1, "{}", logged.text());
+    });
+}
+
+#[test]
+fn a_replica_that_never_reached_its_master_tells_what_it_discards() {
+    each_server(|server| {
+        let directory = Directory::new();
+        let logged = master(server, &directory);
+        for place in ["127.0.0.1 1", "NO ONE"] {
+            assert_eq!(logged.client().line(&format!("REPLICAOF {place}")).to_string(), "+OK");
+        }
+        logged.says(&[
+            "* Discarding previously cached master state.\n",
+            "* MASTER MODE enabled (user request from '",
+        ]);
+    });
+}
+
+#[test]
+fn a_limit_of_memory_that_may_lack_its_unit_is_told() {
+    const WARNING: &str =
+        "# WARNING: You specified a maxmemory value that is less than 1MB (current value is ";
+    each_server(|server| {
+        let directory = Directory::new();
+        let small = Logged::start(server, &directory, "small", &["--maxmemory", "1048575"]);
+        small.says(&[&format!("{WARNING}1048575 bytes). Are you sure this is what you really want?\n")]);
+        let usual = Logged::start(server, &directory, "usual", &["--maxmemory", "1mb"]);
+        assert_eq!(usual.client().line("CONFIG SET maxmemory 500").to_string(), "+OK");
+        usual.says(&[
+            "# WARNING: the new maxmemory value set via CONFIG SET (500) is smaller than the current memory",
+        ]);
+        assert!(!usual.text().contains(WARNING), "{}", usual.text());
+    });
+}
+
+#[test]
 fn saves_loads_and_the_end_are_told() {
     each_server(|server| {
         let directory = Directory::new();

@@ -95,7 +95,9 @@ impl Engine {
     pub(crate) fn unfollow_master(&mut self) {
         let was_connected = self.following.as_ref().is_some_and(Following::is_connected);
         let was_down = self.following.as_ref().is_some_and(|following| following.down_since_ms.is_some());
-        let has_cached = was_connected || was_down;
+        // A master that became a replica goes on from its own history until a snapshot is on its way.
+        let goes_on = |following: &Following| following.knows_history && following.expected.is_none();
+        let has_cached = was_connected || was_down || self.following.as_ref().is_some_and(goes_on);
         let Some(slot) = self.end_link() else { return };
         if was_connected {
             tracing::info!("Connection with master lost.");

@@ -1,14 +1,17 @@
 //! DEBUG RELOAD: the data through the file of a save. DEBUG LOADAOF: every value through its bytes, in memory.
 
 use crate::core::{Call, Engine, NotSaved};
-use crate::server_commands::persistence::LoadMode;
-use crate::spec::{Args, CommandError, Outcome};
+use crate::server_commands::persistence::{LoadMode, log_header};
+use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::rdb::{self, Reader, Writer};
 use lockwheel_store::values::{Encodings, Value};
 
 const UNKNOWN_OPTION: &str = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.";
 const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
+/// The line of the log after every reload.
+const RELOADED: &str = "DB reloaded by DEBUG RELOAD";
 
 /// Saves the data and reads the file, unless the options say that less is to be done. Where the file has just been
 /// written, what it has is there already: each value is put in the place of itself, so that holds of locks stay known.
@@ -26,14 +29,27 @@ pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
         engine.save().map_err(|NotSaved| CommandError::text("ERR"))?;
     }
     if saves && mode.flush {
-        return in_place(engine, call, reply);
+        in_place(engine, call, reply)?;
+        log_as_loaded(&engine.keyspace, engine.memory_usage().total());
+        tracing::warn!("{RELOADED}");
+        return Ok(());
     }
     engine.reload(mode).map_err(|why| {
         tracing::warn!("{why}");
         CommandError::text(UNREADABLE)
     })?;
+    tracing::warn!("{RELOADED}");
     reply.ok();
     Ok(())
+}
+
+/// Logs the lines of a load for the file that has just been written, whose keys are there already. O(databases).
+fn log_as_loaded(keyspace: &Keyspace, used_bytes: usize) {
+    let keys = (0..keyspace.databases()).map(|db| keyspace.sizes(db).0).sum::<usize>();
+    log_header(b"redis-ver", REDIS_VERSION.as_bytes(), 0);
+    log_header(b"ctime", b"0", 0);
+    log_header(b"used-mem", used_bytes.to_string().as_bytes(), 0);
+    tracing::info!("Done loading RDB, keys loaded: {keys}, keys expired: 0.");
 }
 
 /// Puts what is read in the place of each value. Deadlines stay. Who watches or tracks keys is told as if all had gone,

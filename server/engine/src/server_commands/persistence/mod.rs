@@ -4,6 +4,7 @@ mod loading;
 mod staged;
 
 pub(super) use loading::LoadMode;
+pub(super) use staged::log_header;
 
 use crate::core::{Call, Engine, Handler, NotSaved, Origin};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};

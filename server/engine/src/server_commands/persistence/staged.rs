@@ -66,7 +66,7 @@ impl<'f> Staged<'f> {
                     if &*name == b"repl-stream-db" {
                         staged.selected = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
                     }
-                    tell(&name, &value, reading.now_ms);
+                    log_header(&name, &value, reading.now_ms);
                 }
                 Part::Library(text) => staged.libraries.push(text),
                 Part::Key { db, .. } if db >= reading.databases => {
@@ -102,7 +102,7 @@ impl<'f> Staged<'f> {
 }
 
 /// Logs what a file says of itself.
-fn tell(name: &[u8], value: &[u8], now_ms: i64) {
+pub(in crate::server_commands) fn log_header(name: &[u8], value: &[u8], now_ms: i64) {
     let text = String::from_utf8_lossy(value);
     match name {
         b"redis-ver" => tracing::info!("Loading RDB produced by version {text}"),
