@@ -1,6 +1,7 @@
 //! Errors of scripts that cannot be run.
 
 use lockwheel_resp::allocation::{self, OutOfMemory};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a script was not taken: the whole text of the error reply, with its code and without the leading `-`.
@@ -51,14 +52,29 @@ pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-/// Texts one behind the other.
+/// Copies of a text on its way to an error of Lua: the text itself, Lua's, and Lua's with the place before it.
+const COPIES: usize = 3;
+
+/// Texts one behind the other, for an error of Lua.
 ///
 /// # Errors
-/// Returns the size if there is no memory for them.
+/// Returns the size if there is no memory for all copies of them.
 pub(crate) fn joined(texts: &[&[u8]]) -> Result<Vec<u8>, OutOfMemory> {
-    let mut all = allocation::try_with_capacity(texts.iter().map(|text| text.len()).sum())?;
+    let len = texts.iter().map(|text| text.len()).sum();
+    allocation::check(COPIES * len)?;
+    let mut all = allocation::try_with_capacity(len)?;
     texts.iter().for_each(|text| all.extend_from_slice(text));
     Ok(all)
+}
+
+/// Text that is fit for a status or an error reply. Unwinds if there is no memory for a copy that is.
+pub(crate) fn single_line(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+        return text.into();
+    }
+    let mut line = allocation::copy(text).into_vec();
+    one_line(&mut line);
+    line.into()
 }
 
 /// Makes text fit for a status or an error reply.

@@ -1,6 +1,6 @@
 //! Where a command writes its reply when a script calls it: straight to the Lua stack.
 
-use crate::error::one_line;
+use crate::error::single_line;
 use crate::ffi::{self, *};
 use lockwheel_resp::number::{format_decimal, format_double, parse_f64};
 use lockwheel_resp::{Protocol, Reply, allocation};
@@ -369,15 +369,5 @@ impl Reply for StackSink {
 
     fn push(&mut self, len: usize) {
         self.aggregate(Kind::Array, len);
-    }
-}
-
-fn single_line(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
-        let mut text = allocation::copy(text).into_vec();
-        one_line(&mut text);
-        text.into()
-    } else {
-        text.into()
     }
 }

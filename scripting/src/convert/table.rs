@@ -2,9 +2,8 @@
 
 use super::{Frame, PIECE, Walk};
 use crate::call::trim_lines;
-use crate::error::{one_line, until_nul};
+use crate::error::{one_line, single_line, until_nul};
 use crate::ffi::{self, *};
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 impl Walk<'_> {
@@ -22,11 +21,11 @@ impl Walk<'_> {
                 let text = trim_lines(until_nul(ffi::string(state, -1)));
                 self.bytes = self.bytes.saturating_add(text.len());
                 let is_new = !is_counted(state, lua_gettop(state) - 1);
-                self.error(&line(text), is_new);
+                self.error(&single_line(text), is_new);
             } else if self.field(b"ok", LUA_TSTRING) {
                 let text = until_nul(ffi::string(state, -1));
                 self.bytes = self.bytes.saturating_add(text.len());
-                self.reply.status(&line(text));
+                self.reply.status(&single_line(text));
             } else if self.field(b"double", LUA_TNUMBER) {
                 self.reply.double(lua_tonumber(state, -1));
             } else if self.field(b"map", LUA_TTABLE) {
@@ -42,7 +41,7 @@ impl Walk<'_> {
             } else if self.field(b"big_number", LUA_TSTRING) {
                 let digits = ffi::string(state, -1);
                 self.bytes = self.bytes.saturating_add(digits.len());
-                self.reply.big_number(&line(digits));
+                self.reply.big_number(&single_line(digits));
             } else if !self.verbatim() {
                 let len = self.count_values();
                 self.reply.array(len);
@@ -176,12 +175,4 @@ pub(crate) unsafe fn is_counted(state: *mut lua_State, index: c_int) -> bool {
         lua_pop(state, 1);
         counted
     }
-}
-
-fn line(text: &[u8]) -> Cow<'_, [u8]> {
-    let mut line = Cow::Borrowed(text);
-    if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
-        one_line(line.to_mut());
-    }
-    line
 }
