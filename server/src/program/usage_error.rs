@@ -14,7 +14,7 @@ pub(crate) fn explain(error: &LoadError, started_as: &OsStr, arguments: &[OsStri
     explain_beside(&[], error, started_as, arguments)
 }
 
-/// The same, of a subcommand with options of its own, which are suggested too.
+/// Explains a mistake in the arguments of a subcommand; its own options are suggested too.
 pub(crate) fn explain_beside(
     own: &[&str],
     error: &LoadError,

@@ -193,12 +193,12 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Takes off the elements from `place` on.
+    /// Takes off the elements from `place` on. Unwinds if there is no memory for their copy.
     pub(super) fn split_off(&mut self, place: usize) -> Self {
         self.try_split_off(place).unwrap_or_else(|error| error.unwind())
     }
 
-    /// The same, without unwinding.
+    /// Takes off the elements from `place` on.
     ///
     /// # Errors
     /// Returns the size if there is no memory for their copy. The chunk then is as it was.

@@ -115,7 +115,7 @@ impl Chunks {
         self.try_reserve().unwrap_or_else(|error| error.unwind());
     }
 
-    /// The same, without unwinding.
+    /// Makes room for one more chunk, or returns the size if there is no memory for that.
     fn try_reserve(&mut self) -> Result<(), OutOfMemory> {
         let bytes = (self.chunks.len() + 1) * size_of::<Chunk>();
         self.chunks.try_reserve(1).map_err(|_| OutOfMemory { bytes })
