@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ func TestAReportHasRunsOfClientsAndOfCommandsInALine(t *testing.T) {
 			}
 		}
 	}
-	for n := 0; n < 15; n++ {
-		ping(client(server), 1)
+	clients := make([]*connection, 15)
+	for n := range clients {
+		clients[n] = client(server)
+		ping(clients[n], 1)
 	}
 	mustReply(t, server, "PONG", "PING")
 	mustReply(t, server, "OK", "SET", "k", "v")
@@ -35,6 +38,8 @@ func TestAReportHasRunsOfClientsAndOfCommandsInALine(t *testing.T) {
 	mustReply(t, server, "v", "GET", "k")
 	ping(last, 2)
 	report := server.Report()
+	// Until here none may be collected, which would close its socket.
+	runtime.KeepAlive(clients)
 	addr := last.link.socket.LocalAddr()
 	for _, wanted := range []string{
 		"\nhistory:\n    1-18 0 ms connect x18 client=1-18\n", "\nlast commands:\n    PING (16 times, 16 clients)\n",

@@ -579,10 +579,15 @@ impl Shared {
         self.engine.ask();
     }
 
-    /// A signal is to end the server; whether the engine, which is busy otherwise, knows it now.
-    pub(super) fn signalled(&self, signal: EndSignal) -> bool {
-        let engine = self.lock().try_lock();
-        engine.map(|engine| self.run(None, engine, |engine| engine.signalled(signal))).is_some()
+    /// Tells the engine of a signal that is to end the server, unless it is busy; returns whether it knows it now.
+    /// `done` is called before a client can see that it does.
+    pub(super) fn signalled(&self, signal: EndSignal, done: &mut dyn FnMut()) -> bool {
+        let Some(engine) = self.lock().try_lock() else { return false };
+        self.run(None, engine, |engine| {
+            engine.signalled(signal);
+            done();
+        });
+        true
     }
 
     /// Asks everything to end; a running script is stopped.

@@ -23,7 +23,9 @@ pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
             signal = signals.recv() => {
                 has_come = true;
                 let done = end_on_a_thread(shared, signal);
+                // In this order: a client may see that the engine knows the first signal before this task does.
                 tokio::select! {
+                    biased;
                     _done_or_not_begun = done => {}
                     // It hangs: the log may be what it waits for.
                     _ = signals.recv() => std::process::exit(1),
@@ -45,8 +47,7 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
             EndSignal::Interrupt => "SIGINT",
         };
         tracing::warn!(target: SIGNAL_LOG, "Received {name} scheduling shutdown...");
-        end(&ended, signal);
-        let _nobody_waits = done.send(());
+        end(&ended, signal, done);
     };
     if thread::Builder::new().name("lockwheel-signal".to_owned()).spawn(work).is_err() {
         shared.end();
@@ -56,13 +57,15 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
 
 /// The engine ends the server, perhaps later, for the sake of its replicas; a script that takes long is no reason to go
 /// on.
-fn end(shared: &Shared, signal: EndSignal) {
+fn end(shared: &Shared, signal: EndSignal, done: oneshot::Sender<()>) {
+    let mut done = Some(done);
+    let mut tell = || done.take().into_iter().for_each(|done| _ = done.send(()));
     // Servers of one process end together.
     if let Some(membership) = shared.membership.get() {
         return end_all(&membership.ends());
     }
     for _ in 0..ATTEMPTS {
-        if shared.shutdown.is_requested() || shared.signalled(signal) {
+        if shared.shutdown.is_requested() || shared.signalled(signal, &mut tell) {
             return;
         }
         thread::sleep(BETWEEN);
