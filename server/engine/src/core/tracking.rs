@@ -9,7 +9,7 @@ use crate::tracking::{
     Caching, HeldNews, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect,
 };
 use lockwheel_resp::Reply;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 impl Engine {
     /// Returns the capability to track keys. [`Engine::follow_tracking`] is to follow changes.
@@ -74,27 +74,35 @@ impl Engine {
     }
 
     /// Notifies clients: each itself, or the one that it redirects to. A client that learns that its redirection is
-    /// broken may be disconnected by that, which breaks the redirections to it: those clients learn it too.
+    /// broken may be disconnected by that, which breaks the redirections to it: those clients learn it too. O(clients).
     fn send_invalidation(&mut self, clients: &[u64], invalidation: &Invalidation<'_>) {
-        let mut told = BTreeSet::new();
-        let receivers = loop {
-            let (mut receivers, before) = (Vec::new(), told.len());
-            for &id in clients {
-                match self.tracking().recipient(id) {
-                    Recipient::Receiver(receiver) => receivers.push(receiver),
-                    Recipient::Broken(redirect) => {
-                        if told.insert(id) {
-                            let write = |reply: &mut dyn Reply| write_broken_redirect(redirect, reply);
-                            self.send_to(&[id], 0, &write);
-                        }
-                    }
-                    Recipient::Nobody => {}
+        let tell_broken = |engine: &mut Self, id: u64, redirect: u64| {
+            engine.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
+        };
+        let (mut receivers, mut told) = (Vec::with_capacity(clients.len()), Vec::new());
+        for &id in clients {
+            match self.tracking().recipient(id) {
+                Recipient::Receiver(receiver) => receivers.push((receiver, id)),
+                Recipient::Broken(redirect) => {
+                    tell_broken(self, id, redirect);
+                    told.push(id);
+                }
+                Recipient::Nobody => {}
+            }
+        }
+        let mut redirecting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        if !told.is_empty() {
+            receivers.iter().for_each(|&(receiver, id)| redirecting.entry(receiver).or_default().push(id));
+        }
+        while let Some(broken) = told.pop() {
+            for id in redirecting.remove(&broken).unwrap_or_default() {
+                if let Recipient::Broken(redirect) = self.tracking().recipient(id) {
+                    tell_broken(self, id, redirect);
+                    told.push(id);
                 }
             }
-            if told.len() == before {
-                break receivers;
-            }
-        };
+        }
+        let receivers: Vec<u64> = receivers.into_iter().map(|(receiver, _)| receiver).collect();
         let write = |reply: &mut dyn Reply| invalidation.write(reply);
         self.send_to(&receivers, invalidation.len(), &write);
     }

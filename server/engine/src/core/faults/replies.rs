@@ -104,7 +104,7 @@ impl Engine {
         let ended = allocation::contain(|| match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
-                self.end_contained(slot, open, false);
+                self.sessions.get_mut(slot).delivery.end(open, false);
                 self.lose_connection(slot, cut_after_ms);
             }
             ReplyAction::Replace(substitute) => {
@@ -113,7 +113,7 @@ impl Engine {
                     Substitute::Raw(bytes) => open.append(&bytes),
                     substitute => open.write(protocol, |reply| write(&substitute, reply)),
                 }
-                self.end_contained(slot, open, false);
+                self.sessions.get_mut(slot).delivery.end(open, false);
             }
             ReplyAction::Slice(slices) => {
                 let bytes = self.sessions.get_mut(slot).delivery.hold(open);
