@@ -177,10 +177,9 @@ impl SimulatedTopology {
     /// The first server is the master of the others that hold data.
     fn replicate(&mut self, shape: Shape) {
         for replica in 1..shape.holders() {
-            let client = self.connect(replica);
-            assert_eq!(self.ask(client, &format!("REPLICAOF 127.0.0.1 {FIRST_PORT}")), "+OK\r\n");
-            self.engines[replica].stays_replica();
+            self.engines[replica].begin_as_replica_of("127.0.0.1", FIRST_PORT);
         }
+        self.settle();
     }
 
     /// The sentinels know all others.

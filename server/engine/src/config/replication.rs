@@ -39,6 +39,16 @@ pub struct ReplicationParameters {
     pub min_max_lag: i64,
 }
 
+impl ReplicationParameters {
+    /// Returns the master's host and port, if it is the replica of one.
+    pub fn master_address(&self) -> Option<(String, u16)> {
+        match &self.master[..] {
+            [host, port] => Some((host.clone(), port.parse().unwrap_or(0))),
+            _ => None,
+        }
+    }
+}
+
 impl Default for ReplicationParameters {
     /// Those of Redis.
     fn default() -> Self {

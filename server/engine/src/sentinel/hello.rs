@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::effect::Level;
 use super::state::Sentinel;
-use super::watched::{Peer, Who};
+use super::watched::{FailoverState, Master, Peer, Who};
 
 /// How long the name of a sentinel is: a longer one is none.
 const RUN_ID_LEN: usize = 40;
@@ -135,20 +135,35 @@ impl Sentinel {
         self.move_master(master, new);
     }
 
-    /// A replica at this host and port has been made the master by somebody whom all are to follow. `is_old` says
-    /// whether an address leads to the former master.
-    pub(crate) fn follow_failover(&mut self, is_old: impl Fn(&str, u16) -> bool, host: &str, port: u16) {
-        let leads_there = |at: &Address| is_old(&at.host, at.port);
-        let is_it = |id: &u64| self.master(*id).is_some_and(|of| leads_there(&of.at.address));
-        let masters: Vec<u64> = self.master_ids().into_iter().filter(is_it).collect();
+    /// Whether a master that leads there is watched at another address than this, or fails over.
+    pub(crate) fn strays(&self, leads_there: impl Fn(&str, u16) -> bool, host: &str, port: u16) -> bool {
+        let new = self.address(host, port);
+        self.masters.values().filter(|of| leads_there(&of.at.address.host, of.at.address.port)).any(|of| {
+            let is_there = new.as_ref().is_some_and(|new| of.at.address.is(new));
+            !is_there || of.failover.state != FailoverState::None
+        })
+    }
+
+    /// Watches the server at this host and port instead of each master that `is_meant` says, from this epoch on: it has
+    /// been made the master by somebody whom all are to follow. A failover of such a master ends.
+    pub(crate) fn follow_failover(
+        &mut self,
+        is_meant: impl Fn(&str, u16) -> bool,
+        host: &str,
+        port: u16,
+        epoch: u64,
+    ) {
+        let is_it = |of: &Master| is_meant(&of.at.address.host, of.at.address.port);
+        let masters: Vec<u64> = self.masters.iter().filter(|(_, of)| is_it(of)).map(|(id, _)| *id).collect();
         for master in masters {
-            self.adopt_epoch(self.current_epoch.saturating_add(1));
-            let epoch = self.current_epoch;
+            self.adopt_epoch(epoch);
             let Some(old) = self.master(master).map(|of| of.at.address.clone()) else { continue };
             let new = self.address(host, port);
             let (Some(of), Some(new)) = (self.master_mut(master), new) else { continue };
             of.config_epoch = epoch;
-            self.announce_switch(master, &old, &new);
+            if !old.is(&new) {
+                self.announce_switch(master, &old, &new);
+            }
             self.move_master(master, new);
         }
     }

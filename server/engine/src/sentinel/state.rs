@@ -107,6 +107,11 @@ impl Sentinel {
         (String::from_utf8_lossy(ip).into_owned(), self.own.announce_port)
     }
 
+    /// Returns the latest epoch that it knows of.
+    pub(crate) fn current_epoch(&self) -> u64 {
+        self.current_epoch
+    }
+
     /// Its name: 40 hexadecimal digits.
     pub(crate) fn id(&self) -> &str {
         &self.own.id

@@ -301,10 +301,25 @@ impl Network {
         replica: usize,
         (host, port): &(String, u16),
     ) {
+        let epoch = next_epoch(nodes);
         for (place, node) in nodes.iter_mut() {
             if !node.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
-                node.with_sentinel(|state| state.follow_failover(self.leads_to(master), host, *port));
+                node.with_sentinel(|state| state.follow_failover(self.leads_to(master), host, *port, epoch));
             }
+        }
+    }
+
+    /// Sentinels watch the master of the start again, if one of them watches another or fails over.
+    pub(super) fn return_sentinels(&self, nodes: &mut Nodes<'_, '_>) {
+        let Some((host, port)) = nodes.iter().find_map(|(_, node)| node.first_master()) else { return };
+        let is_meant = |host: &str, port| self.node_at(host, port).is_some();
+        let mut strays = false;
+        for (_, node) in nodes.iter_mut() {
+            strays |= node.with_sentinel(|state| state.strays(is_meant, &host, port)) == Some(true);
+        }
+        let epoch = next_epoch(nodes);
+        for (_, node) in nodes.iter_mut().filter(|_| strays) {
+            node.with_sentinel(|state| state.follow_failover(is_meant, &host, port, epoch));
         }
     }
 
@@ -400,4 +415,10 @@ fn note_lost_keys(nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
     let mut lost: Vec<Vec<u8>> = lost.collect();
     lost.sort_unstable();
     nodes[master].note_lost_keys(replica, lost, true);
+}
+
+/// The epoch behind all that sentinels know of.
+fn next_epoch(nodes: &mut Nodes<'_, '_>) -> u64 {
+    let known = nodes.iter_mut().filter_map(|(_, node)| node.with_sentinel(|state| state.current_epoch()));
+    known.max().unwrap_or_default().saturating_add(1)
 }

@@ -43,6 +43,8 @@ impl Network {
                     nodes[place].come_up();
                 }
                 nodes[place].return_to_first_view();
+                nodes[place].return_to_first_role();
+                self.return_sentinels(nodes);
             }
         }
     }

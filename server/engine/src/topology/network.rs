@@ -185,8 +185,8 @@ impl Network {
         nodes.iter_mut().for_each(|(_, node)| node.member_mut().note_addresses(&self.members));
     }
 
-    /// Where a server has begun anew faults end, and nodes of a cluster have the part again that they began with,
-    /// before any of them says what it knew. What was on its way between them, or held by a partition, does not arrive.
+    /// Where a server has begun anew, faults end, and all servers have the role again that they began with, before any
+    /// of them says what it knew. What was on its way between them, or held by a partition, does not arrive.
     fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.member_mut().take_reset()).collect();
         if !reset.contains(&true) {
@@ -199,7 +199,9 @@ impl Network {
         self.end_faults(nodes);
         for ((_, node), _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
             node.return_to_first_view();
+            node.return_to_first_role();
         }
+        self.return_sentinels(nodes);
         self.missed.extend(nodes.left_out().into_iter().map(|place| (place, Missed::Reset)));
         // The connections that nodes have closed are closed before anything is carried over them.
         self.drain_all(nodes, outside);

@@ -1,7 +1,7 @@
-//! The parts of a cluster's nodes: they begin anew together, and all know them at once; what cuts nodes off cuts
+//! The roles of a topology's servers: all begin anew together, and all know them at once; what cuts nodes off cuts
 //! MIGRATE.
 
-use crate::topology::sentinels::text;
+use crate::topology::sentinels::{field, text, told_port, watched};
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -70,6 +70,53 @@ fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
         assert_eq!(first, if node == 0 { "(nil)" } else { "\"old\"" }, "{node}");
         assert_eq!(other, if node == 2 { "(nil)" } else { "\"stays\"" }, "{node}");
         assert_at_start(&topology);
+    }
+}
+
+/// The first server is the master of the next two, and that is what the sentinels behind these watch.
+fn assert_watched_at_start(topology: &Topology) {
+    let mut clients = clients_of(topology);
+    let port = topology.servers()[0].port();
+    for _ in 0..2 {
+        assert!(text(&mut clients[0], "ROLE").starts_with("[\"master\""));
+        for replica in &mut clients[1..3] {
+            let role = text(replica, "ROLE");
+            assert!(role.contains(&format!(":{port}, \"connected\"")), "{role}");
+        }
+        for sentinel in &mut clients[3..] {
+            assert_eq!(told_port(sentinel), port);
+            assert_eq!(field(&sentinel.line("SENTINEL MASTER mymaster"), "num-slaves"), "2");
+        }
+        let value = text(&mut clients[0], "GET k");
+        assert_eq!(text(&mut clients[2], "GET k"), value);
+        text(&mut clients[1], "CLOCK.ADVANCE 60000");
+    }
+}
+
+#[test]
+fn one_server_that_begins_anew_brings_replicas_and_sentinels_back_to_their_roles() {
+    let by_sentinels: fn(&mut [Client]) = |clients| {
+        assert_eq!(text(&mut clients[4], "SENTINEL FAILOVER mymaster"), "+OK");
+        text(&mut clients[0], "CLOCK.ADVANCE 20000");
+    };
+    let unfinished: fn(&mut [Client]) = |clients| {
+        assert_eq!(text(&mut clients[4], "SENTINEL FAILOVER mymaster"), "+OK");
+        text(&mut clients[0], "CLOCK.ADVANCE 300");
+    };
+    let by_fault: fn(&mut [Client]) = |clients| assert_eq!(text(&mut clients[0], "FAULT.FAILOVER 2"), "+OK");
+    let by_hand: fn(&mut [Client]) = |clients| assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
+    for (seed, fail_over) in (1..).zip([by_sentinels, unfinished, by_fault, by_hand]) {
+        for server in 0..3 {
+            let (topology, mut clients) = watched(seed);
+            text(&mut clients[0], "SET k v");
+            fail_over(&mut clients);
+            assert_eq!(text(&mut clients_of(&topology)[server], "CONTROL.RESET"), "+OK");
+            let value = text(&mut Client::connect(topology.servers()[0].addr()), "GET k");
+            assert_eq!(value, if server == 0 { "(nil)" } else { "\"v\"" }, "{server}");
+            assert_watched_at_start(&topology);
+            let verdict = text(&mut clients_of(&topology)[0], "LOCK.VERIFY");
+            assert!(verdict.contains("\"ok\""), "{verdict}");
+        }
     }
 }
 

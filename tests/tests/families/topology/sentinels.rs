@@ -7,7 +7,7 @@ use lockwheel_tests::reply::Reply;
 
 /// A master, two replicas and three sentinels whose clock is turned, and a client of each.
 pub(crate) fn watched(seed: u64) -> (Topology, Vec<Client>) {
-    let builder = ours::builder().time(Time::Manual).seed(seed);
+    let builder = ours::builder().time(Time::Manual).seed(seed).lock_history(true);
     let topology = builder.sentinels(3).replicas(2).start().expect("they start");
     let clients = topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
     (topology, clients)

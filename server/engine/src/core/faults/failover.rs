@@ -82,7 +82,7 @@ impl Engine {
         }
         // One of several servers that is down follows its master when it comes up.
         if let Some((host, port)) = master.filter(|_| down_ms == 0 || !self.member.is_joined()) {
-            self.follow_from_start(host, port);
+            self.follow(host, port, false);
         }
     }
 

@@ -112,11 +112,10 @@ impl Engine {
     pub(super) fn begin_again(&mut self) {
         self.faults.down_until_ms = None;
         self.follow_doors();
-        if let [host, port] = &self.config.replication.master[..] {
-            let (host, port) = (host.clone(), port.parse().unwrap_or(0));
+        if let Some((host, port)) = self.config.replication.master_address() {
             match self.faults.has_kept_history {
                 true => self.follow_master(host, port),
-                false => self.follow_from_start(host, port),
+                false => self.follow(host, port, false),
             }
         }
         self.follow_view();

@@ -29,23 +29,36 @@ const UNBLOCKED: &str =
 impl Engine {
     /// Becomes the replica that the configuration says, if any.
     pub(in crate::core) fn begin_replication(&mut self) {
-        if let [host, port] = &self.config.replication.master[..] {
-            let (host, port) = (host.clone(), port.parse().unwrap_or(0));
-            self.follow_from_start(host, port);
+        if let Some((host, port)) = self.config.replication.master_address() {
+            self.follow(host, port, false);
         }
         self.replication_rules_changed();
     }
 
     /// Becomes the replica of a master, and is that again after [`Engine::reset`].
     pub fn begin_as_replica_of(&mut self, host: &str, port: u16) {
-        self.follow_from_start(host.to_owned(), port);
-        self.stays_replica();
+        self.follow(host.to_owned(), port, false);
+        self.start.config.replication.master.clone_from(&self.config.replication.master);
         self.commit();
     }
 
-    /// Is the replica of its present master again after [`Engine::reset`].
-    pub fn stays_replica(&mut self) {
-        self.start.config.replication.master.clone_from(&self.config.replication.master);
+    /// Returns the host and the port of the master that it begins as a replica of. `None`: it begins as a master, or as
+    /// a node of a cluster.
+    pub(crate) fn first_master(&self) -> Option<(String, u16)> {
+        self.start.config.replication.master_address()
+    }
+
+    /// Has the role again that it began with, since another server of the process has begun anew. Its data stay until
+    /// a master sends others. Nodes of a cluster have [`Engine::return_to_first_view`] for that.
+    pub(crate) fn return_to_first_role(&mut self) {
+        if self.is_node() || self.config.replication.master == self.start.config.replication.master {
+            return;
+        }
+        match self.first_master() {
+            Some((host, port)) => self.follow_master(host, port),
+            None => self.unfollow_master(),
+        }
+        self.commit();
     }
 
     /// Becomes the replica of a master, or of another one than before.
@@ -65,12 +78,9 @@ impl Engine {
         self.following.as_ref().is_none_or(|following| following.knows_history)
     }
 
-    /// The same, for a server that begins: it has nothing that a master could go on from.
-    pub(in crate::core) fn follow_from_start(&mut self, host: String, port: u16) {
-        self.follow(host, port, false);
-    }
-
-    fn follow(&mut self, host: String, port: u16, knows_history: bool) {
+    /// Does the same. `knows_history`: its data are of a history that a master may go on from; those of a server that
+    /// begins are not.
+    pub(in crate::core) fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
         self.tell_role(true);
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
