@@ -1,44 +1,81 @@
-//! How many clients the system has descriptors for.
+//! The number of clients that the system has descriptors for.
 
+use lockwheel_engine::config::system_reason;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// Descriptors that are left for other things than clients, as in Redis: listeners, loops, files, other servers.
-const RESERVED: usize = 32;
+const RESERVED: u64 = 32;
 
-/// `maxclients` of a server that is about to start: what is wished, or what the system has descriptors for.
+/// The limit of open files when it has been raised as far as it could be, in descriptors.
+struct Raised {
+    wanted: u64,
+    before: u64,
+    now: u64,
+    /// The system's reason for not raising it to `wanted`.
+    refused: Option<io::Error>,
+}
+
+/// Returns `maxclients` of a server that is about to start: what is wished, or what the system has descriptors for. Logs
+/// what it has done for that, in Redis' lines.
 ///
 /// # Errors
-/// When there are none for any client.
+/// If there are none for any client.
 pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
-    let most = make_room_for(wished);
+    let Raised { wanted, before, now, refused } = raise_for(wished);
+    if now >= wanted {
+        if before < wanted {
+            tracing::info!(
+                "Increased maximum number of open files to {wanted} (it was originally set to {before})."
+            );
+        }
+        return Ok(wished);
+    }
+    let most = clients_of(now);
     if most == 0 {
-        return Err(io::Error::other("the limit of open files ('ulimit -n') leaves none for clients"));
+        return Err(io::Error::other(format!(
+            "Your current 'ulimit -n' of {before} is not enough for the server to start. Please increase your open \
+             file limit to at least {wanted}. Exiting."
+        )));
     }
-    if most < wished {
-        tracing::warn!("maxclients is {most} and not {wished}: the system allows no more open files");
+    tracing::warn!("You requested maxclients of {wished} requiring at least {wanted} max file descriptors.");
+    if let Some(refused) = refused {
+        let reason = system_reason(&refused);
+        tracing::warn!("Server can't set maximum open files to {wanted} because of OS error: {reason}.");
     }
+    tracing::warn!(
+        "Current maximum open files is {now}. maxclients has been reduced to {most} to compensate for low ulimit. If \
+         you need higher maxclients increase 'ulimit -n'."
+    );
     Ok(most)
 }
 
-/// Lets this process open as many descriptors as so many clients need, as far as the system allows that. For how many
-/// clients there are enough: no more than `clients`, and 0 when there are none for any.
+/// Lets this process open as many descriptors as so many clients need, as far as the system allows that. Returns for how
+/// many clients there are enough: no more than `clients`, and 0 if there are none for any.
 pub(super) fn make_room_for(clients: usize) -> usize {
-    let wanted = u64::try_from(clients.saturating_add(RESERVED)).unwrap_or(u64::MAX);
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < wanted) {
-        raise(limit.maximum, wanted);
-    }
-    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(RESERVED).min(clients)
+    clients_of(raise_for(clients).now).min(clients)
 }
 
-/// Raises the limit to `wanted` if the system allows it, or to the `maximum` that there is.
-fn raise(maximum: Option<u64>, wanted: u64) {
+/// Returns for how many clients a limit of open files is enough.
+fn clients_of(limit: u64) -> usize {
+    usize::try_from(limit.saturating_sub(RESERVED)).unwrap_or(usize::MAX)
+}
+
+/// Raises the limit for so many clients, if it is lower than they need.
+fn raise_for(clients: usize) -> Raised {
+    let wanted = u64::try_from(clients).unwrap_or(u64::MAX).saturating_add(RESERVED);
+    let current = || getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let before = current();
+    if before >= wanted {
+        return Raised { wanted, before, now: before, refused: None };
+    }
+    let maximum = getrlimit(Resource::Nofile).maximum;
     let set = |current, maximum| setrlimit(Resource::Nofile, Rlimit { current, maximum });
     // Some may raise the maximum too.
-    if set(Some(wanted), maximum.map(|maximum| maximum.max(wanted))).is_err() {
+    let refused = set(Some(wanted), maximum.map(|maximum| maximum.max(wanted))).err();
+    if refused.is_some() {
         // Where even that is refused, the limit stays.
         let _refused = set(maximum, maximum);
     }
+    Raised { wanted, before, now: current(), refused: refused.map(io::Error::from) }
 }

@@ -2,6 +2,7 @@
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::statistics::Process;
+use std::fs;
 
 /// Logs it, as Redis does.
 pub(super) fn log(config: &Config, process: &Process) {
@@ -14,5 +15,18 @@ pub(super) fn log(config: &Config, process: &Process) {
     } else {
         tracing::info!("Running mode={mode}, port={port}.");
     }
+    warn_of_backlog(config.tcp_backlog);
     tracing::info!("Server initialized");
+}
+
+/// Logs that the system keeps a shorter queue of connections than `tcp-backlog`, where it does and says so.
+fn warn_of_backlog(wished: i32) {
+    const LIMIT: &str = "/proc/sys/net/core/somaxconn";
+    let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    if let Some(limit) = limit.filter(|&limit| limit > 0 && limit < wished) {
+        tracing::warn!(
+            "WARNING: The TCP backlog setting of {wished} cannot be enforced because {LIMIT} is set to the lower value \
+             of {limit}."
+        );
+    }
 }

@@ -160,6 +160,9 @@ fn wrong_parameters_are_told() {
     refused(&["/no/such/file.conf"], &["can't open config file '/no/such/file.conf'"]);
     refused(&["--time", "yesterday"], &["argument must be 'real', 'manual' or an instant"]);
     refused(&["--load", "/no/such/file.rdb"], &["'/no/such/file.rdb'", "No such file or directory"]);
+    let no_rdb = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let named = format!("Fatal error loading the DB '{no_rdb}': Invalid argument. Exiting.");
+    refused(&["--load", no_rdb], &["Wrong signature trying to load DB from file", &named]);
     refused(&["--bind", "192.0.2.1"], &["192.0.2.1"]);
 }
 

@@ -350,11 +350,14 @@ fn a_file_that_is_broken_is_refused_as_a_whole() {
     for len in [0, 5, 9, 40, file.len() / 2, file.len() - 1] {
         fs::write(&broken, &file[..len]).expect("it can be written");
         let error = ours::builder().load(&broken).start().expect_err("it is cut off").to_string();
-        let (what, place) = error.split_once('\n').expect("an error of two lines");
+        let lines: Vec<&str> = error.lines().collect();
+        let [what, place, end] = lines[..] else { panic!("{len}: {error}") };
         assert_eq!(
             what, "Short read or OOM loading DB. Unrecoverable error, aborting now.",
             "{len}: {error}"
         );
+        let named = format!("Fatal error loading the DB '{}': Invalid argument. Exiting.", broken.display());
+        assert_eq!(end, named);
         let place = place.strip_prefix("Internal error in RDB reading offset ").expect("a place");
         let (offset, cause) = place.split_once(" -> ").expect("a cause");
         assert!(offset.parse().is_ok_and(|offset: usize| offset <= len), "{len}: {error}");

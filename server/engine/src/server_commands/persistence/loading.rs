@@ -36,7 +36,10 @@ impl Engine {
                 return Err(format!("Fatal error loading the DB{name}: {}. Exiting.", system_reason(&error)));
             }
         };
-        self.load(&file, LoadMode { flush: true, merge: false })?;
+        self.load(&file, LoadMode { flush: true, merge: false }).map_err(|why| match path {
+            Some(path) => format!("{why}\nFatal error loading the DB '{path}': Invalid argument. Exiting."),
+            None => why,
+        })?;
         let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
         tracing::info!("DB loaded from disk: {:.3} seconds", took_ns as f64 / 1e9);
         Ok(())
