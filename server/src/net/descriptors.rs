@@ -16,8 +16,8 @@ struct Raised {
     refused: Option<io::Error>,
 }
 
-/// Returns `maxclients` of a server that is about to start: what is wished, or what the system has descriptors for. Logs
-/// what it has done for that, in Redis' lines.
+/// Returns `maxclients` of a server that is about to start: what is wished, or what the system has descriptors for.
+/// Logs what it has done for that, in Redis' lines.
 ///
 /// # Errors
 /// If there are none for any client.
@@ -50,8 +50,8 @@ pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
     Ok(most)
 }
 
-/// Lets this process open as many descriptors as so many clients need, as far as the system allows that. Returns for how
-/// many clients there are enough: no more than `clients`, and 0 if there are none for any.
+/// Lets this process open as many descriptors as so many clients need, as far as the system allows that. Returns for
+/// how many clients there are enough: no more than `clients`, and 0 if there are none for any.
 pub(super) fn make_room_for(clients: usize) -> usize {
     clients_of(raise_for(clients).now).min(clients)
 }

@@ -176,8 +176,8 @@ fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
     for line in [
         "You requested maxclients of 10000 requiring at least 10032 max file descriptors.",
         "Server can't set maximum open files to 10032 because of OS error: Operation not permitted.",
-        "Current maximum open files is 100. maxclients has been reduced to 68 to compensate for low ulimit. If you need \
-         higher maxclients increase 'ulimit -n'.",
+        "Current maximum open files is 100. maxclients has been reduced to 68 to compensate for low ulimit. If you \
+         need higher maxclients increase 'ulimit -n'.",
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
