@@ -1,6 +1,6 @@
 //! What the servers of a process take when they are idle, with the program of the release beside this test.
 //!
-//! `cargo build --release -p lockwheel; cargo test --release -p lockwheel-bench --test topologies`.
+//! `cargo build --release -p lockwheel-server; cargo test --release -p lockwheel-bench --test topologies`.
 
 use std::env;
 use std::path::Path;

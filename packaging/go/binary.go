@@ -17,7 +17,7 @@ const variable = "LOCKWHEEL_BINARY"
 
 // ErrNoBinary is what [Start] answers when there is no program to start.
 var ErrNoBinary = errors.New("no lockwheel program: name it in LOCKWHEEL_BINARY, or put it on PATH or beside the test " +
-	"binary; in a checkout of Lockwheel `cargo install --locked --path server` puts one on PATH")
+	"binary; in a checkout of Lockwheel `cargo install --locked --path server/program` puts one on PATH")
 
 // binary finds the program: what the options say, then the environment, then beside this one, then beside the
 // package's sources, where packaging/build puts it, then PATH.

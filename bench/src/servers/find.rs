@@ -80,10 +80,10 @@ fn own_program() -> Result<PathBuf> {
     if let Some(cargo) = env::var_os("CARGO") {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.toml");
         let mut build = Command::new(cargo);
-        build.args(["build", "--release", "-p", "lockwheel", "--manifest-path"]).arg(manifest);
+        build.args(["build", "--release", "-p", "lockwheel-server", "--manifest-path"]).arg(manifest);
         let status = build.stdin(Stdio::null()).status().map_err(Error::io("start cargo"))?;
         if !status.success() {
-            return Err(Error::other("`cargo build --release -p lockwheel` failed"));
+            return Err(Error::other("`cargo build --release -p lockwheel-server` failed"));
         }
         let built = this.ancestors().find(|directory| directory.join("CACHEDIR.TAG").is_file());
         let built = built.map(|target| target.join("release/lockwheel")).filter(|path| path.is_file());

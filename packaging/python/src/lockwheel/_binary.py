@@ -29,7 +29,7 @@ def find(wanted: Optional[str] = None) -> str:
         return found
     raise NoBinaryError(
         f"no lockwheel program: this package has one for linux x86_64 (glibc or musl); name one in {VARIABLE}, "
-        "or put one on PATH (`cargo install --locked --path server` in a checkout builds it)"
+        "or put one on PATH (`cargo install --locked --path server/program` in a checkout builds it)"
     )
 
 

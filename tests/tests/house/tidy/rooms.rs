@@ -103,7 +103,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "server/src/",
         rooms: &[("net", These(&[]))],
-        roofs: &["lib", "main", "program", "server"],
+        roofs: &["lib", "server"],
         roots: &["crate::"],
     },
 ];

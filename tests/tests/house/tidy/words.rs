@@ -112,7 +112,7 @@ fn global_state_is_found_below_net_only() {
         for path in ["server/engine/src/core/x.rs", "resp/src/x.rs", "scripting/src/x.rs"] {
             assert_eq!(crate::tidy::findings(global_state, path, code), [problem]);
         }
-        for path in ["server/src/net/x.rs", "server/src/main.rs", "tests/src/x.rs"] {
+        for path in ["server/src/net/x.rs", "server/program/src/main.rs", "tests/src/x.rs"] {
             assert_eq!(crate::tidy::findings(global_state, path, code), [""; 0]);
         }
     }

@@ -92,7 +92,7 @@ fn values(reason: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::files::SystemFiles;
+    use crate::files::SystemFiles;
     use lockwheel_engine::COMMAND_NAMES;
     use lockwheel_engine::config::Invocation;
 

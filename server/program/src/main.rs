@@ -1,4 +1,5 @@
-//! The server as a system's program: what it is to be, its files, its log, the background, its supervisor.
+//! The program `lockwheel`: the server as a system's program. Its roles, its files, its log, the background, its
+//! supervisor.
 
 mod allocator;
 mod background;
@@ -26,12 +27,16 @@ mod usage_error;
 
 use lockwheel_engine::config::Config;
 use role::{Role, Subcommand};
+use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Does what the arguments ask for, the program's name first.
-pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut arguments = arguments.into_iter();
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Does what the arguments ask for.
+fn main() -> ExitCode {
+    let mut arguments = env::args_os();
     let started_as = arguments.next().unwrap_or_default();
     let arguments: Vec<OsString> = arguments.collect();
     let rest = || arguments.get(1..).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The command line of redis-cli.
 
-use crate::program::client::{Address, Login, PORT, Target, Trust};
+use crate::client::{Address, Login, PORT, Target, Trust};
 use std::ffi::OsString;
 use std::{env, slice};
 
