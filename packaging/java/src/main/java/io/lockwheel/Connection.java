@@ -172,9 +172,17 @@ final class Connection implements Closeable {
     private void sayExempt(Link to) throws IOException {
         try {
             to.exchange(Resp.request("FAULT.EXEMPT", isExempt ? "ON" : "OFF"));
-        } catch (ReplyException withoutSteering) {
-            // Then it has no faults either.
+        } catch (ReplyException refusal) {
+            if (isShutOut(refusal)) {
+                throw refusal;
+            }
+            // A server that cannot be steered has no faults either.
         }
+    }
+
+    /** Whether the server lets no more clients in, and has closed the connection. */
+    private static boolean isShutOut(ReplyException refusal) {
+        return refusal.getMessage().contains("max number of clients reached");
     }
 
     /** Whether a server of the topology answers. */

@@ -1,19 +1,21 @@
 package io.lockwheel;
 
 import java.util.List;
-import java.util.stream.Collectors;
 
-/** The history has findings of the level that the server was started with. The message has them and the report. */
+/**
+ * The history has findings of the level that the server was started with, or is not whole and has none. The message has
+ * the findings, or the reason, and the report.
+ */
 public final class FindingsError extends AssertionError {
     private static final long serialVersionUID = 1;
     private final transient List<Finding> findings;
 
-    FindingsError(List<Finding> findings, String report) {
-        super(findings.stream().map(Finding::toString).collect(Collectors.joining("\n")) + "\n" + report);
-        this.findings = List.copyOf(findings);
+    FindingsError(Verdict verdict, String report) {
+        super(String.join("\n", verdict.lines()) + "\n" + report);
+        findings = List.copyOf(verdict.findings());
     }
 
-    /** What is wrong. */
+    /** The findings; empty where the history is not whole. */
     public List<Finding> findings() {
         return findings;
     }

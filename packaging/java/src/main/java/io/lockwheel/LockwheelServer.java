@@ -15,6 +15,7 @@ public final class LockwheelServer implements AutoCloseable {
 
     private final ServerOptions options;
     private final ServerProcess process;
+    private final String host;
     private final InetSocketAddress address;
     /** Of the servers that may be asked, the first first. */
     private final List<InetSocketAddress> addresses;
@@ -33,7 +34,8 @@ public final class LockwheelServer implements AutoCloseable {
         this.options = options;
         password = options.parameter("requirepass");
         process = new ServerProcess(options);
-        address = new InetSocketAddress(ServerProcess.HOST, process.port);
+        host = process.members().isEmpty() ? options.host() : process.members().get(0).host();
+        address = new InetSocketAddress(host, process.port);
         addresses = process.members().isEmpty()
                 ? List.of(address)
                 : process.members().stream()
@@ -66,12 +68,12 @@ public final class LockwheelServer implements AutoCloseable {
      * with the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
      */
     public String url() {
-        return (usesTls() ? "rediss://" : "redis://") + Member.login(password) + host() + ":" + port();
+        return (usesTls() ? "rediss://" : "redis://") + Member.login(password) + Host.withPort(host(), port());
     }
 
-    /** {@code 127.0.0.1}. */
+    /** {@code 127.0.0.1}, or the address of {@code --bind} where that does not name it. */
     public String host() {
-        return ServerProcess.HOST;
+        return host;
     }
 
     /** The port that {@link #url} names. */
@@ -139,7 +141,7 @@ public final class LockwheelServer implements AutoCloseable {
     private String[] addresses(String role) {
         return servers().stream()
                 .filter(member -> member.role().equals(role))
-                .map(member -> "redis://" + member.host() + ":" + member.port())
+                .map(member -> "redis://" + Host.withPort(member.host(), member.port()))
                 .toArray(String[]::new);
     }
 
@@ -181,12 +183,15 @@ public final class LockwheelServer implements AutoCloseable {
         return Verdict.of(Resp.fields(steering.send("LOCK.VERIFY", "KEY", key, "LEVEL", level.name())));
     }
 
-    /** A {@link FindingsError} when there are findings of the level that it was started with. */
+    /**
+     * A {@link FindingsError} when there are findings of the level that it was started with, or when there are none and
+     * the history is not whole.
+     */
     public void check() {
         if (options.verify() != Level.OFF) {
-            List<Finding> findings = verify(options.verify()).findings();
-            if (!findings.isEmpty()) {
-                throw new FindingsError(findings, report());
+            Verdict verdict = verify(options.verify());
+            if (!verdict.findings().isEmpty() || verdict.isInconclusive()) {
+                throw new FindingsError(verdict, report());
             }
         }
     }
@@ -196,8 +201,11 @@ public final class LockwheelServer implements AutoCloseable {
      * Arguments are strings, numbers, booleans or {@code byte[]}. A reply is a String ({@code byte[]} where it is no
      * UTF-8), Long, List or null; a ReplyException within a list; after {@code HELLO 3} also Double, Boolean,
      * BigInteger, Map or Set.
+     *
+     * @throws IllegalArgumentException without arguments, and for CLIENT REPLY OFF and SKIP, which have no reply
      */
     public Object command(Object... args) {
+        Resp.refuseUnanswered(args);
         return commands.send(args);
     }
 
@@ -225,7 +233,7 @@ public final class LockwheelServer implements AutoCloseable {
      * history of locks, that history, the last commands, the last lines of its log.
      */
     public String report() {
-        String title = "lockwheel on " + host() + ":" + address.getPort() + ", seed " + options.seed();
+        String title = "lockwheel on " + Host.withPort(host, address.getPort()) + ", seed " + options.effectiveSeed();
         // An interrupt would cut the connection; a test that was interrupted has the most need of a report.
         boolean interrupted = Thread.interrupted();
         Connection connection = taken();
@@ -298,7 +306,7 @@ public final class LockwheelServer implements AutoCloseable {
     }
 
     static String hostAndPort(InetSocketAddress address) {
-        return address.getHostString() + ":" + address.getPort();
+        return Host.withPort(address.getHostString(), address.getPort());
     }
 
     private static InetSocketAddress address(Member member) {

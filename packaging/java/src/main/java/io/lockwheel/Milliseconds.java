@@ -9,19 +9,27 @@ final class Milliseconds {
 
     private Milliseconds() {}
 
-    /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds. */
+    /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds, or too long. */
     static long of(Duration duration) {
         if (duration.getNano() % NANOS != 0) {
             throw new IllegalArgumentException("a duration is a whole number of milliseconds, not " + duration);
         }
-        return duration.toMillis();
+        try {
+            return duration.toMillis();
+        } catch (ArithmeticException tooLong) {
+            throw new IllegalArgumentException("a duration has at most 2^63-1 milliseconds, not " + duration, tooLong);
+        }
     }
 
-    /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of milliseconds. */
+    /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of them, or too far. */
     static long of(Instant instant) {
         if (instant.getNano() % NANOS != 0) {
             throw new IllegalArgumentException("an instant is a whole number of milliseconds, not " + instant);
         }
-        return instant.toEpochMilli();
+        try {
+            return instant.toEpochMilli();
+        } catch (ArithmeticException tooFar) {
+            throw new IllegalArgumentException("an instant is within 2^63-1 ms of 1970, not " + instant, tooFar);
+        }
     }
 }

@@ -104,11 +104,7 @@ final class Report {
     private static List<String> findingLines(Connection connection) {
         Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
         Verdict verdict = Verdict.of(Resp.fields(reply));
-        List<Finding> findings = verdict.findings();
-        Stream<String> lines = findings.isEmpty()
-                ? Stream.of(verdict.verdict())
-                : findings.stream().map(Finding::toString);
-        return Stream.concat(lines, watchdogNote(connection).stream()).toList();
+        return Stream.concat(verdict.lines().stream(), watchdogNote(connection).stream()).toList();
     }
 
     private static Optional<String> watchdogNote(Connection connection) {

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -40,6 +41,24 @@ final class Resp {
             out.writeBytes(new byte[] {'\r', '\n'});
         }
         return ByteBuffer.wrap(out.toByteArray());
+    }
+
+    /** Refuses, by an {@link IllegalArgumentException}, what the server never answers. */
+    static void refuseUnanswered(Object... args) {
+        if (args.length == 0) {
+            throw new IllegalArgumentException("a command has a name: the server never answers an empty request");
+        }
+        if (args.length > 2 && isWord("CLIENT", args[0]) && isWord("REPLY", args[1])) {
+            String mode = new String(argument(args[2]), UTF_8).toUpperCase(Locale.ROOT);
+            if (mode.equals("OFF") || mode.equals("SKIP")) {
+                throw new IllegalArgumentException("CLIENT REPLY " + mode
+                        + " has no reply, which a command waits for: send it on a connection of the test's own");
+            }
+        }
+    }
+
+    private static boolean isWord(String word, Object arg) {
+        return word.equalsIgnoreCase(new String(argument(arg), UTF_8));
     }
 
     private static byte[] argument(Object arg) {

@@ -71,27 +71,37 @@ public record ServerOptions(
     /**
      * These, with several servers, which are this to one another.
      *
-     * @throws IllegalArgumentException for a topology without a word
+     * @throws IllegalArgumentException for a topology without a word, or with a parameter that {@code args} have
      */
     public ServerOptions topology(String topology) {
         if (topology.isBlank()) {
             throw new IllegalArgumentException(
                     "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
         }
+        Arguments words = new Arguments(List.of(topology.strip().split("\\s+")));
+        for (String own : ServerProcess.OWN) {
+            if (words.has(own)) {
+                throw new IllegalArgumentException(
+                        "topology has --" + own + ", which would have no effect there: it belongs into args");
+            }
+        }
         return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
-    /** The value of a parameter among {@code args}, the last one; null if it is not there. */
+    /** The value of a parameter among {@code args}, the last one; null if it is not there, or empty. */
     String parameter(String name) {
-        String value = null;
-        for (int index = 0; index < args.size(); index++) {
-            String word = args.get(index);
-            if (word.equalsIgnoreCase("--" + name) && index + 1 < args.size()) {
-                value = args.get(index + 1);
-            } else if (word.regionMatches(true, 0, "--" + name + " ", 0, name.length() + 3)) {
-                value = word.substring(name.length() + 3).strip();
-            }
-        }
-        return value;
+        List<String> values = new Arguments(args).values(name);
+        return values.isEmpty() || values.get(0).isEmpty() ? null : values.get(0);
+    }
+
+    /** The address to connect to. */
+    String host() {
+        return Host.of(new Arguments(args).values("bind"));
+    }
+
+    /** The seed of the server: that of {@code args}, if it is there. */
+    String effectiveSeed() {
+        String seed = parameter("seed");
+        return seed == null ? Long.toString(this.seed) : seed;
     }
 }

@@ -15,10 +15,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** The server's process: how it is started, when it is ready, what it says, how it ends. */
 final class ServerProcess {
-    static final String HOST = "127.0.0.1";
+    /** Parameters that this package sets. */
+    static final List<String> OWN = List.of(
+            "port", "bind", "loglevel", "time", "seed", "lock-history", "slowlog-log-slower-than", "slowlog-max-len");
     private static final Pattern READY = Pattern.compile("Ready to accept connections.*\\bport=(\\d+)");
+    /** What a server says of a unix socket, behind what it says of its port. */
+    private static final Pattern SOCKET = Pattern.compile("The server is now ready to accept connections at (.+)");
     /** What a topology says of each of its servers, before it is ready. */
-    private static final Pattern MEMBER = Pattern.compile("(master|replica|sentinel) \\S+:(\\d+)");
+    private static final Pattern MEMBER = Pattern.compile("(master|replica|sentinel) \\[?(\\S+?)]?:(\\d+)");
     /** How many seconds a server has to end by itself. */
     private static final int GRACE = 5;
     /** What Java says of {@code ETXTBSY}. */
@@ -36,9 +40,14 @@ final class ServerProcess {
 
     /** Starts it and returns when it accepts connections. */
     ServerProcess(ServerOptions options) {
+        if (options.args().contains("--sentinel")) {
+            throw new IllegalArgumentException(
+                    "args have --sentinel: a sentinel does not say that it is ready; topology(\"sentinel 3\") has some");
+        }
         program = Program.find(options.binary());
         password = options.parameter("requirepass");
-        Path ports = Tls.isWanted(options) ? temporaryFolder() : null;
+        boolean hasPortFile = Tls.isWanted(options) || options.parameter("unixsocket") != null;
+        Path ports = hasPortFile ? temporaryFolder() : null;
         process = launch(command(options, ports));
         BufferedReader output = new BufferedReader(process.inputReader(UTF_8));
         try {
@@ -83,24 +92,30 @@ final class ServerProcess {
         }
     }
 
-    /** The command line; {@code ports} is a folder, or null where there is no TLS. */
+    /** The command line; {@code ports} is a folder, or null where there is neither TLS nor a unix socket. */
     private List<String> command(ServerOptions options, Path ports) {
         List<String> command = new ArrayList<>(List.of(program.toString()));
         if (!options.topology().isEmpty()) {
             command.add("topology");
             command.addAll(List.of(options.topology().split("\\s+")));
         }
-        command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent", "--loglevel", "warning"));
+        // A configuration file stands first.
+        Arguments args = new Arguments(options.args());
+        command.addAll(args.leading);
+        command.addAll(List.of("--port", "0", "--bind", Host.LOOPBACK));
+        command.addAll(List.of("--exit-with-parent", "--loglevel", "warning"));
         command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
         // What a report shows as the history of locks and as the last commands.
         command.addAll(List.of("--lock-history", "yes"));
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
         if (ports != null) {
-            // Where there is TLS, 0 is no port unless a file waits for its number. The one without TLS is for steering.
+            // Beside TLS or a unix socket, 0 is no port unless a file waits for its number. The plain one is for steering.
             command.addAll(List.of("--port-file", ports.resolve("port").toString()));
-            command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
+            if (Tls.isWanted(options)) {
+                command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
+            }
         }
-        command.addAll(options.args());
+        command.addAll(args.parameters);
         return command;
     }
 
@@ -126,11 +141,17 @@ final class ServerProcess {
             log.add(line);
             Matcher member = MEMBER.matcher(line);
             if (member.matches()) {
-                members.add(new Member(member.group(1), Integer.parseInt(member.group(2)), password));
+                String host = Host.of(List.of(member.group(2)));
+                members.add(new Member(member.group(1), host, Integer.parseInt(member.group(3)), password));
             }
             Matcher ready = READY.matcher(line);
             if (ready.find()) {
                 return Integer.parseInt(ready.group(1));
+            }
+            Matcher socket = SOCKET.matcher(line);
+            if (socket.find()) {
+                throw new StartException("the server is ready at " + socket.group(1)
+                        + " and has no port: beside a unix socket it needs --port or --port-file");
             }
         }
         process.onExit().join();

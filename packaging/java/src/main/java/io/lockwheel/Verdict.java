@@ -1,5 +1,6 @@
 package io.lockwheel;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -11,13 +12,40 @@ import java.util.Map;
  * @param events how many entries it has looked at
  * @param truncated whether older entries had to go
  * @param findings what is wrong
+ * @param reason why the history is not whole; null where it is
+ * @param leftOut how many findings there are beside these
  */
-public record Verdict(String verdict, long events, boolean truncated, List<Finding> findings) {
+public record Verdict(
+        String verdict, long events, boolean truncated, List<Finding> findings, String reason, long leftOut) {
     static Verdict of(Map<String, Object> told) {
         return new Verdict(
                 (String) told.get("verdict"),
                 (Long) told.get("events"),
                 Resp.isTrue(told.get("truncated")),
-                ((List<?>) told.get("findings")).stream().map(Resp::fields).map(Finding::of).toList());
+                ((List<?>) told.get("findings")).stream().map(Resp::fields).map(Finding::of).toList(),
+                (String) told.get("reason"),
+                told.get("left-out") instanceof Long leftOut ? leftOut : 0);
+    }
+
+    /** Whether nothing was found in a history that is not whole. */
+    boolean isInconclusive() {
+        return verdict.equals("inconclusive");
+    }
+
+    /** The verdict in a line, with the reason if there is one. */
+    String line() {
+        return reason == null ? verdict : verdict + ": " + reason;
+    }
+
+    /** The lines of a report: the findings, or that there are none. */
+    List<String> lines() {
+        List<String> lines = new ArrayList<>(findings.stream().map(Finding::toString).toList());
+        if (findings.isEmpty()) {
+            lines.add(line());
+        }
+        if (leftOut > 0) {
+            lines.add("and " + leftOut + " more");
+        }
+        return lines;
     }
 }

@@ -83,6 +83,28 @@ class ErrorsTest {
     }
 
     @Test
+    void timesBeyondTheServersAreRefused() {
+        try (LockwheelServer server = LockwheelServer.start(new ServerOptions().time("manual"))) {
+            String said = refused(() -> server.clock().advance(Duration.ofSeconds(Long.MAX_VALUE)));
+            assertTrue(said.startsWith("a duration has at most 2^63-1 milliseconds, not PT"), said);
+            refused(() -> server.clock().set(Instant.MAX));
+        }
+    }
+
+    @Test
+    void whatHasNoReplyIsRefused() {
+        try (LockwheelServer server = LockwheelServer.start()) {
+            assertTrue(refused(() -> server.command()).startsWith("a command has a name"));
+            for (String mode : List.of("off", "SKIP")) {
+                String said = refused(() -> server.command("client", "Reply".getBytes(), mode));
+                assertTrue(said.contains("has no reply"), said);
+            }
+            assertEquals("OK", server.command("CLIENT", "REPLY", "ON"));
+            assertEquals("PONG", server.command("PING"));
+        }
+    }
+
+    @Test
     void aStartErrorHasTheCauseAndTheEnd() {
         ServerOptions wrong = new ServerOptions().topology("sentinels 3");
         String said = assertThrows(StartException.class, () -> LockwheelServer.start(wrong)).getMessage();

@@ -132,6 +132,31 @@ class HistoryTest {
         assertTrue(told.startsWith("violation mutual-exclusion of order:42: ") && told.contains("\nhistory:\n"), told);
     }
 
+    @Test
+    void aHistoryThatIsOffIsNoVerdict() {
+        ServerOptions options = new ServerOptions().args("--lock-history", "no").verify(Level.LINT);
+        String reason = "the history is off: CONFIG SET lock-history yes turns it on";
+        FindingsError error = assertThrows(FindingsError.class, () -> {
+            try (LockwheelServer verified = LockwheelServer.start(options)) {
+                Verdict verdict = verified.verify();
+                assertEquals("inconclusive", verdict.verdict());
+                assertEquals(reason, verdict.reason());
+                assertEquals(0, verdict.leftOut());
+                verified.command("LOCK.ACQUIRE", "order:42", "first");
+            }
+        });
+        assertEquals(List.of(), error.findings());
+        String told = error.getMessage();
+        assertTrue(told.startsWith("inconclusive: " + reason + "\n"), told);
+        assertTrue(told.contains("\nfindings:\n    inconclusive: " + reason + "\n"), told);
+    }
+
+    @Test
+    void findingsThatAreLeftOutAreCounted() {
+        Verdict verdict = new Verdict("violated", 9, false, List.of(), null, 3);
+        assertEquals(List.of("violated", "and 3 more"), verdict.lines());
+    }
+
     /** A fault refuses a renewal, so that the lease ends; the owner gives back what another has had since. */
     private static void givesBackLate(Level level) {
         try (LockwheelServer late = LockwheelServer.start(new ServerOptions().verify(level).time("manual"))) {

@@ -14,7 +14,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * Gives tests a {@link io.lockwheel.LockwheelServer}, as a parameter or in a field, and adds its report to a failure.
  *
  * <p>A JVM has one server for each choice of options, which is reset before each test. Fields get it that are neither
- * final nor set by the test. On a method the annotation means a server of that test alone, which ends with it. Where
+ * final nor set by the test. A server that cannot be reset is replaced by a new one. On a method the annotation means a
+ * server of that test alone, which ends with it, and which the constructor of its class does not get. Where
  * JUnit runs tests in parallel, those with this annotation take turns: there is one clock.
  *
  * <p>On a class with Spring's test context, the application's {@code spring.data.redis.*} and its connection details
@@ -41,7 +42,7 @@ public @interface Lockwheel {
 
     /**
      * Several servers in one process and on one clock: {@code replicas 2}, {@code sentinel 3}, {@code cluster 3x1}. Each
-     * test has a topology of its own.
+     * test has a topology of its own, and so has its constructor; what runs once for all tests of a class has none.
      */
     String topology() default "";
 }

@@ -3,7 +3,10 @@ package io.lockwheel.junit;
 import io.lockwheel.AwaitException;
 import io.lockwheel.FindingsError;
 import io.lockwheel.LockwheelServer;
+import io.lockwheel.ReplyException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
@@ -11,6 +14,7 @@ import java.util.Collections;
 import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -19,11 +23,13 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.platform.commons.support.AnnotationSupport;
 import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
+import org.opentest4j.TestAbortedException;
 
 /** What {@link Lockwheel} does. */
 final class LockwheelExtension
@@ -44,18 +50,15 @@ final class LockwheelExtension
 
     @Override
     public void beforeAll(ExtensionContext context) {
-        if (classAnnotation(context).topology().isEmpty()) {
-            inject(context.getRequiredTestClass(), null, server(context));
+        if (hasSharedServer(context)) {
+            inject(context.getRequiredTestClass(), null, reset(context));
         }
     }
 
     @Override
     public void beforeEach(ExtensionContext context) {
-        LockwheelServer server = server(context);
         // A server of the test's own has only just begun.
-        if (ownAnnotation(context).isEmpty()) {
-            reset(context, server);
-        }
+        LockwheelServer server = ownAnnotation(context).isEmpty() ? reset(context) : server(context);
         for (Object instance : context.getRequiredTestInstances().getAllInstances()) {
             inject(instance.getClass(), instance, server);
         }
@@ -71,10 +74,11 @@ final class LockwheelExtension
 
     @Override
     public void afterEach(ExtensionContext context) {
-        LockwheelServer own = context.getStore(NAMESPACE).remove(key(context), LockwheelServer.class);
-        if (own != null) {
-            own.stop();
+        LockwheelServer used = context.getStore(NAMESPACE).remove(key(context), LockwheelServer.class);
+        if (used != null && ownAnnotation(context).isPresent()) {
+            used.stop();
         }
+        ConstructedTopology.stop(context);
     }
 
     @Override
@@ -84,7 +88,22 @@ final class LockwheelExtension
 
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-        return server(context);
+        if (context.getTestMethod().isPresent()) {
+            return server(context);
+        }
+        boolean isConstructor = parameter.getDeclaringExecutable() instanceof Constructor;
+        if (findClassAnnotation(context).isEmpty()) {
+            throw new ParameterResolutionException("@Lockwheel on a method is a server of that test, which a constructor"
+                    + " is not told of: put @Lockwheel on the class, or the parameter on the test");
+        }
+        if (hasSharedServer(context)) {
+            return isConstructor ? reset(context) : SharedServers.with(classAnnotation(context));
+        }
+        if (!isConstructor || context.getTestInstanceLifecycle().equals(Optional.of(Lifecycle.PER_CLASS))) {
+            throw new ParameterResolutionException("each test has a topology of its own: there is none for "
+                    + parameter.getDeclaringExecutable() + ", which runs once for all tests of the class");
+        }
+        return ConstructedTopology.of(classAnnotation(context), context);
     }
 
     @Override
@@ -112,6 +131,8 @@ final class LockwheelExtension
     private static Throwable reported(ExtensionContext context, Throwable failure) {
         boolean isTold = failure instanceof AwaitException
                 || failure instanceof FindingsError
+                || failure instanceof TestAbortedException
+                || context.getTestMethod().isEmpty() && !hasSharedServer(context)
                 || Arrays.stream(failure.getSuppressed()).anyMatch(ServerReport.class::isInstance);
         if (!isTold) {
             String report = server(context).report();
@@ -123,15 +144,23 @@ final class LockwheelExtension
 
     /** The test's own server, if its method asks for one; else that of its class' options. */
     private static LockwheelServer server(ExtensionContext context) {
-        Optional<Lockwheel> own = ownAnnotation(context);
-        if (own.isEmpty()) {
+        if (context.getTestMethod().isEmpty()) {
             return SharedServers.with(classAnnotation(context));
         }
         return context.getStore(NAMESPACE)
-                .getOrComputeIfAbsent(
-                        key(context),
-                        key -> LockwheelServer.start(SharedServers.options(own.get())),
-                        LockwheelServer.class);
+                .getOrComputeIfAbsent(key(context), key -> begun(context), LockwheelServer.class);
+    }
+
+    /** The server that a test begins with. */
+    private static LockwheelServer begun(ExtensionContext context) {
+        Optional<Lockwheel> onMethod = context.getTestMethod().flatMap(LockwheelExtension::annotation);
+        if (onMethod.isPresent()) {
+            return LockwheelServer.start(SharedServers.options(onMethod.get()));
+        }
+        Lockwheel onClass = classAnnotation(context);
+        return onClass.topology().isEmpty()
+                ? SharedServers.with(onClass)
+                : ConstructedTopology.taken(onClass, context);
     }
 
     /** One for each test: a store also answers with what the contexts around it have. */
@@ -151,23 +180,44 @@ final class LockwheelExtension
     }
 
     private static Lockwheel classAnnotation(ExtensionContext context) {
+        return findClassAnnotation(context)
+                .orElseThrow(() -> new IllegalStateException("@Lockwheel is not there"));
+    }
+
+    private static Optional<Lockwheel> findClassAnnotation(ExtensionContext context) {
         Class<?> at = context.getRequiredTestClass();
         while (annotation(at).isEmpty() && at.getEnclosingClass() != null) {
             at = at.getEnclosingClass();
         }
-        return annotation(at).orElseThrow(() -> new IllegalStateException("@Lockwheel is not there"));
+        return annotation(at);
+    }
+
+    /** Whether tests of the class share a server where their methods do not say otherwise. */
+    private static boolean hasSharedServer(ExtensionContext context) {
+        return findClassAnnotation(context).filter(it -> it.topology().isEmpty()).isPresent();
     }
 
     private static Optional<Lockwheel> annotation(AnnotatedElement element) {
         return AnnotationSupport.findAnnotation(element, Lockwheel.class);
     }
 
-    private static void reset(ExtensionContext context, LockwheelServer server) {
-        if (SpringContexts.isUsedBy(context.getRequiredTestClass())) {
-            server.resetKeepingClients();
-        } else {
-            server.reset();
+    /** The shared server as at its start; a new one where a test has left it so that it cannot be reset. */
+    private static LockwheelServer reset(ExtensionContext context) {
+        Lockwheel annotation = classAnnotation(context);
+        LockwheelServer server = SharedServers.with(annotation);
+        try {
+            if (SpringContexts.isUsedBy(context.getRequiredTestClass())) {
+                server.resetKeepingClients();
+            } else {
+                server.reset();
+            }
+        } catch (ReplyException | UncheckedIOException broken) {
+            server = SharedServers.replacing(server, annotation);
         }
+        if (context.getTestMethod().isPresent()) {
+            context.getStore(NAMESPACE).put(key(context), server);
+        }
+        return server;
     }
 
     /** Sets the fields that hold a server: an instance's, and the static ones. */

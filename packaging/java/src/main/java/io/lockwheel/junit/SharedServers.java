@@ -17,6 +17,13 @@ public final class SharedServers {
                 server != null && server.isRunning() ? server : LockwheelServer.start(options));
     }
 
+    /** A new server in place of one that cannot be reset, unless another is there already. */
+    static synchronized LockwheelServer replacing(LockwheelServer broken, Lockwheel annotation) {
+        broken.stop();
+        SERVERS.remove(options(annotation), broken);
+        return with(annotation);
+    }
+
     static ServerOptions options(Lockwheel annotation) {
         ServerOptions options = new ServerOptions().time(annotation.time()).seed(annotation.seed());
         options = options.args(annotation.args()).verify(annotation.verify());
