@@ -50,6 +50,45 @@ def test_a_server_that_a_test_has_ended_is_another(pytester):
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+def test_a_server_that_cannot_be_reset_is_another(pytester):
+    pytester.makepyfile("""
+        import socket
+
+        import pytest
+        from lockwheel import ServerError
+
+        clients = []
+
+        def test_a_script_that_has_written_runs_for_ever(lockwheel):
+            lockwheel.command("CONFIG", "SET", "busy-reply-threshold", 10)
+            # It stays connected: the server ends the script of a client that has gone.
+            clients.append(socket.create_connection((lockwheel.host, lockwheel.port)))
+            clients[0].sendall(b"EVAL \\"redis.call('set','a','b') while true do end\\" 0\\r\\n")
+            with pytest.raises(ServerError, match="^BUSY"):
+                while True:
+                    lockwheel.command("PING")
+
+        def test_after_it(lockwheel):
+            assert lockwheel.command("DBSIZE") == 0
+            with pytest.raises(OSError):
+                lockwheel.command("SHUTDOWN", "NOSAVE")
+
+        def test_after_a_shutdown(lockwheel):
+            assert lockwheel.command("PING") == "PONG"
+
+        @pytest.mark.lockwheel(verify="suspect", args=["--lock-history", "no"])
+        def test_that_cannot_be_verified(lockwheel):
+            pass
+
+        def test_that_is_skipped(lockwheel):
+            pytest.skip("as asked")
+    """)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=3, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*FindingsError: inconclusive: the history is off: CONFIG SET lock-history yes *"])
+    assert result.stdout.str().count("lockwheel on 127.0.0.1:") == 1
+
+
 def test_the_ini_file_and_the_marker_have_options(pytester):
     pytester.makeini("""
         [pytest]

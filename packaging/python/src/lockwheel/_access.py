@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Optional, Sequence
 from urllib.parse import quote
 
-__tracebackhide__ = True
+from ._arguments import LOOPBACK, Arguments, with_port
 
-HOST = "127.0.0.1"
+__tracebackhide__ = True
 
 PARTIAL_CHAIN = ssl.VerifyFlags(0x80000)
 """OpenSSL's flag by which a certificate that signs no others can be trusted; Python has its name since 3.10."""
@@ -25,12 +25,18 @@ class Access:
     args: Sequence[str] = ()
     """The parameters that it was started with beside the package's own."""
     is_sentinel: bool = False
+    host: str = LOOPBACK
+
+    @property
+    def address(self) -> str:
+        """127.0.0.1:port."""
+        return with_port(self.host, self.port)
 
     @property
     def url(self) -> str:
         """redis://127.0.0.1:port, with the password if there is one, and rediss:// over TLS."""
         login = f":{quote(self.password, safe='')}@" if self.password else ""
-        return f"{'rediss' if self.tls else 'redis'}://{login}{HOST}:{self.port}"
+        return f"{'rediss' if self.tls else 'redis'}://{login}{self.address}"
 
     @property
     def password(self) -> str:
@@ -56,6 +62,5 @@ class Access:
         return context
 
     def _option(self, name: str) -> str:
-        """The value of `--name value`, the last one, as the server takes it; empty without."""
-        pairs = zip(self.args, self.args[1:])
-        return ([""] + [value for word, value in pairs if word.lower() == f"--{name}"])[-1]
+        """The value of a parameter, the last one, as the server takes it; empty without."""
+        return Arguments(self.args).value(name)

@@ -14,6 +14,9 @@ __tracebackhide__ = True
 
 CHUNK = 65536
 
+SHUT_OUT = "max number of clients reached"
+"""What a server says that lets no more clients in, and closes the connection."""
+
 T = TypeVar("T")
 Talk = Generator[Optional[bytes], Optional[bytes], T]
 
@@ -61,7 +64,9 @@ class Channel:
                     raise refused
             if self.is_exempt:
                 # A server that cannot be steered refuses it, and has no faults either.
-                yield from self._exchange(("FAULT.EXEMPT", "ON"))
+                refused = yield from self._exchange(("FAULT.EXEMPT", "ON"))
+                if isinstance(refused, ServerError) and SHUT_OUT in str(refused):
+                    raise refused
             self._is_open = True
 
     def is_silent(self) -> bool:

@@ -9,7 +9,7 @@ import asyncio
 import socket
 from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
-from ._access import HOST, Access
+from ._access import Access
 from ._asked import Request
 from ._channel import CHUNK, Channel, Talk, came
 from ._errors import ServerError
@@ -33,8 +33,9 @@ class Connection(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """The port that a socket connects to."""
+    """The address that a socket connects to."""
 
+    host: str
     port: int
 
 
@@ -143,9 +144,12 @@ class Connections:
             except OSError:
                 continue
             return connection
-        connection = Connection(socket.socket(), Channel(self._context, self._password, self._is_exempt), place)
+        server = self._servers[place]
+        family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+        channel = Channel(self._context, self._password, self._is_exempt)
+        connection = Connection(socket.socket(family), channel, place)
         try:
-            yield Step(connection.socket, Connect(self._servers[place].port))
+            yield Step(connection.socket, Connect(server.host, server.port))
         except BaseException:
             connection.socket.close()
             raise
@@ -230,7 +234,7 @@ def take(step: Step, timeout: Optional[float]) -> bytes:
     """Takes a step."""
     step.socket.settimeout(timeout)
     if isinstance(step.work, Connect):
-        step.socket.connect((HOST, step.work.port))
+        step.socket.connect(step.work)
     elif step.work is None:
         return came(step.socket.recv(CHUNK))
     else:
@@ -248,7 +252,7 @@ async def take_async(step: Step) -> bytes:
     loop = asyncio.get_running_loop()
     step.socket.setblocking(False)
     if isinstance(step.work, Connect):
-        await loop.sock_connect(step.socket, (HOST, step.work.port))
+        await loop.sock_connect(step.socket, step.work)
     elif step.work is None:
         return came(await loop.sock_recv(step.socket, CHUNK))
     else:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tempfile
 import threading
 from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import IO, Deque, List, Optional, Sequence, Tuple, Union
 
-from ._access import HOST, Access
+from ._access import Access
+from ._arguments import LOOPBACK, Arguments, host_of
 from ._binary import find
 from ._errors import StartError
 from ._verify import OFF, checked
 
 __tracebackhide__ = True
 
-SERVER = re.compile(r"(master|replica|sentinel) \S+:(\d+)$")
+SERVER = re.compile(r"(master|replica|sentinel) \[?(\S+?)\]?:(\d+)$")
 """What a topology says of each of its servers, before it is ready."""
 
 READY = re.compile(r"Ready to accept connections (tcp|tls), port=(\d+)")
+
+SOCKET = re.compile(r"The server is now ready to accept connections at (.+)")
+"""What a server says of a unix socket, behind what it says of its port."""
+
+OWN = ("port", "bind", "time", "seed", "loglevel", "lock-history", "slowlog-log-slower-than", "slowlog-max-len")
+"""The parameters that this package sets."""
+
 LINES_KEPT = 20
 BEGIN_KEPT = 10
 """How many of the first lines the error of a start has: where there is a cause, it stands there."""
@@ -46,13 +56,37 @@ class Options:
     topology: str = ""
     """What several servers are to one another; empty: there is one."""
 
-    def command(self) -> List[str]:
+    @property
+    def arguments(self) -> Arguments:
+        """`args`, as the server reads them."""
+        return Arguments(self.args)
+
+    @property
+    def is_over_tls(self) -> bool:
+        """Whether the server is to listen for clients over TLS."""
+        return self.arguments.first_of(("tls-port", "tls-port-file")) is not None
+
+    @property
+    def needs_port_file(self) -> bool:
+        """Whether the server has a port only when a file waits for its number: beside a unix socket."""
+        return bool(self.arguments.value("unixsocket")) and not self.is_over_tls
+
+    @property
+    def effective_seed(self) -> str:
+        """The seed of the server: that of `args`, if it is there."""
+        return self.arguments.value("seed") or str(self.seed)
+
+    def command(self, port_file: Optional[Path] = None) -> List[str]:
         """The command line."""
-        fixed = ["--port", "0", "--bind", HOST, "--time", clock(self.time), "--seed", str(self.seed)]
+        fixed = ["--port", "0", "--bind", LOOPBACK, "--time", clock(self.time), "--seed", str(self.seed)]
         fixed += ["--loglevel", "warning"]
         report = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", str(COMMANDS_KEPT)]
+        report += [] if port_file is None else ["--port-file", str(port_file)]
         begins = ["topology", *self.topology.split()] if self.topology else []
-        return [find(self.binary), *begins, *fixed, "--exit-with-parent", "--lock-history", "yes", *report, *self.args]
+        # A configuration file stands first.
+        begins += self.arguments.leading
+        kept = ["--exit-with-parent", "--lock-history", "yes"]
+        return [find(self.binary), *begins, *fixed, *kept, *report, *self.arguments.parameters]
 
 
 def options(
@@ -64,11 +98,15 @@ def options(
     topology: Optional[str] = None,
 ) -> Options:
     """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters; ValueError for
-    a topology without a word."""
+    a topology without a word, or with a parameter that belongs into `args`, and for a sentinel."""
     if isinstance(args, (str, bytes)):
         raise TypeError(f"args is a list of words, not {args!r}")
     if topology is not None and not topology.strip():
         raise ValueError(f"topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not {topology!r}")
+    if own := Arguments((topology or "").split()).first_of(OWN):
+        raise ValueError(f"topology has --{own}, which would have no effect there: it belongs into args")
+    if "--sentinel" in args:
+        raise ValueError("args have --sentinel: a sentinel does not say that it is ready; topology='sentinel 3' has some")
     return Options(time, seed, tuple(args), binary, checked(verify), topology or "")
 
 
@@ -92,7 +130,17 @@ class Process:
         """Each server of a topology: what it began as, and how it is reached."""
         self._log: Deque[str] = deque(maxlen=LINES_KEPT)
         self._begin: List[str] = []
-        command = options.command()
+        if options.needs_port_file:
+            with tempfile.TemporaryDirectory(prefix="lockwheel") as folder:
+                output = self._start(options.command(Path(folder, "port")))
+        else:
+            output = self._start(options.command())
+        # A pipe that nobody empties would stop the server.
+        self._reader = threading.Thread(target=self._read, args=(output,), name="lockwheel-log", daemon=True)
+        self._reader.start()
+
+    def _start(self, command: List[str]) -> IO[bytes]:
+        """Starts the program, waits until it is ready, and returns its output."""
         self._child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -106,9 +154,7 @@ class Process:
             self._child.wait()
             output.close()
             raise
-        # A pipe that nobody empties would stop the server.
-        self._reader = threading.Thread(target=self._read, args=(output,), name="lockwheel-log", daemon=True)
-        self._reader.start()
+        return output
 
     @property
     def accesses(self) -> List[Access]:
@@ -116,16 +162,22 @@ class Process:
         return [self.access, *(access for _, access in self.servers[1:])]
 
     def _wait_until_ready(self, output: IO[bytes]) -> Access:
+        args = self.options.args
         for line in output:
             self._keep(line)
             if len(self._begin) < BEGIN_KEPT:
                 self._begin.append(self._log[-1])
             if server := SERVER.match(self._log[-1]):
-                access = Access(int(server[2]), False, self.options.args, server[1] == "sentinel")
+                access = Access(int(server[3]), False, args, server[1] == "sentinel", host_of([server[2]]))
                 self.servers.append((server[1], access))
             if ready := READY.search(self._log[-1]):
                 # Where it listens for plain clients too, that is what it says first.
-                return Access(int(ready[2]), ready[1] == "tls", self.options.args)
+                host = self.servers[0][1].host if self.servers else host_of(self.options.arguments.values("bind"))
+                return Access(int(ready[2]), ready[1] == "tls", args, host=host)
+            if (socket := SOCKET.search(self._log[-1])) and not self.options.is_over_tls:
+                raise StartError(
+                    f"the server is ready at {socket[1]} and has no port: beside a unix socket it needs --port or --port-file"
+                )
         said = "\n".join(self._said_at_start()) or "it said nothing"
         raise StartError(f"the server has ended with code {self._child.wait()}: {said.strip()}")
 

@@ -13,7 +13,7 @@ from typing import Generator, Iterator, Optional, Set
 import pytest
 
 from . import aio
-from ._errors import AwaitTimeoutError
+from ._errors import AwaitTimeoutError, ServerError
 from ._options import no_option
 from ._process import Options, options
 from ._server import Server
@@ -51,11 +51,14 @@ class Worker:
         self._server: Optional[Server] = None
 
     def fresh(self) -> Server:
-        """The server as at its start; another, when a test has ended it."""
+        """The server as at its start; another, when a test has ended it, or left it so that it cannot be reset."""
         if self._server is not None and self._server.is_running:
-            self._server.reset()
-        else:
-            self._server = started(self.options)
+            try:
+                self._server.reset()
+                return self._server
+            except (OSError, ServerError):
+                self._server.stop()
+        self._server = started(self.options)
         return self._server
 
     def stop(self) -> None:

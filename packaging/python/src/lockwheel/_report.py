@@ -6,7 +6,6 @@ import re
 from itertools import groupby
 from typing import Callable, Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
 
-from ._access import HOST
 from ._asked import faults, history, items, number
 from ._asked.clock import Info, info
 from ._errors import ServerError
@@ -94,12 +93,11 @@ def fault_lines(ask: AskReply) -> List[str]:
 def finding_lines(ask: AskReply) -> List[str]:
     """The findings of LOCK.VERIFY, and a note on the watchdog of Redisson."""
     told = history.verdict(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
-    verdict = f"{told.verdict}: {told.reason}" if told.reason else told.verdict
     try:
         _, entries = last_entries(ask)
     except ServerError:  # The history is off.
         entries = []
-    return (history.lines(told.findings) or [verdict]) + watchdog_lines(entries)
+    return history.verdict_lines(told) + watchdog_lines(entries)
 
 
 def watchdog_lines(entries: Iterable[Fields]) -> List[str]:
@@ -204,7 +202,7 @@ PARTS: Sequence[Tuple[str, Lines]] = (
 def text(process: Process, ask: AskReply, answered: Callable[[], int]) -> str:
     """The report; what goes wrong when a part is asked for is shown in its place. `answered` is the place of the server
     that has answered last."""
-    title = [f"lockwheel on {HOST}:{process.access.port}, seed {process.options.seed}"]
+    title = [f"lockwheel on {process.access.address}, seed {process.options.effective_seed}"]
     if not process.is_running:
         title.append("it has ended")
     lines: List[str] = []
@@ -214,7 +212,7 @@ def text(process: Process, ask: AskReply, answered: Callable[[], int]) -> str:
         except Exception as error:
             lines += part(name, [f"{error!r}"])
     if process.is_running and (place := answered()) > 0:
-        title.append(f"server 0 is down: server {place} ({HOST}:{process.servers[place][1].port}) tells")
+        title.append(f"server 0 is down: server {place} ({process.servers[place][1].address}) tells")
     return "\n".join(title + lines + part("log", process.log()))
 
 

@@ -17,11 +17,28 @@ Parse = Generator[None, None, T]
 CRLF = b"\r\n"
 
 
+def refuse_unanswered(arguments: Sequence[Argument]) -> None:
+    """ValueError for what the server never answers."""
+    if not arguments:
+        raise ValueError("a command has a name: the server never answers an empty request")
+    words = [word_of(argument).upper() for argument in arguments[:3]]
+    if words[:2] == [b"CLIENT", b"REPLY"] and words[2:] in ([b"OFF"], [b"SKIP"]):
+        mode = decode(words[2])
+        raise ValueError(
+            f"CLIENT REPLY {mode} has no reply, which a command waits for: send it on a connection of the test's own"
+        )
+
+
+def word_of(argument: Argument) -> bytes:
+    """An argument as it is sent."""
+    return argument if isinstance(argument, bytes) else str(argument).encode("utf-8", "surrogateescape")
+
+
 def encode(arguments: Sequence[Argument]) -> bytes:
     """A request: an array of strings."""
     parts = [b"*%d\r\n" % len(arguments)]
     for argument in arguments:
-        data = argument if isinstance(argument, bytes) else str(argument).encode("utf-8", "surrogateescape")
+        data = word_of(argument)
         parts += [b"$%d\r\n" % len(data), data, CRLF]
     return b"".join(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List
 
-from ._access import HOST
+from ._arguments import LOOPBACK, with_port
 from ._process import Options, Process
 
 
@@ -22,13 +22,13 @@ class Member:
     url: str
     """redis://127.0.0.1:port, for any client; with the password of `--requirepass`."""
 
-    host: str = HOST
-    """127.0.0.1."""
+    host: str = LOOPBACK
+    """127.0.0.1, or the address of `--bind`."""
 
     @property
     def address(self) -> str:
         """127.0.0.1:port."""
-        return f"{self.host}:{self.port}"
+        return with_port(self.host, self.port)
 
 
 class Running:
@@ -40,8 +40,8 @@ class Running:
 
     @property
     def host(self) -> str:
-        """127.0.0.1."""
-        return HOST
+        """127.0.0.1, or the address of `--bind` where that does not name it."""
+        return self._process.access.host
 
     @property
     def port(self) -> int:
@@ -56,7 +56,7 @@ class Running:
     @property
     def servers(self) -> List[Member]:
         """The servers of a topology: masters, then replicas, then sentinels. Without a topology there are none."""
-        return [Member(role, access.port, access.url) for role, access in self._process.servers]
+        return [Member(role, access.port, access.url, access.host) for role, access in self._process.servers]
 
     @property
     def options(self) -> Options:

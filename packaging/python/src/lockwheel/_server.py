@@ -16,7 +16,7 @@ from ._faults import Faults
 from ._history import History
 from ._options import refuses_unknown_options
 from ._process import Process, options
-from ._resp import Argument, Reply
+from ._resp import Argument, Reply, refuse_unanswered
 from ._running import Running
 
 __tracebackhide__ = True
@@ -76,7 +76,9 @@ class Server(Running):
         return self._process.is_running
 
     def command(self, *arguments: Argument) -> Reply:
-        """Any command, on a connection of the server's own. ServerError: the server has refused it."""
+        """Any command, on a connection of the server's own. ServerError: the server has refused it. ValueError: it has no
+        name, or no reply (CLIENT REPLY OFF and SKIP)."""
+        refuse_unanswered(arguments)
         return self._connections.ask(arguments)
 
     def reset(self, *, keep_clients: bool = False) -> None:
@@ -97,10 +99,10 @@ class Server(Running):
 
     def check(self, *, level: Optional[str] = None) -> None:
         """FindingsError: there are findings from this level on, or from the one that the server was started with
-        (`verify`)."""
+        (`verify`); or there are none, and the history is not whole."""
         level = level or _verify.asked(self.options.verify)
-        if level is not None and (findings := self.verify(level=level).findings):
-            raise _verify.FindingsError(findings, self.report())
+        if level is not None and not (verdict := self.verify(level=level)).is_clean:
+            raise _verify.FindingsError(verdict, self.report())
 
     def stop(self) -> None:
         """Ends the server and waits for that. A second call does nothing."""

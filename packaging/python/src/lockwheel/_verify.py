@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Optional, Sequence
+from typing import Optional
 
-from ._asked.history import Finding, lines
+from ._asked.history import Verdict, verdict_lines
 from ._errors import LockwheelError
 from ._options import not_one_of
 
@@ -16,11 +16,12 @@ LEVELS = (OFF, "violation", "suspect")
 
 
 class FindingsError(LockwheelError, AssertionError):
-    """The history has findings of the level that the server was started with; the text has them and the report."""
+    """The history has findings of the level that the server was started with, or is not whole and has none; the text has
+    them, or the reason, and the report."""
 
-    def __init__(self, findings: Sequence[Finding], report: str) -> None:
-        super().__init__("\n".join([*lines(findings), report]))
-        self.findings = tuple(findings)
+    def __init__(self, verdict: Verdict, report: str) -> None:
+        super().__init__("\n".join([*verdict_lines(verdict), report]))
+        self.findings = verdict.findings
 
 
 def checked(level: str) -> str:

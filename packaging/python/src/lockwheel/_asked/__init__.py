@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Awaitable, Callable, Generic, List, Mapping, Optional, Protocol, Tuple, TypeVar, Union
@@ -52,6 +53,8 @@ def milliseconds(duration: Duration) -> int:
     if not isinstance(duration, (int, float)):
         raise TypeError(f"a duration is seconds or a timedelta, not {duration!r}")
     exact = duration * 1000
+    if not math.isfinite(exact):
+        raise ValueError(f"{duration!r} s: not whole milliseconds")
     # The sum of two floats, such as 0.1 + 0.2, is close to whole milliseconds.
     if abs(exact - round(exact)) > min(1e-3, 1e-9 * abs(exact)):
         raise ValueError(f"{duration!r} s: not whole milliseconds")

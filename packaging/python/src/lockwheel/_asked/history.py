@@ -88,6 +88,14 @@ class Verdict:
     reason: Optional[str] = None
     """Why the history is not whole; None: it is."""
 
+    left_out: int = 0
+    """How many findings there are beside these."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found, in a history that is whole."""
+        return not self.findings and self.verdict != "inconclusive"
+
 
 def entries(key: Optional[str], owner: Optional[str], since: Optional[int], count: Optional[int]) -> Request[Entries]:
     """LOCK.HISTORY."""
@@ -168,6 +176,7 @@ def verdict(reply: Reply) -> Verdict:
         truncated=bool(fields["truncated"]),
         findings=tuple(finding(pairs(each)) for each in items(fields["findings"])),
         reason=maybe(fields.get("reason"), text),
+        left_out=maybe(fields.get("left-out"), number) or 0,
     )
 
 
@@ -182,6 +191,12 @@ def finding(fields: Dict[Hashable, Reply]) -> Finding:
         evidence=tuple(map(text, items(fields["evidence"]))),
         text=text(fields["text"]),
     )
+
+
+def verdict_lines(told: Verdict) -> List[str]:
+    """A verdict as a report shows it: the findings, or that there are none."""
+    verdict = f"{told.verdict}: {told.reason}" if told.reason else told.verdict
+    return (lines(told.findings) or [verdict]) + ([f"and {told.left_out} more"] if told.left_out else [])
 
 
 def lines(findings: Sequence[Finding]) -> List[str]:

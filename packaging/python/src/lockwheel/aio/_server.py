@@ -11,7 +11,7 @@ from .._asked import Request, T, history
 from .._asked.history import Verdict
 from .._options import refuses_unknown_options
 from .._process import Process
-from .._resp import Argument, Reply
+from .._resp import Argument, Reply, refuse_unanswered
 from .._running import Running
 from .._server import Server as BlockingServer
 from .._verify import OFF
@@ -77,7 +77,9 @@ class Server(Running):
         return self._started is not None and self._started.is_running
 
     async def command(self, *arguments: Argument) -> Reply:
-        """Any command. ServerError: the server has refused it."""
+        """Any command. ServerError: the server has refused it. ValueError: it has no name, or no reply (CLIENT REPLY OFF
+        and SKIP)."""
+        refuse_unanswered(arguments)
         return await self.blocking._connections.ask_async(arguments)
 
     async def reset(self, *, keep_clients: bool = False) -> None:
@@ -91,7 +93,7 @@ class Server(Running):
 
     async def check(self, *, level: Optional[str] = None) -> None:
         """FindingsError: there are findings from this level on, or from the one that the server was started with
-        (`verify`)."""
+        (`verify`); or there are none, and the history is not whole."""
         await asyncio.to_thread(self.blocking.check, level=level)
 
     async def stop(self) -> None:
