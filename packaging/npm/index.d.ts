@@ -12,7 +12,7 @@ export interface ServerOptions {
   /** Decides every random choice of the server; 0 if not given. */
   seed?: number | bigint;
   /**
-   * More parameters, as on the server's command line. Over TLS alone, on a free port: `--tls-port-file` with
+   * More parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS alone, on a free port: `--tls-port-file` with
    * `--tls-cert-file`, `--tls-key-file`, `--tls-ca-cert-file`. The package's own connections trust the certificates that
    * these name, and no others, and show `--tls-client-cert-file`, or else the server's own, where clients have to.
    */
@@ -54,7 +54,10 @@ export class ReplyError extends Error {
 /** A state that was awaited did not come within the limit. The message has the server's report. */
 export class AwaitError extends Error {}
 
-/** There are findings of the level that the server was started with. The message has them and the server's report. */
+/**
+ * There are findings of the level that the server was started with, or there are none and the history is not whole. The
+ * message has them, or the reason, and the server's report.
+ */
 export class FindingsError extends Error {
   readonly findings: Finding[];
 }
@@ -76,7 +79,7 @@ export interface Member {
 export interface Server extends AsyncDisposable {
   /** `redis://127.0.0.1:port`, with the password of `--requirepass`, and `rediss://` over TLS alone */
   readonly url: string;
-  /** `127.0.0.1` */
+  /** `127.0.0.1`, or the address of `--bind` where that does not name it */
   readonly host: string;
   readonly port: number;
   /** The servers of a topology: masters, then replicas, then sentinels; without a topology none. */
@@ -85,7 +88,10 @@ export interface Server extends AsyncDisposable {
   readonly await: Await;
   readonly faults: Faults;
   readonly history: History;
-  /** Sends any command on the server's own connection. Rejects with a `ReplyError` when the server refuses it. */
+  /**
+   * Sends any command on the server's own connection. Rejects with a `ReplyError` when the server refuses it, and with a
+   * `TypeError` for what has no name or no reply: `CLIENT REPLY OFF` and `SKIP`.
+   */
   command(...args: Argument[]): Promise<Reply>;
   /**
    * Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut, unless they
@@ -94,7 +100,10 @@ export interface Server extends AsyncDisposable {
   reset(options?: { keepClients?: boolean }): Promise<void>;
   /** What it finds wrong in the history of locks with names like `key`: from this level on, or of every level. */
   verify(options?: { key?: string; level?: Level }): Promise<Verdict>;
-  /** Rejects with a `FindingsError` when there are findings from this level on, or from the one that it was started with. */
+  /**
+   * Rejects with a `FindingsError` when there are findings from this level on, or from the one that it was started with; or
+   * when the history is not whole and has none.
+   */
   check(options?: { level?: Level }): Promise<void>;
   /**
    * What it knows: clock and seed, who waits, the faults that have acted, what it finds in the history of locks, that

@@ -2,20 +2,21 @@
 // How a server is reached: what its arguments and its ready line say of address, password and TLS.
 
 const fs = require('node:fs');
-
-const HOST = '127.0.0.1';
+const { withPort } = require('./arguments.js');
 
 /** Where a server listens that was started with these parameters; `tls`: for clients over TLS alone. */
 class Access {
-  constructor({ port, tls }, args) {
-    const option = (name) => valueOf(args, `--${name}`);
+  constructor({ host, port, tls }, parameters) {
+    const option = (name) => parameters.value(name);
+    this.host = host;
     this.port = port;
+    this.address = withPort(host, port);
     /** The default user's; empty: none is asked for. */
     this.password = option('requirepass');
     const login = this.password === '' ? '' : `:${encodeURIComponent(this.password)}@`;
-    this.url = `${tls ? 'rediss' : 'redis'}://${login}${HOST}:${port}`;
+    this.url = `${tls ? 'rediss' : 'redis'}://${login}${this.address}`;
     /** What `node:net`, or `node:tls` where this has certificates, connects to. */
-    this.options = { host: HOST, port, ...(tls && overTls(option)) };
+    this.options = { host, port, ...(tls && overTls(option)) };
     this.tls = tls;
   }
 }
@@ -39,10 +40,4 @@ function overTls(option) {
   };
 }
 
-/** The value of `--name value`, the last one, as the server takes it; empty without. */
-function valueOf(args, name) {
-  const values = args.filter((_, index) => index > 0 && args[index - 1].toLowerCase() === name);
-  return values.at(-1) ?? '';
-}
-
-module.exports = { Access, HOST };
+module.exports = { Access };

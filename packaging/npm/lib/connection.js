@@ -5,6 +5,9 @@ const net = require('node:net');
 const tls = require('node:tls');
 const { Push, ReplyError, Source, encode, reply } = require('./resp.js');
 
+/** What a server says that lets no more clients in, and closes the connection. */
+const SHUT_OUT = 'max number of clients reached';
+
 /** Requests are answered in order. It keeps the process alive only while an answer is awaited. */
 class Connection {
   #access;
@@ -47,10 +50,14 @@ class Connection {
     this.#note(args);
     if (this.#socket !== null) return this.#ask(request);
     this.#socket = this.#open();
+    // In one piece: a server that lets nobody in has closed the connection when a second one comes.
+    const socket = this.#socket;
+    socket.cork();
+    process.nextTick(() => socket.uncork());
     const { password } = this.#access;
     const login = password === '' ? Promise.resolve() : this.#ask(encode(['AUTH', password]));
     // A server that cannot be steered refuses it, and has no faults either.
-    if (this.#isExempt) this.#ask(encode(exemption(true))).catch(() => {});
+    if (this.#isExempt) this.#ask(encode(exemption(true))).catch(this.#refuse);
     const answer = this.#ask(request);
     // Who is not let in is told of the password, not of the request.
     answer.catch(() => {});
@@ -64,6 +71,14 @@ class Connection {
     socket.destroy();
     this.#drop(socket, new Error('the connection to the server was closed'));
   }
+
+  /** Ends it, where the server lets no more clients in: what is still awaited is told so. */
+  #refuse = (error) => {
+    const socket = this.#socket;
+    if (socket === null || !(error instanceof ReplyError) || !error.message.includes(SHUT_OUT)) return;
+    this.#drop(socket, error);
+    socket.destroy();
+  };
 
   #note([first]) {
     const name = ArrayBuffer.isView(first) ? Buffer.from(first).toString() : String(first);
@@ -122,6 +137,7 @@ class Connection {
 
 /** An error for one waiting request: each gets a stack of its own. */
 function ended(reason) {
+  if (reason instanceof ReplyError) return new ReplyError(reason.message);
   return Object.assign(new Error(reason.message, { cause: reason }), reason.code && { code: reason.code });
 }
 

@@ -99,4 +99,6 @@ export interface Verdict {
   events: number;
   truncated: boolean;
   findings: Finding[];
+  /** How many findings there are beside these. */
+  leftOut: number;
 }

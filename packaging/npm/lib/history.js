@@ -73,7 +73,14 @@ publish(History, (name) => `history.${name}`, {
 /** What LOCK.VERIFY finds. */
 async function verify(command, { key, level } = {}) {
   const reply = fields(await command('LOCK.VERIFY', ...options({ key, level: level?.toUpperCase() })));
-  return { reason: null, ...reply, truncated: Boolean(reply.truncated), findings: reply.findings.map(fields) };
+  const { 'left-out': leftOut = 0, findings, truncated, ...rest } = reply;
+  return { reason: null, ...rest, leftOut, truncated: Boolean(truncated), findings: findings.map(fields) };
+}
+
+/** A verdict as a report shows it: the findings, or that there are none. */
+function verdictLines({ findings, verdict, reason, leftOut }) {
+  const lines = findings.length > 0 ? findingLines(findings) : [reason ? `${verdict}: ${reason}` : verdict];
+  return leftOut > 0 ? [...lines, `and ${leftOut} more`] : lines;
 }
 
 /** Findings as a report shows them. */
@@ -81,4 +88,4 @@ function findingLines(findings) {
   return findings.map(({ level, invariant, key, text }) => `${level} ${invariant}${key ? ` of ${key}` : ''}: ${text}`);
 }
 
-module.exports = { History, findingLines, verify };
+module.exports = { History, verdictLines, verify };

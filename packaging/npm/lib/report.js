@@ -1,7 +1,7 @@
 'use strict';
 // What the server knows, as text for a test that has failed.
 
-const { findingLines, verify } = require('./history.js');
+const { verdictLines, verify } = require('./history.js');
 const { fields } = require('./resp.js');
 
 /** How the names of commands begin by which tests and fixtures steer the server. */
@@ -24,7 +24,7 @@ const PARTS = [
   ['clock', clockLines],
   ['waiting', waitingLines],
   ['faults that acted', faultLines],
-  ['findings', verdictLines],
+  ['findings', foundLines],
   ['history', historyLines],
   ['last commands', commandLines],
 ];
@@ -56,12 +56,11 @@ async function faultLines(command) {
   return rules.map(({ name, rule, hits, held }) => `${name} (${rule}): hits=${hits} held=${held}`);
 }
 
-async function verdictLines(command) {
-  const { findings, verdict, reason } = await verify(command, { level: 'suspect' });
-  const word = reason ? `${verdict}: ${reason}` : verdict;
+async function foundLines(command) {
+  const verdict = await verify(command, { level: 'suspect' });
   // The history may be off.
   const { entries } = await lastEntries(command).catch(() => ({ entries: [] }));
-  return [...(findings.length > 0 ? findingLines(findings) : [word]), ...watchdogLines(entries)];
+  return [...verdictLines(verdict), ...watchdogLines(entries)];
 }
 
 /** A note when turns of the clock may have ended what Redisson's watchdog would have renewed. */

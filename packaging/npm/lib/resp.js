@@ -14,12 +14,24 @@ class ReplyError extends Error {
 function encode(args) {
   const parts = [Buffer.from(`*${args.length}\r\n`)];
   for (const arg of args) {
-    const bytes = ArrayBuffer.isView(arg)
-      ? Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength)
-      : Buffer.from(text(arg));
+    const bytes = bytesOf(arg);
     parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
   }
   return Buffer.concat(parts);
+}
+
+/** Throws a TypeError for what the server never answers. */
+function refuseUnanswered(args) {
+  if (args.length === 0) throw new TypeError('a command has a name: the server never answers an empty request');
+  const [name, word, mode] = args.slice(0, 3).map((arg) => bytesOf(arg).toString().toUpperCase());
+  if (name === 'CLIENT' && word === 'REPLY' && (mode === 'OFF' || mode === 'SKIP')) {
+    const why = "has no reply, which a command waits for: send it on a connection of the test's own";
+    throw new TypeError(`CLIENT REPLY ${mode} ${why}`);
+  }
+}
+
+function bytesOf(arg) {
+  return ArrayBuffer.isView(arg) ? Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength) : Buffer.from(text(arg));
 }
 
 function text(arg) {
@@ -153,4 +165,4 @@ function fields(items) {
   return Object.fromEntries(items instanceof Map ? items : pairs(items));
 }
 
-module.exports = { ReplyError, Push, Source, encode, fields, reply };
+module.exports = { ReplyError, Push, Source, encode, fields, refuseUnanswered, reply };

@@ -3,16 +3,20 @@
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
-const { Access, HOST } = require('./access.js');
+const { Access } = require('./access.js');
+const { Arguments, LOOPBACK, hostOf, withPort } = require('./arguments.js');
 const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
 const { optionsAt, perhaps, publish, published } = require('./caller.js');
 const { Clock } = require('./clock.js');
 const { Faults } = require('./faults.js');
-const { History, findingLines, verify } = require('./history.js');
+const { History, verdictLines, verify } = require('./history.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
+const { refuseUnanswered } = require('./resp.js');
 const { IdleConnections, Route, Servers } = require('./servers.js');
 
 /** How long, in milliseconds, a server may take to end before it is killed. */
@@ -32,19 +36,21 @@ const FRESH = Symbol('lockwheel.fresh');
 /** From which level on findings fail a test. */
 const LEVELS = ['off', 'violation', 'suspect'];
 
-/** What `server.check()` rejects with: its message has the findings and the server's report. */
+/** The parameters that this package sets. */
+const OWN = ['port', 'bind', 'time', 'seed', 'loglevel', 'lock-history', 'slowlog-log-slower-than', 'slowlog-max-len'];
+
+/** What `server.check()` rejects with: its message has the findings, or why there can be none, and the server's report. */
 class FindingsError extends Error {
   name = 'FindingsError';
 
-  constructor(findings, report) {
-    super([...findingLines(findings), report].join('\n'));
-    this.findings = findings;
+  constructor(verdict, report) {
+    super([...verdictLines(verdict), report].join('\n'));
+    this.findings = verdict.findings;
   }
 }
 
 /** A running server. */
 class Server {
-  host = HOST;
   #process;
   #ended;
   #log;
@@ -62,10 +68,12 @@ class Server {
   /** Speaks with this process from now on. */
   #use({ process, ended, log, access, servers }) {
     this.servers = servers;
+    this.host = access.host;
     this.port = access.port;
     this.url = access.url;
-    const others = servers.slice(1).map(({ role, port }) => {
-      return { access: new Access({ port, tls: false }, this.#options.args), isSentinel: role === 'sentinel' };
+    const parameters = new Arguments(this.#options.args);
+    const others = servers.slice(1).map(({ role, host, port }) => {
+      return { access: new Access({ host, port, tls: false }, parameters), isSentinel: role === 'sentinel' };
     });
     const all = new Servers([{ access, isSentinel: false }, ...others]);
     this.#commands = new Route(all);
@@ -84,6 +92,7 @@ class Server {
   #steer = (...args) => this.#steering.send(args, args[0] === 'FAULT.DOWN' ? args[1] : undefined);
 
   command(...args) {
+    refuseUnanswered(args);
     return this.#commands.send(args);
   }
 
@@ -95,9 +104,13 @@ class Server {
     await this.#steer('CONTROL.RESET', ...(keepClients ? ['KEEPCLIENTS'] : []));
   }
 
-  /** As at its start, where a reset does not do: a topology begins anew, each of its servers on another port. */
+  /**
+   * As at its start, where a reset does not do: a topology begins anew, each of its servers on another port, and so does
+   * a server that cannot be reset.
+   */
   async [FRESH]() {
-    if (this.#options.topology === '') return this.reset();
+    const isReset = this.#options.topology === '' && (await this.reset().then(() => true, () => false));
+    if (isReset) return;
     await this.stop();
     this.#use(await launch(this.#options));
   }
@@ -108,12 +121,14 @@ class Server {
 
   async check({ level = this.#options.verify } = {}) {
     if (level === 'off') return;
-    const { findings } = await this.verify({ level });
-    if (findings.length > 0) throw new FindingsError(findings, await this.report());
+    const verdict = await this.verify({ level });
+    const isClean = verdict.findings.length === 0 && verdict.verdict !== 'inconclusive';
+    if (!isClean) throw new FindingsError(verdict, await this.report());
   }
 
   async report() {
-    const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#options.seed}`;
+    const seed = new Arguments(this.#options.args).value('seed') || this.#options.seed;
+    const title = `lockwheel on ${withPort(this.host, this.port)}, seed ${seed}`;
     const told = await report(this.#steer, this.#log.lines);
     const { asked } = this.#steering;
     const other = asked === 0 ? [] : [`server 0 is down: server ${asked} (${this.servers[asked].address}) tells`];
@@ -169,6 +184,14 @@ async function start(options = {}) {
   if (topology !== undefined && String(topology).trim() === '') {
     throw new RangeError(`topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '${topology}'`);
   }
+  const inVain = OWN.find((name) => new Arguments(String(topology ?? '').split(/\s+/)).has(name));
+  if (inVain !== undefined) {
+    throw new RangeError(`topology has --${inVain}, which would have no effect there: it belongs into args`);
+  }
+  if (args.includes('--sentinel')) {
+    const others = "topology: 'sentinel 3' has some";
+    throw new RangeError(`args have --sentinel: a sentinel does not say that it is ready; ${others}`);
+  }
   const wanted = { time, seed, args: args.map(String), binary, verify: level, topology: topology ?? '' };
   return new Server(wanted, await launch(wanted));
 }
@@ -177,9 +200,23 @@ async function start(options = {}) {
 const startServer = published(start, 'startServer', optionsAt(0, 'time', 'seed', 'args', 'binary', 'verify', 'topology'));
 
 /** Starts the process of a server. */
-async function launch({ time, seed, args, binary, topology }) {
+async function launch(options) {
+  const parameters = new Arguments(options.args);
+  const isOverTls = parameters.has('tls-port') || parameters.has('tls-port-file');
+  if (isOverTls || parameters.value('unixsocket') === '') return launchWith(options, parameters, isOverTls);
+  // Beside a unix socket, 0 is no port unless a file waits for its number.
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lockwheel-'));
+  try {
+    return await launchWith(options, parameters, isOverTls, ['--port-file', path.join(folder, 'port')]);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function launchWith({ time, seed, binary, topology }, parameters, isOverTls, more = []) {
   const program = findBinary(binary);
-  const child = spawn(program, programArguments(topology, time, seed, args), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const words = programArguments(topology, time, seed, parameters, more);
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = new Log();
   log.read(child.stdout);
   log.read(child.stderr);
@@ -189,14 +226,18 @@ async function launch({ time, seed, args, binary, topology }) {
     ([code, signal]) => Promise.reject(new Error(`${program} has ended (${signal ?? code}): ${log.fromStart()}`)),
     (error) => Promise.reject(new Error(`${named(program, binary)} does not start: ${error.message}`)),
   );
-  const ready = await Promise.race([log.ready(), failed]);
+  const ready = await Promise.race([log.ready(isOverTls), failed]).catch((error) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   // A server that nobody has stopped does not keep the process alive; it ends with it.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
   try {
-    const access = new Access(ready, args);
-    const servers = log.servers.map(({ role, port }) => {
-      const { url } = new Access({ port, tls: false }, args);
-      return { role, host: HOST, port, address: `${HOST}:${port}`, url };
+    const host = log.servers[0]?.host ?? hostOf(parameters.values('bind'));
+    const access = new Access({ ...ready, host }, parameters);
+    const servers = log.servers.map(({ role, ...member }) => {
+      const { address, url } = new Access({ ...member, tls: false }, parameters);
+      return { role, ...member, address, url };
     });
     return { process: child, ended, log, access, servers };
   } catch (error) {
@@ -211,15 +252,18 @@ function named(program, binary) {
   return !binary && process.env.LOCKWHEEL_BINARY ? `LOCKWHEEL_BINARY, ${path.resolve(program)},` : program;
 }
 
-function programArguments(topology, time, seed, more) {
+function programArguments(topology, time, seed, { leading, parameters }, more) {
   return [
     ...(topology === '' ? [] : ['topology', ...topology.trim().split(/\s+/)]),
-    ...['--port', '0', '--bind', HOST, '--exit-with-parent', '--loglevel', 'warning'],
+    // A configuration file stands first.
+    ...leading,
+    ...['--port', '0', '--bind', LOOPBACK, '--exit-with-parent', '--loglevel', 'warning'],
     ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
     // What a report shows as the history of locks and as the last commands.
     ...['--lock-history', 'yes'],
     ...['--slowlog-log-slower-than', '0', '--slowlog-max-len', '64'],
     ...more,
+    ...parameters,
   ];
 }
 

@@ -103,8 +103,13 @@ test('a server that verifies tells at its end', async () => {
   await overlap(server);
   await assert.rejects(server.check({ level: 'lint' }), /^FindingsError: violation mutual-exclusion/);
   const off = await startServer({ args: ['--lock-history', 'no'] });
-  const { verdict, reason } = await off.verify();
-  assert.equal(verdict, 'inconclusive');
+  const { verdict, reason, leftOut } = await off.verify();
+  assert.deepEqual([verdict, leftOut], ['inconclusive', 0]);
+  await assert.rejects(off.check({ level: 'violation' }), (error) => {
+    assert.match(error.message, /^inconclusive: the history is off: CONFIG SET lock-history yes turns it on\n/);
+    assert.deepEqual(error.findings, []);
+    return error instanceof FindingsError;
+  });
   assert.ok((await off.report()).includes(`\nfindings:\n    ${reason === null ? verdict : `${verdict}: ${reason}`}\n`));
   await off.stop();
   await assert.rejects(server[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')](), (error) => {

@@ -2,6 +2,7 @@
 // What a test runner's worker does with its server before each test.
 
 const assert = require('node:assert/strict');
+const net = require('node:net');
 const { test } = require('node:test');
 const { endWorkerServers, refresh, workerServer } = require('../lib/worker.js');
 
@@ -39,4 +40,26 @@ test('a topology begins anew, though it has failed over', async (t) => {
     await server.command('FAULT.FAILOVER', 1);
     assert.equal((await server.command('ROLE'))[0], 'slave');
   }
+});
+
+test('a server that cannot be reset is replaced', async (t) => {
+  t.after(endWorkerServers);
+  const server = await workerServer({ seed: 42 });
+  const env = {};
+  await server.command('CONFIG', 'SET', 'busy-reply-threshold', 10);
+  // It stays connected: the server ends the script of a client that has gone.
+  const client = net.connect(server.port, server.host).on('error', () => {});
+  client.write(`EVAL "redis.call('set','a','b') while true do end" 0\r\n`);
+  const busy = async () => {
+    for (;;) await server.command('PING');
+  };
+  await assert.rejects(busy(), /^ReplyError: BUSY/);
+  for (const _ of ['a script without end', 'a shutdown']) {
+    const { url } = server;
+    await refresh(server, env);
+    assert.notEqual(server.url, url);
+    assert.deepEqual([env.REDIS_URL, await server.command('DBSIZE')], [server.url, 0]);
+    await assert.rejects(server.command('SHUTDOWN', 'NOSAVE'));
+  }
+  client.destroy();
 });
