@@ -7,14 +7,11 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 )
-
-// host is where servers of this package listen.
-const host = "127.0.0.1"
 
 // access is how a server is reached: what its arguments and its ready line say of address, password and TLS.
 type access struct {
+	host     string
 	port     string
 	password string      // the default user's; empty: none is asked for
 	tls      *tls.Config // of the package's own connections; nil: they do not go over TLS
@@ -22,12 +19,13 @@ type access struct {
 
 // ready is what the ready line says; where the server listens for plain clients too, of these.
 type ready struct {
-	port string
-	tls  bool
+	port   string
+	tls    bool
+	socket string // the unix socket on which the server listens alone: then there is no port
 }
 
-func newAccess(listens ready, args []string) (*access, error) {
-	a := &access{port: listens.port, password: option(args, "requirepass")}
+func newAccess(listens ready, host string, args arguments) (*access, error) {
+	a := &access{host: host, port: listens.port, password: args.value("requirepass")}
 	if !listens.tls {
 		return a, nil
 	}
@@ -36,7 +34,7 @@ func newAccess(listens ready, args []string) (*access, error) {
 	return a, err
 }
 
-func (a *access) address() string { return net.JoinHostPort(host, a.port) }
+func (a *access) address() string { return net.JoinHostPort(a.host, a.port) }
 
 func (a *access) url() string {
 	whole := url.URL{Scheme: "redis", Host: a.address()}
@@ -58,10 +56,10 @@ func (a *access) dial() (net.Conn, error) {
 
 // overTLS trusts the certificates that the arguments name, and no others, and shows the client's, or else the server's
 // own.
-func overTLS(args []string) (*tls.Config, error) {
+func overTLS(args arguments) (*tls.Config, error) {
 	trusted := x509.NewCertPool()
 	for _, name := range []string{"tls-ca-cert-file", "tls-cert-file"} {
-		path := option(args, name)
+		path := args.value(name)
 		if path == "" {
 			continue
 		}
@@ -78,14 +76,14 @@ func overTLS(args []string) (*tls.Config, error) {
 		InsecureSkipVerify: true,
 		VerifyConnection:   func(state tls.ConnectionState) error { return leadsTo(trusted, state.PeerCertificates) },
 	}
-	if option(args, "tls-auth-clients") == "no" {
+	if args.value("tls-auth-clients") == "no" {
 		return config, nil
 	}
 	of := "tls"
-	if option(args, "tls-client-cert-file") != "" {
+	if args.value("tls-client-cert-file") != "" {
 		of = "tls-client"
 	}
-	shown, err := tls.LoadX509KeyPair(option(args, of+"-cert-file"), option(args, of+"-key-file"))
+	shown, err := tls.LoadX509KeyPair(args.value(of+"-cert-file"), args.value(of+"-key-file"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,15 +99,4 @@ func leadsTo(trusted *x509.CertPool, chain []*x509.Certificate) error {
 	any := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	_, err := chain[0].Verify(x509.VerifyOptions{Roots: trusted, Intermediates: between, KeyUsages: any})
 	return err
-}
-
-// option is the value of `--name value`, the last one, as the server takes it; empty without.
-func option(args []string, name string) string {
-	value := ""
-	for i := 1; i < len(args); i++ {
-		if strings.EqualFold(args[i-1], "--"+name) {
-			value = args[i]
-		}
-	}
-	return value
 }

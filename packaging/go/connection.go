@@ -131,7 +131,7 @@ func (c *connection) dial(place int) (*link, error) {
 	}
 	if c.isExempt || len(c.servers) > 1 {
 		// A server that cannot be steered refuses it, and has no faults either.
-		if _, err := opened.exchange(c.exempt()); err != nil && !isRefusal(err) {
+		if _, err := opened.exchange(c.exempt()); err != nil && (!isRefusal(err) || isShutOut(err)) {
 			opened.close()
 			return nil, err
 		}

@@ -101,7 +101,7 @@ func TestFailsOnPurpose(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			server := newServer(Options{})
-			server.asks(&access{port: "1"})
+			server.asks(&access{host: loopback, port: "1"})
 			server.test = t
 			call(server)
 		})

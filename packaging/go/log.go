@@ -15,8 +15,11 @@ const kept = 20
 // readyLine says for which clients the server listens, and on which port; for plain ones first.
 var readyLine = regexp.MustCompile(`Ready to accept connections (tcp|tls), port=(\d+)`)
 
+// socketLine is what a server says of a unix socket, behind what it says of its port.
+var socketLine = regexp.MustCompile(`The server is now ready to accept connections at (.+)`)
+
 // memberLine is what a topology says of each of its servers, before it is ready.
-var memberLine = regexp.MustCompile(`^(master|replica|sentinel) \S+:(\d+)$`)
+var memberLine = regexp.MustCompile(`^(master|replica|sentinel) \[?(\S+?)\]?:(\d+)$`)
 
 // serverLog reads what the server prints and keeps the last lines of it.
 type serverLog struct {
@@ -28,8 +31,8 @@ type serverLog struct {
 }
 
 // read takes lines until the server ends. Where it listens goes to listens when the server says so; listens is closed at
-// the end.
-func (l *serverLog) read(output io.Reader, listens chan<- ready) {
+// the end. A server that is not over TLS has no port when it names a unix socket first.
+func (l *serverLog) read(output io.Reader, isOverTLS bool, listens chan<- ready) {
 	defer close(listens)
 	told := false
 	for lines := bufio.NewScanner(output); lines.Scan(); {
@@ -39,6 +42,10 @@ func (l *serverLog) read(output io.Reader, listens chan<- ready) {
 		if found := readyLine.FindStringSubmatch(line); found != nil && !told {
 			told = true
 			listens <- ready{port: found[2], tls: found[1] == "tls"}
+		}
+		if found := socketLine.FindStringSubmatch(line); found != nil && !told && !isOverTLS {
+			told = true
+			listens <- ready{socket: found[1]}
 		}
 	}
 	// A pipe that nobody empties would stop the server, also behind a line that is too long.
@@ -63,7 +70,7 @@ func (l *serverLog) find(line string) {
 	if member := memberLine.FindStringSubmatch(line); member != nil {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		l.found = append(l.found, Member{Role: member[1], Port: member[2]})
+		l.found = append(l.found, Member{Role: member[1], Host: hostOf(member[2]), Port: member[3]})
 	}
 }
 

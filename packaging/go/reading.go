@@ -48,7 +48,8 @@ func inMilliseconds(arguments []any) ([]any, error) {
 			}
 			sent[n] = value.Milliseconds()
 		case time.Time:
-			if !value.Truncate(time.Millisecond).Equal(value) {
+			// Beyond 64 bits of milliseconds it would be another.
+			if !time.UnixMilli(value.UnixMilli()).Equal(value) {
 				return nil, fmt.Errorf("an instant is a whole number of milliseconds, not %v", value)
 			}
 			sent[n] = value.UnixMilli()

@@ -10,7 +10,7 @@ import (
 // log.
 func (s *Server) Report() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "lockwheel on %s, seed %d\n", s.Addr(), s.seed)
+	fmt.Fprintf(&text, "lockwheel on %s, seed %s\n", s.Addr(), s.seed)
 	if place, err := s.steering.place(); err == nil && place > 0 {
 		fmt.Fprintf(&text, "server 0 is down: server %d (%s) tells\n", place, s.places[place].address())
 	}

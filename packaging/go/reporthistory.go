@@ -17,10 +17,7 @@ func (s *Server) findingLines() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	lines := []string{verdict.Verdict}
-	if len(verdict.Findings) > 0 {
-		lines = strings.Split(FindingsError(verdict.Findings).Error(), "\n")
-	}
+	lines := verdict.lines()
 	entries, _, err := s.lastEntries()
 	if note := watchdogNote(entries); err == nil && note != "" {
 		lines = append(lines, note)

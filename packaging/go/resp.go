@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // Error is what the server answers to a request that it refuses.
@@ -19,19 +20,40 @@ func isRefusal(err error) bool {
 	return errors.As(err, &refused)
 }
 
+// isShutOut is whether the server lets no more clients in, and has closed the connection.
+func isShutOut(err error) bool { return strings.Contains(err.Error(), "max number of clients reached") }
+
+// refuseUnanswered refuses what the server never answers.
+func refuseUnanswered(arguments []any) error {
+	if len(arguments) == 0 {
+		return errors.New("a command has a name: the server never answers an empty request")
+	}
+	var words []string
+	for _, argument := range arguments[:min(3, len(arguments))] {
+		words = append(words, strings.ToUpper(argumentText(argument)))
+	}
+	if shown := strings.Join(words, " "); shown == "CLIENT REPLY OFF" || shown == "CLIENT REPLY SKIP" {
+		return fmt.Errorf("%s has no reply, which a command waits for: send it on a connection of the test's own", shown)
+	}
+	return nil
+}
+
+// argumentText is an argument as it is sent.
+func argumentText(argument any) string {
+	switch value := argument.(type) {
+	case string:
+		return value
+	case []byte:
+		return string(value)
+	}
+	return fmt.Sprint(argument)
+}
+
 // encode writes a request as an array of strings.
 func encode(arguments []any) []byte {
 	request := []byte("*" + strconv.Itoa(len(arguments)) + "\r\n")
 	for _, argument := range arguments {
-		var text string
-		switch value := argument.(type) {
-		case string:
-			text = value
-		case []byte:
-			text = string(value)
-		default:
-			text = fmt.Sprint(value)
-		}
+		text := argumentText(argument)
 		request = append(request, "$"+strconv.Itoa(len(text))+"\r\n"+text+"\r\n"...)
 	}
 	return request

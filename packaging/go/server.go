@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,7 +18,7 @@ type Options struct {
 	Binary string // the program; empty: as the package's documentation says
 	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the clocks stand
 	Seed   int64  // what decides every random choice of the server
-	// Args are more parameters, as on the server's command line. Over TLS alone, on a free port: --tls-port-file with
+	// Args are more parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS alone, on a free port: --tls-port-file with
 	// --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own connections trust the certificates that these
 	// name, and no others, and show --tls-client-cert-file, or else the server's own, where clients have to.
 	Args []string
@@ -32,10 +34,11 @@ type Member struct {
 	Role string // what it began as: master, replica or sentinel
 	Port string // the port on which it listens
 	URL  string // redis://127.0.0.1:port, with the password of --requirepass
+	Host string // 127.0.0.1, or the address of --bind
 }
 
 // Addr is the address of the server, 127.0.0.1:port.
-func (m Member) Addr() string { return net.JoinHostPort(host, m.Port) }
+func (m Member) Addr() string { return net.JoinHostPort(m.Host, m.Port) }
 
 // TB is what of [testing.TB] the package needs.
 type TB interface {
@@ -61,7 +64,7 @@ type Server struct {
 	access  *access
 	places  []*access // of the servers that may be asked, the first first
 	members []Member
-	seed    int64
+	seed    string
 	level   Level
 	process *exec.Cmd
 	// What a test asks and what steers the server go by connections of their own: a fault may hold one of them.
@@ -78,12 +81,26 @@ func Start(options Options) (*Server, error) {
 	if err := options.Verify.check("Options.Verify"); err != nil {
 		return nil, err
 	}
+	args := readArguments(options.Args)
+	if err := refuse(options); err != nil {
+		return nil, err
+	}
 	program, err := binary(options.Binary)
 	if err != nil {
 		return nil, err
 	}
+	var more []string
+	if args.value("unixsocket") != "" && !args.isOverTLS() {
+		// Beside a unix socket, 0 is no port unless a file waits for its number.
+		folder, err := os.MkdirTemp("", "lockwheel")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(folder)
+		more = []string{"--port-file", filepath.Join(folder, "port")}
+	}
 	s := newServer(options)
-	s.process = exec.Command(program, arguments(options)...)
+	s.process = exec.Command(program, commandLine(options, args, more)...)
 	output, err := s.process.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -94,35 +111,69 @@ func Start(options Options) (*Server, error) {
 	}
 	listens := make(chan ready, 1)
 	go func() {
-		s.log.read(output, listens)
+		s.log.read(output, args.isOverTLS(), listens)
 		s.process.Wait()
 		close(s.ended)
 	}()
-	listening, ok := <-listens
-	if !ok {
-		<-s.ended
-		return nil, fmt.Errorf("the server has ended with %v: %s", s.process.ProcessState, s.log.said())
-	}
-	first, err := newAccess(listening, options.Args)
-	if err != nil {
+	if err := s.reach(<-listens, args); err != nil {
 		s.process.Process.Kill()
 		<-s.ended
 		return nil, err
 	}
+	return s, nil
+}
+
+// refuse says which options cannot have an effect.
+func refuse(options Options) error {
+	topology := readArguments(strings.Fields(options.Topology))
+	for _, name := range own {
+		if topology.has(name) {
+			return fmt.Errorf("Topology has --%s, which would have no effect there: it belongs into Args", name)
+		}
+	}
+	if slices.Contains(options.Args, "--sentinel") {
+		return errors.New("Args have --sentinel: a sentinel does not say that it is ready; a Topology of sentinels has some")
+	}
+	return nil
+}
+
+// reach lets it ask the servers that the program has started.
+func (s *Server) reach(listening ready, args arguments) error {
+	if listening.socket != "" {
+		return fmt.Errorf("the server is ready at %s and has no port: beside a unix socket it needs --port or --port-file",
+			listening.socket)
+	}
+	if listening.port == "" {
+		<-s.ended
+		return fmt.Errorf("the server has ended with %v: %s", s.process.ProcessState, s.log.said())
+	}
+	members, host := s.log.servers(), hostOf(args.values("bind")...)
+	if len(members) > 0 {
+		host = members[0].Host
+	}
+	first, err := newAccess(listening, host, args)
+	if err != nil {
+		return err
+	}
 	places := []*access{first}
-	for n, one := range s.log.servers() {
-		at := &access{port: one.Port, password: first.password}
-		s.members = append(s.members, Member{one.Role, one.Port, at.url()})
+	for n, one := range members {
+		at := &access{host: one.Host, port: one.Port, password: first.password}
+		one.URL = at.url()
+		s.members = append(s.members, one)
 		if n > 0 && one.Role != "sentinel" {
 			places = append(places, at)
 		}
 	}
 	s.asks(places...)
-	return s, nil
+	return nil
 }
 
 func newServer(options Options) *Server {
-	s := &Server{seed: options.Seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
+	seed := readArguments(options.Args).value("seed")
+	if seed == "" {
+		seed = fmt.Sprint(options.Seed)
+	}
+	s := &Server{seed: seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
 	s.test = untested{server: s}
 	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
 	return s
@@ -157,7 +208,7 @@ func (s *Server) beside(place int) *connection {
 	return beside
 }
 
-func arguments(options Options) []string {
+func commandLine(options Options, args arguments, more []string) []string {
 	clock := options.Time
 	if clock == "" {
 		clock = "real"
@@ -166,21 +217,23 @@ func arguments(options Options) []string {
 	if options.Topology != "" {
 		words = append([]string{"topology"}, strings.Fields(options.Topology)...)
 	}
+	// A configuration file stands first.
+	words = append(words, args.leading...)
 	words = append(words,
-		"--port", "0", "--bind", host, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		"--port", "0", "--bind", loopback, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
 		"--loglevel", "warning",
 		// What a report shows as the history of locks and as the last commands.
 		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
 	)
-	return append(words, options.Args...)
+	return append(append(words, more...), args.parameters...)
 }
 
 // Addr is the server's address, 127.0.0.1:port.
 func (s *Server) Addr() string { return s.access.address() }
 
-// Host is 127.0.0.1.
-func (s *Server) Host() string { return host }
+// Host is 127.0.0.1, or the address of --bind where that does not name it.
+func (s *Server) Host() string { return s.access.host }
 
 // Port is the port on which the server listens.
 func (s *Server) Port() string { return s.access.port }
@@ -192,8 +245,13 @@ func (s *Server) URL() string { return s.access.url() }
 func (s *Server) Servers() []Member { return append([]Member(nil), s.members...) }
 
 // Command sends any command on the server's own connection: nil, int64, string or []any. What the server refuses is an
-// [Error].
-func (s *Server) Command(arguments ...any) (any, error) { return s.commands.do(arguments...) }
+// [Error]. It refuses what has no name, or no reply: CLIENT REPLY OFF and SKIP.
+func (s *Server) Command(arguments ...any) (any, error) {
+	if err := refuseUnanswered(arguments); err != nil {
+		return nil, err
+	}
+	return s.commands.do(arguments...)
+}
 
 // Reset makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock.
 // Connections of other clients are cut. A topology is not reset: start another.

@@ -39,17 +39,8 @@ func Shared(t TB) *Server {
 	t.Helper()
 	shared.turn.Lock()
 	t.Cleanup(shared.turn.Unlock)
-	if shared.server == nil {
-		server, err := Start(Options{})
-		if err != nil {
-			t.Fatalf("lockwheel: %v", err)
-		}
-		shared.server = server
-	}
-	server := shared.server
-	if err := server.Reset(); err != nil {
-		shared.server = nil
-		server.Stop()
+	server, err := sharedAsAtItsStart()
+	if err != nil {
 		t.Fatalf("lockwheel: %v", err)
 	}
 	server.test = t
@@ -60,6 +51,23 @@ func Shared(t TB) *Server {
 		server.test = untested{server: server}
 	})
 	return server
+}
+
+// sharedAsAtItsStart is the shared server after a reset, or a new one where a test has ended it, or left it so that it
+// cannot be reset.
+func sharedAsAtItsStart() (*Server, error) {
+	if shared.server != nil {
+		if err := shared.server.Reset(); err == nil {
+			return shared.server, nil
+		}
+		shared.server.Stop()
+		shared.server = nil
+	}
+	started, err := Start(Options{})
+	if err == nil {
+		shared.server = started
+	}
+	return started, err
 }
 
 // end fails a test by what the history has of it, where it is to, and puts the report into the log of one that has failed.

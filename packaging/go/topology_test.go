@@ -9,7 +9,7 @@ import (
 // asked asks one of the servers of a topology, as a client does.
 func asked(t *testing.T, member Member, arguments ...any) any {
 	t.Helper()
-	client := newConnection(&access{port: member.Port})
+	client := newConnection(&access{host: member.Host, port: member.Port})
 	t.Cleanup(client.close)
 	reply, err := client.do(arguments...)
 	if err != nil {

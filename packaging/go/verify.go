@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -28,6 +29,31 @@ type Verdict struct {
 	Events    int64
 	Truncated bool
 	Findings  []Finding
+	Reason    string // why the history is not whole; empty: it is
+	LeftOut   int64  // how many findings there are beside these
+}
+
+// lines are those of a report: the findings, or that there are none.
+func (v Verdict) lines() []string {
+	var lines []string
+	for _, finding := range v.Findings {
+		lines = append(lines, finding.String())
+	}
+	if len(v.Findings) == 0 {
+		lines = append(lines, v.line())
+	}
+	if v.LeftOut > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", v.LeftOut))
+	}
+	return lines
+}
+
+// line is the verdict with the reason, if there is one.
+func (v Verdict) line() string {
+	if v.Reason == "" {
+		return v.Verdict
+	}
+	return v.Verdict + ": " + v.Reason
 }
 
 // Finding is something wrong in the history.
@@ -78,6 +104,7 @@ func (s *Server) verify(level Level, pattern string) (Verdict, error) {
 	told := fields(reply)
 	verdict := Verdict{
 		Verdict: text(told["verdict"]), Events: integer(told["events"]), Truncated: integer(told["truncated"]) != 0,
+		Reason: text(told["reason"]), LeftOut: integer(told["left-out"]),
 	}
 	for _, finding := range list(told["findings"]) {
 		verdict.Findings = append(verdict.Findings, readFinding(fields(finding)))
@@ -114,14 +141,20 @@ func (s *Server) FailOn(level Level) {
 	s.level = level
 }
 
-// Check tells the findings of the level that the server was started with ([Options.Verify]), or nil.
+// Check tells the findings of the level that the server was started with ([Options.Verify]), or nil. A history that is not
+// whole and has none is an error with the reason.
 func (s *Server) Check() error {
 	if s.level == Off {
 		return nil
 	}
 	verdict, err := s.verify(s.level, "")
-	if err != nil || len(verdict.Findings) == 0 {
+	switch {
+	case err != nil:
 		return err
+	case len(verdict.Findings) == 0 && verdict.Verdict == "inconclusive":
+		return errors.New(verdict.line())
+	case len(verdict.Findings) == 0:
+		return nil
 	}
 	return FindingsError(verdict.Findings)
 }
