@@ -191,6 +191,13 @@ func TestASharedServerThatCannotBeResetIsReplaced(t *testing.T) {
 	}
 }
 
+func TestASkippedTestIsNotVerified(t *testing.T) {
+	t.Run("skipped", func(t *testing.T) {
+		RunWith(t, Options{Verify: Violation, Args: []string{"--lock-history", "no"}})
+		t.Skip("as asked")
+	})
+}
+
 func TestAHistoryThatIsOffIsNoVerdict(t *testing.T) {
 	server := RunWith(t, Options{Verify: Lint, Args: []string{"--lock-history", "no"}})
 	const wanted = "inconclusive: the history is off: CONFIG SET lock-history yes turns it on"

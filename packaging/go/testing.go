@@ -70,10 +70,12 @@ func sharedAsAtItsStart() (*Server, error) {
 	return started, err
 }
 
-// end fails a test by what the history has of it, where it is to, and puts the report into the log of one that has failed.
+// end fails a test by what the history has of it, where it is to and was not skipped, and puts the report into the log of
+// one that has failed.
 func (s *Server) end(t TB) {
 	t.Helper()
-	if !t.Failed() {
+	skipped, _ := t.(interface{ Skipped() bool })
+	if !t.Failed() && (skipped == nil || !skipped.Skipped()) {
 		if err := s.Check(); err != nil {
 			t.Errorf("%v", err)
 		}

@@ -2,7 +2,7 @@
 // A report joined to the error that a test runner prints.
 
 /** How a report begins, behind what an error says. */
-const REPORT = /\n+lockwheel on \d+\.\d+\.\d+\.\d+:\d+, seed /;
+const REPORT = /\n+lockwheel on \S+:\d+, seed /;
 
 /** Whether the message of an error has a report: what was awaited in vain has, and so have findings. */
 function hasReport(error) {

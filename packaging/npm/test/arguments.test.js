@@ -10,6 +10,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 const { ReplyError, startServer } = require('../index.js');
 const { Arguments, hostOf, split } = require('../lib/arguments.js');
+const { hasReport } = require('../lib/failure.js');
 
 /** An empty folder that ends with the test. */
 function folder(t) {
@@ -89,7 +90,9 @@ test('the address is the one that is bound', async (t) => {
   const server = await started(t, { args: ['--bind', '::1'] });
   assert.equal(await server.command('PING'), 'PONG');
   assert.deepEqual([server.host, server.url], ['::1', `redis://[::1]:${server.port}`]);
-  assert.ok((await server.report()).startsWith('lockwheel on [::1]:'));
+  const report = await server.report();
+  assert.ok(report.startsWith('lockwheel on [::1]:'));
+  assert.ok(hasReport(new Error(`in vain\n${report}`)));
   const topology = await started(t, { args: ['--bind', '::1'], topology: 'replicas 1' });
   assert.equal(await topology.command('PING'), 'PONG');
   assert.equal(topology.servers[1].url, `redis://[::1]:${topology.servers[1].port}`);

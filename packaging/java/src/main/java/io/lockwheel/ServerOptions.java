@@ -24,6 +24,7 @@ public record ServerOptions(
         Objects.requireNonNull(time, "time");
         Objects.requireNonNull(verify, "verify");
         topology = topology.strip();
+        refuseOwn(topology);
         args = List.copyOf(args);
     }
 
@@ -78,14 +79,18 @@ public record ServerOptions(
             throw new IllegalArgumentException(
                     "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
         }
-        Arguments words = new Arguments(List.of(topology.strip().split("\\s+")));
+        return new ServerOptions(time, seed, args, binary, verify, topology);
+    }
+
+    /** Refuses, in a topology, the parameters that this package sets itself. */
+    private static void refuseOwn(String topology) {
+        Arguments words = new Arguments(List.of(topology.split("\\s+")));
         for (String own : ServerProcess.OWN) {
             if (words.has(own)) {
                 throw new IllegalArgumentException(
                         "topology has --" + own + ", which would have no effect there: it belongs into args");
             }
         }
-        return new ServerOptions(time, seed, args, binary, verify, topology);
     }
 
     /** The value of a parameter among {@code args}, the last one; null if it is not there, or empty. */

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ExtensionContext.Store;
 
 /** The topology that the constructor of a test class was given, until the test takes it. Tests take turns. */
-final class ConstructedTopology implements Store.CloseableResource {
+final class ConstructedTopology {
     private static final Namespace NAMESPACE = Namespace.create(ConstructedTopology.class);
 
     private final Lockwheel annotation;
@@ -39,16 +39,11 @@ final class ConstructedTopology implements Store.CloseableResource {
     static void stop(ExtensionContext context) {
         ConstructedTopology left = store(context).remove(ConstructedTopology.class, ConstructedTopology.class);
         if (left != null) {
-            left.close();
+            left.server.stop();
         }
     }
 
     private static Store store(ExtensionContext context) {
         return context.getRoot().getStore(NAMESPACE);
-    }
-
-    @Override
-    public void close() {
-        server.stop();
     }
 }
