@@ -18,9 +18,10 @@ type Options struct {
 	Binary string // the program; empty: as the package's documentation says
 	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the clocks stand
 	Seed   int64  // what decides every random choice of the server
-	// Args are more parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS alone, on a free port: --tls-port-file with
-	// --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own connections trust the certificates that these
-	// name, and no others, and show --tls-client-cert-file, or else the server's own, where clients have to.
+	// Args are more parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS
+	// alone, on a free port: --tls-port-file with --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own
+	// connections trust the certificates that these name, and no others, and show --tls-client-cert-file, or else the
+	// server's own, where clients have to.
 	Args []string
 	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
 	Verify Level

@@ -42,7 +42,7 @@ final class ServerProcess {
     ServerProcess(ServerOptions options) {
         if (options.args().contains("--sentinel")) {
             throw new IllegalArgumentException(
-                    "args have --sentinel: a sentinel does not say that it is ready; topology(\"sentinel 3\") has some");
+                    "args have --sentinel: a sentinel does not say that it is ready; topology 'sentinel 3' has some");
         }
         program = Program.find(options.binary());
         password = options.parameter("requirepass");
@@ -109,7 +109,8 @@ final class ServerProcess {
         command.addAll(List.of("--lock-history", "yes"));
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
         if (ports != null) {
-            // Beside TLS or a unix socket, 0 is no port unless a file waits for its number. The plain one is for steering.
+            // Beside TLS or a unix socket, 0 is no port unless a file waits for its number. The plain one is for
+            // steering.
             command.addAll(List.of("--port-file", ports.resolve("port").toString()));
             if (Tls.isWanted(options)) {
                 command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
