@@ -116,8 +116,8 @@ mod tests {
             ("--port abc", "'--port \"abc\"': argument couldn't be parsed into an integer"),
             (
                 "--time manul",
-                "'--time \"manul\"': argument must be 'real', 'manual' or an instant like '2030-01-01T00:00:00Z'. Did \
-                 you mean 'manual'?",
+                "'--time \"manul\"': argument must be 'real', 'manual' or an instant from 1970-01-01T00:00:00Z to \
+                 9999-12-30T21:59:59.999Z, to the millisecond. Did you mean 'manual'?",
             ),
             (
                 "--loglevel verbos",

@@ -156,20 +156,24 @@ impl Builder {
         self.verify = None;
         self.config.unixsocket.clear();
         self.signals = false;
-        let (node, replica) = (&mut self.config.cluster, &mut self.config.replication);
-        let announced = [
-            &mut node.announce_port,
-            &mut node.announce_tls_port,
-            &mut node.announce_bus_port,
-            &mut replica.announce_port,
-        ];
-        let is_mapped = announced.iter().any(|port| **port != 0);
+        let is_mapped = announced_ports(&mut self.config).into_iter().any(|port| *port != 0);
         let next = |port: u16| if port == 0 { 0 } else { port.saturating_add(place as u16) };
-        announced.into_iter().for_each(|port| *port = next(*port));
+        announced_ports(&mut self.config).into_iter().for_each(|port| *port = next(*port));
         let listens = |port: u16| if is_mapped { next(port) } else { 0 };
         self.config.tls.port = self.config.tls.port.map(listens);
         let port = listens(self.config.port);
         self.port(port)
+    }
+
+    /// Whether so many servers have ports to announce and to listen on by [`Builder::at_place`].
+    pub(super) fn has_ports_for(&self, announcing: usize, listening: usize) -> bool {
+        let mut config = self.config.clone();
+        let announced = announced_ports(&mut config).map(|port| *port);
+        let has_room = |port: u16, servers: usize| usize::from(port) + servers <= usize::from(u16::MAX) + 1;
+        let listened = [config.port, config.tls.port.unwrap_or(0)];
+        announced == [0; 4]
+            || announced.into_iter().all(|port| port == 0 || has_room(port, announcing))
+                && listened.into_iter().all(|port| port == 0 || has_room(port, listening))
     }
 
     /// The same as a node of a cluster, which keeps what it knows in no file; and where replicas need a password, they
@@ -486,4 +490,15 @@ fn report_of_failure(report: &str) {
 /// 64 bits that the system chooses anew for each server.
 fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// The ports that a server announces, each 0 where it announces none.
+fn announced_ports(config: &mut Config) -> [&mut u16; 4] {
+    let (node, replica) = (&mut config.cluster, &mut config.replication);
+    [
+        &mut node.announce_port,
+        &mut node.announce_tls_port,
+        &mut node.announce_bus_port,
+        &mut replica.announce_port,
+    ]
 }

@@ -54,6 +54,10 @@ impl Shape {
 const NO_PLAIN_PORT: &str = "The servers of a topology reach one another without TLS: \
      beside --tls-port, --tls-port-file or --unixsocket they need a --port or a --port-file";
 
+/// Each server of a topology announces the port behind that of the one before.
+const NO_PORT_LEFT: &str = "The servers of a topology have consecutive ports where these are announced: the last would \
+     be behind 65535";
+
 /// What sentinels call the master.
 const MASTER_NAME: &str = "mymaster";
 
@@ -149,7 +153,11 @@ impl TopologyBuilder {
             Shape::Replicas(_) | Shape::Sentinel { .. } => self.each,
         };
         let mut servers = Vec::new();
-        for place in 0..shape.holders() + shape.sentinels() {
+        let count = shape.holders() + shape.sentinels();
+        if !each.has_ports_for(shape.holders(), count) {
+            return Err(StartError::Topology(NO_PORT_LEFT));
+        }
+        for place in 0..count {
             let one = each.clone().at_place(place).closed();
             let one = if place < shape.holders() { one } else { one.into_sentinel() };
             let started = Server::start(one, clock)?;

@@ -164,6 +164,11 @@ impl Delivery {
         self.end(reply, false);
     }
 
+    /// Whether a reply is being written, or held back.
+    pub(crate) fn is_replying(&self) -> bool {
+        self.replying
+    }
+
     /// Takes a whole reply, which is sent by [`Delivery::release`]. What comes meanwhile goes behind it.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
         let held = allocation::copy(reply.bytes()).into_vec();

@@ -306,9 +306,10 @@ impl Session {
         self.delivery.mode.verdict() == Verdict::Drop
     }
 
-    /// Whether and how its connection is to be closed.
+    /// Returns how its connection is to be closed, if it is. One that closes after its output stays open while a reply
+    /// is held back, which belongs to that.
     pub fn closing(&self) -> Option<Closing> {
-        self.closing
+        self.closing.filter(|how| *how == Closing::Now || !self.delivery.is_replying())
     }
 
     /// Whether its connection is then reset: what the client has not received is lost.

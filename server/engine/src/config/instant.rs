@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 
-/// Milliseconds since the Unix epoch of an instant like `2030-01-01T00:00:00Z` or `2030-01-01T01:30:00.25+01:30`;
-/// further decimals are cut off. `None` when it is none, or before 1970.
+/// Returns the milliseconds since the Unix epoch of an instant like `2030-01-01T00:00:00Z` or
+/// `2030-01-01T01:30:00.25+01:30`. `None`: it is none, before 1970, behind 9999-12-30T21:59:59.999Z, or finer than a
+/// millisecond.
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
     // The calendar's parser takes more than RFC 3339: leap seconds, dates without signs, annotations, far zones.
     let (date_time, zone) = text.split_at_checked("2030-01-01T00:00:00".len())?;
@@ -18,7 +19,8 @@ pub(super) fn parse(text: &[u8]) -> Option<i64> {
         return None;
     }
     let instant = DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(instant.as_millisecond()).filter(|ms| *ms >= 0)
+    let is_whole = instant.subsec_nanosecond() % 1_000_000 == 0;
+    Some(instant.as_millisecond()).filter(|ms| *ms >= 0 && is_whole)
 }
 
 /// Whether a separator, and no digit, stands at this place of `YYYY-MM-DDTHH:MM:SS`.
@@ -44,7 +46,10 @@ mod tests {
             ("2000-02-29T12:30:15Z", Some(951_827_415_000)),
             ("2030-01-01T00:00:00Z", Some(1_893_456_000_000)),
             ("2030-01-01 00:00:00z", Some(1_893_456_000_000)),
-            ("2030-01-01T01:30:00.2599+01:30", Some(1_893_456_000_259)),
+            ("2030-01-01T01:30:00.259000+01:30", Some(1_893_456_000_259)),
+            ("2030-01-01T01:30:00.2599+01:30", None),
+            ("2030-01-01T00:00:00.0005Z", None),
+            ("9999-12-31T23:59:59Z", None),
             ("2029-12-31T19:00:00-05:00", Some(1_893_456_000_000)),
             ("9999-12-30T21:59:59.999Z", Some(253_402_207_199_999)),
             ("1969-12-31T23:59:59Z", None),

@@ -181,7 +181,8 @@ pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
         b"manual" => Some(TimeMode::Manual),
         _ => instant::parse(words[0]).map(TimeMode::At),
     };
-    let allowed = "argument must be 'real', 'manual' or an instant like '2030-01-01T00:00:00Z'";
+    let allowed = "argument must be 'real', 'manual' or an instant from 1970-01-01T00:00:00Z to \
+                   9999-12-30T21:59:59.999Z, to the millisecond";
     mode.map(Value::Time).ok_or(allowed.into())
 }
 

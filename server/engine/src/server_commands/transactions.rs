@@ -103,7 +103,7 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
         if is_cause {
             engine.end_cause();
         }
-        if engine.session(call.slot).closing().is_some() {
+        if engine.sessions.get(call.slot).closing.is_some() {
             run_unanswered(engine, (call.slot, &watched), &multi.queue()[at + 1..], reply.protocol());
             break;
         }

@@ -4,7 +4,8 @@
 use super::Scene;
 use lockwheel::{Server, Time};
 use lockwheel_tests::client::{Client, connected, encode};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::TcpStream;
 
 /// Returns the time of the answer to a request, in milliseconds.
 fn latency(scene: &mut Scene, client: u64, line: &str) -> u64 {
@@ -129,4 +130,66 @@ fn connections_are_refused_while_the_data_stay() {
     assert!(!scene.server.is_connected(back));
     scene.steer("FAULT.RESTART", "+OK");
     scene.steer("GET k", "$-1");
+}
+
+/// Returns what a connection is sent without waiting; `None` at its end.
+fn arrived(client: &mut TcpStream) -> Option<String> {
+    let mut bytes = [0; 100];
+    client.set_nonblocking(true).expect("it is a socket");
+    let read = client.read(&mut bytes);
+    client.set_nonblocking(false).expect("it is a socket");
+    match read {
+        Ok(0) => None,
+        Ok(len) => Some(String::from_utf8_lossy(&bytes[..len]).into_owned()),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(String::new()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_rule_on_the_last_reply_of_a_connection_keeps_it_open_until_then() {
+    let kill = "CLIENT KILL ID {id} SKIPME no";
+    for (request, reply) in [("QUIT", "+OK\r\n"), (kill, ":1\r\n")] {
+        for threads in [1, 2] {
+            let server = Server::builder().port(0).threads(threads).time(Time::Manual).start();
+            let server = server.expect("loopback has a free port");
+            let mut steer = Client::connect(server.addr());
+            // Returns what has arrived before each of these milliseconds, in turn, and at last.
+            let mut play = |action: &str, turns: &[u64]| -> Vec<Option<String>> {
+                steer.line("FAULT.CLEAR");
+                let mut socket = connected(server.addr());
+                socket.write_all(b"CLIENT ID\r\n").expect("it is connected");
+                let mut id = String::new();
+                BufReader::with_capacity(1, &socket).read_line(&mut id).expect("it is answered");
+                let request = request.replace("{id}", id[1..].trim_end());
+                let name = request.split(' ').next().unwrap_or_default();
+                let rule = format!("FAULT.ADD last ON {name} DO {action}");
+                assert_eq!(steer.line(&rule).to_string(), "+OK");
+                socket.write_all(format!("{request}\r\n").as_bytes()).expect("it is connected");
+                let hits = |list: &str| list.contains("\"hits\", :1");
+                while !hits(&steer.line("FAULT.LIST").to_string()) {}
+                let mut seen = Vec::new();
+                for turn in turns {
+                    seen.push(arrived(&mut socket));
+                    let turn = match turn {
+                        0 => "FAULT.GO last".to_owned(),
+                        ms => format!("CLOCK.ADVANCE {ms}"),
+                    };
+                    steer.line(&turn);
+                }
+                let mut rest = String::new();
+                socket.read_to_string(&mut rest).expect("it ends");
+                seen.push(Some(rest));
+                seen
+            };
+            let nothing = || Some(String::new());
+            let whole = Some(reply.to_owned());
+            assert_eq!(play("DELAYREPLY 500", &[499, 1]), [nothing(), nothing(), whole.clone()], "{request}");
+            assert_eq!(play("HOLDREPLY", &[5000, 0]), [nothing(), nothing(), whole.clone()], "{request}");
+            assert_eq!(play("DROPREPLY CLOSEAFTER 500", &[499, 1]), [nothing(), nothing(), nothing()]);
+            let pieces = play("SLICE 1 EVERY 50", &vec![50; reply.len() - 1]);
+            let pieces: Vec<String> = pieces.into_iter().flatten().collect();
+            assert_eq!(pieces.concat(), reply, "{request}");
+        }
+    }
 }

@@ -96,6 +96,32 @@ fn sentinels_find_replicas_where_these_announce() {
     assert_eq!(Client::connect(topology.servers()[0].addr()).line("WAIT 2 1000").to_string(), ":2");
 }
 
+#[test]
+fn a_topology_whose_announced_ports_would_not_do_is_refused() {
+    type Set = fn(&mut Config, u16);
+    let of_nodes: [(Set, u16); 4] = [
+        (|config, port| config.cluster.announce_port = port, 6),
+        (|config, port| config.cluster.announce_tls_port = port, 6),
+        (|config, port| config.cluster.announce_bus_port = port, 6),
+        (|config, port| (config.cluster.announce_port, config.port) = (7100, port), 6),
+    ];
+    for (set, servers) in of_nodes {
+        let mut config = Config::default();
+        config.port = 0;
+        set(&mut config, u16::MAX - servers + 2);
+        let refused =
+            Server::builder().config(config).cluster(3, 1).start().expect_err("there are none left");
+        assert!(refused.to_string().contains("behind 65535"), "{refused}");
+    }
+    for (port, starts) in [(65_533, true), (65_534, false)] {
+        let mut config = Config::default();
+        config.port = 0;
+        (config.replication.announce_ip, config.replication.announce_port) = (OUTSIDE.to_owned(), port);
+        let started = Server::builder().config(config).sentinels(3).replicas(2).start();
+        assert_eq!(started.is_ok(), starts, "{port}");
+    }
+}
+
 /// A server begins to announce another address.
 fn announce(client: &mut Client, kind: &str, port: u16) {
     for set in [format!("{kind}-announce-ip {OUTSIDE}"), format!("{kind}-announce-port {port}")] {

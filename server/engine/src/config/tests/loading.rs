@@ -157,7 +157,8 @@ fn own_options_are_read() {
     for (arguments, reason) in [
         (
             ["--time", "tomorrow"],
-            "argument must be 'real', 'manual' or an instant like '2030-01-01T00:00:00Z'",
+            "argument must be 'real', 'manual' or an instant from 1970-01-01T00:00:00Z to 9999-12-30T21:59:59.999Z, \
+             to the millisecond",
         ),
         (["--seed", "-1"], "argument must be between 0 and 18446744073709551615 inclusive"),
         (["--seed", "+1"], "argument must be between 0 and 18446744073709551615 inclusive"),

@@ -104,7 +104,10 @@ impl Engine {
         let ended = allocation::contain(|| match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
-                self.sessions.get_mut(slot).delivery.end(open, false);
+                let session = self.sessions.get_mut(slot);
+                session.delivery.end(open, false);
+                // The end of a connection that the server closes is lost with its last reply.
+                session.closing = session.closing.filter(|how| *how == Closing::Now);
                 self.lose_connection(slot, cut_after_ms);
             }
             ReplyAction::Replace(substitute) => {
