@@ -40,6 +40,11 @@ pub struct ReplicationParameters {
 }
 
 impl ReplicationParameters {
+    /// Returns the bytes of the stream that are kept.
+    pub(crate) fn backlog_bytes(&self) -> usize {
+        usize::try_from(self.backlog_size).unwrap_or(usize::MAX)
+    }
+
     /// Returns the master's host and port, if it is the replica of one.
     pub fn master_address(&self) -> Option<(String, u16)> {
         match &self.master[..] {

@@ -10,7 +10,6 @@ use super::observers::Observers;
 use super::parked::Parked;
 use super::part_handler::PartHandler;
 use super::progress::Stop;
-use super::replication::Following;
 use super::state_kinds::{StateCounts, StateOf};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
@@ -26,7 +25,7 @@ use crate::outbound::Outbound;
 use crate::pauses::Pauses;
 use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
-use crate::replication::Replication;
+use crate::replication::{ReplicaLink, Replication};
 use crate::scripts::Scripts;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
@@ -230,9 +229,9 @@ pub struct Engine {
     /// The connections to other servers.
     pub(crate) outbound: Outbound,
     /// The history of the data, and the replicas.
-    pub(crate) replication: Replication,
+    pub(super) replication: Replication,
     /// The master, if this is a replica.
-    pub(crate) following: Option<Following>,
+    pub(super) following: Option<ReplicaLink>,
     /// Looks at both: when it is due, in real monotonic milliseconds.
     pub(super) replication_timer: Option<(TimerKey, i64)>,
     /// What it watches, if it is a sentinel.

@@ -72,7 +72,7 @@ pub(crate) use part_handler::{PartHandler, UsersHandler};
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
 pub use replication::ROLE_CHANGES;
-pub(crate) use replication::{Following, Wanted};
+
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;
 pub use simulation::Simulation;

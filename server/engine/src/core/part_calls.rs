@@ -48,6 +48,21 @@ impl Engine {
                 run(&mut tracking, session, args, reply)?;
                 self.follow_tracking();
             }
+            PartHandler::Replication(run) => {
+                let request = run(self.replication(), self.sessions.get(call.slot), args, reply)?;
+                self.run_replication_request(request, call, args, reply)?;
+            }
+            PartHandler::Replconf(run) => {
+                let session = self.sessions.get_mut(call.slot);
+                let acknowledged = run(&mut self.replication, session, args, reply)?;
+                acknowledged.into_iter().for_each(|has| self.replica_acknowledges(call.session, has));
+            }
+            PartHandler::ReplicaWait(parse) => {
+                let wait = parse(self.replication(), call.session, self.timeout_rule(), args)?;
+                if let Flow::NotYet(wait) = self.await_replicas(call, wait, reply) {
+                    not_yet(call, *wait, reply, waits);
+                }
+            }
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
                 debug_assert_eq!(

@@ -4,6 +4,7 @@
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
 use crate::pauses::Pauses;
+use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationRequest, ReplicationView};
 use crate::shutdown::ShutdownRequest;
 use crate::spec::{Args, CommandError, Outcome, TimeoutRule};
 use crate::tracking::Tracking;
@@ -13,6 +14,24 @@ use lockwheel_store::time::Now;
 
 /// The handler of a command that sees the users, and asks for changes of them.
 pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Result<UserEffect, CommandError>;
+
+/// The handler of a command that sees both parts of replication, and asks for changes of them.
+pub(crate) type ReplicationHandler = for<'a> fn(
+    ReplicationView<'_>,
+    &Session,
+    Args<'a>,
+    &mut dyn Reply,
+) -> Result<ReplicationRequest<'a>, CommandError>;
+/// The handler of REPLCONF.
+pub(crate) type ReplconfHandler = fn(
+    &mut Replication,
+    &mut Session,
+    Args<'_>,
+    &mut dyn Reply,
+) -> Result<Option<Acknowledgement>, CommandError>;
+/// The handler of a command whose client, a session of this id, waits for replicas.
+pub(crate) type ReplicaWaitHandler =
+    fn(ReplicationView<'_>, u64, TimeoutRule, Args<'_>) -> Result<(ReplicaWait, Option<u64>), CommandError>;
 
 /// The handler of a command of one part.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +46,12 @@ pub(crate) enum PartHandler {
     Random(fn(&mut Rng, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes how its client tracks keys.
     Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that sees both parts of replication, and asks for changes of them.
+    Replication(ReplicationHandler),
+    /// A handler that records what a replica tells of itself. It returns how far the replica is, if it says that.
+    Replconf(ReplconfHandler),
+    /// A handler that says how many replicas its client waits for, and for how many milliseconds at most.
+    ReplicaWait(ReplicaWaitHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

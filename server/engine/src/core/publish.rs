@@ -156,7 +156,7 @@ impl Engine {
     /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at
     /// another node of the cluster.
     pub(super) fn note_audience(&mut self) {
-        let is_passed_on = self.config.cluster.enabled || self.feeds_replicas();
+        let is_passed_on = self.config.cluster.enabled || self.replication().feeds_replicas();
         let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;
         self.keyspace.set_audience(is_heard, self.pubsub.has_prefix(SERVER_CHANNELS));
     }

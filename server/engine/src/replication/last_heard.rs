@@ -1,5 +1,7 @@
 //! When the other end of a link of replication was last heard.
 
+use crate::clock::EngineClock;
+
 /// An instant on the clocks that links go by, in monotonic milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkClocks {
@@ -7,6 +9,19 @@ pub(crate) struct LinkClocks {
     pub(crate) real_ms: i64,
     /// The clock that servers of one process share: for links between those.
     pub(crate) shared_ms: i64,
+}
+
+impl LinkClocks {
+    /// Returns the present instant.
+    pub(crate) fn of(clock: &EngineClock) -> Self {
+        LinkClocks { real_ms: clock.system().monotonic_ms(), shared_ms: clock.now().monotonic_ms() }
+    }
+
+    /// Returns the milliseconds of the clock by which the end of the stream is kept without replicas. `is_joined`:
+    /// there are other servers in the process, which share a clock.
+    pub(crate) fn alone_ms(self, is_joined: bool) -> i64 {
+        if is_joined { self.shared_ms } else { self.real_ms }
+    }
 }
 
 /// When the other end of a link was last heard.

@@ -1,5 +1,9 @@
-//! A master and its replicas: what a server knows of those that follow it, the stream that it sends them, and what it
-//! says to a master whose replica it is. Pure state: it knows no sessions and no sockets.
+//! Both parts of replication: a master's, with its replicas and the stream that it sends them, and a replica's, with
+//! the link to its master.
+//!
+//! The room does not know the engine. [`Replication`] owns the master's part, [`ReplicaLink`] the replica's. Handlers
+//! see both as a [`ReplicationView`] and answer with a [`ReplicationRequest`]; the conductor in [`core`](crate::core)
+//! carries that out.
 
 mod backlog;
 mod behind;
@@ -9,12 +13,16 @@ mod feed;
 mod last_heard;
 mod link;
 mod replica;
+mod replica_link;
+mod replica_wait;
 mod replid;
+mod request;
 mod snapshots;
 mod state;
 mod stream;
 mod streamed;
 mod transfer;
+mod view;
 
 pub(crate) use catch_up::CatchUp;
 pub(crate) use failover::{CoordinatedFailover, CoordinatedFailoverState};
@@ -22,8 +30,12 @@ pub(crate) use feed::{Feed, Unit};
 pub(crate) use last_heard::{LastHeard, LinkClocks};
 pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
 pub(crate) use replica::{Announced, Replica, ReplicaState};
+pub(crate) use replica_link::ReplicaLink;
+pub(crate) use replica_wait::ReplicaWait;
 pub(crate) use replid::ReplicationId;
+pub(crate) use request::{Acknowledgement, FailoverRequest, NO_MASTER_LINK, ReplicationRequest, SyncRequest};
 pub(crate) use snapshots::SnapshotPlace;
 pub(crate) use state::{Replication, Resync};
 pub(crate) use stream::{StreamWriter, is_newer_request};
 pub(crate) use streamed::to_be_run;
+pub(crate) use view::ReplicationView;

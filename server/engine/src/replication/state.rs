@@ -7,6 +7,7 @@ use super::failover::CoordinatedFailover;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
+use super::request::Acknowledgement;
 use super::snapshots::{SnapshotPlace, Snapshots};
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::Rng;
@@ -20,6 +21,17 @@ pub(crate) enum Resync {
     Partial(i64),
     /// A snapshot.
     Full,
+}
+
+/// The numbers of replicas that have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SyncCounts {
+    /// Replicas that got a snapshot.
+    pub(crate) full: u64,
+    /// Replicas that got the stream alone.
+    pub(crate) partial: u64,
+    /// Replicas that asked for the stream alone and got a snapshot.
+    pub(crate) refused_partial: u64,
 }
 
 /// What a server knows of the history of its data, and of who follows it.
@@ -64,10 +76,7 @@ pub(crate) struct Replication {
     pub(crate) alone_since_ms: Option<i64>,
     /// When the stream last had something to keep the connections alive, in the same.
     pub(crate) pinged_ms: i64,
-    /// How many replicas have come: for a snapshot, for the stream alone, and for that in vain.
-    pub(crate) full_syncs: u64,
-    pub(crate) partial_syncs: u64,
-    pub(crate) refused_partial_syncs: u64,
+    pub(crate) syncs: SyncCounts,
     /// How often replicas have said how far they are, or have come.
     acknowledgements: u64,
 }
@@ -96,11 +105,64 @@ impl Replication {
             failover: None,
             alone_since_ms: None,
             pinged_ms: 0,
-            full_syncs: 0,
-            partial_syncs: 0,
-            refused_partial_syncs: 0,
+            syncs: SyncCounts::default(),
             acknowledgements: 0,
         }
+    }
+
+    /// The name of the history.
+    pub(crate) fn id(&self) -> ReplicationId {
+        self.id
+    }
+
+    /// The name that the history had before.
+    pub(crate) fn id2(&self) -> ReplicationId {
+        self.id2
+    }
+
+    /// The first offset that belongs to the present name alone; -1: there is no earlier one.
+    pub(crate) fn second_offset(&self) -> i64 {
+        self.second_offset
+    }
+
+    /// The bytes that the stream has had.
+    pub(crate) fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// The replicas, by the order of their sessions.
+    pub(crate) fn replicas(&self) -> impl ExactSizeIterator<Item = &Replica> {
+        self.replicas.values()
+    }
+
+    /// The numbers of replicas that have come.
+    pub(crate) fn syncs(&self) -> SyncCounts {
+        self.syncs
+    }
+
+    /// Whether the master's part is being handed over.
+    pub(crate) fn fails_over(&self) -> bool {
+        self.failover.is_some()
+    }
+
+    /// The name that INFO has for how far the master's part is handed over.
+    pub(crate) fn failover_state(&self) -> &'static str {
+        self.failover.as_ref().map_or("no-failover", |failover| failover.state.name())
+    }
+
+    /// What a client has told of itself as a replica.
+    pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
+        self.announced.entry(session).or_default()
+    }
+
+    /// Whether a client has said that it reads what Redis 7.0 does not have.
+    pub(crate) fn reads_newer_forms(&self, session: u64) -> bool {
+        self.announced.get(&session).is_some_and(|announced| announced.reads_newer_forms)
+    }
+
+    /// Gives the history another name, as if the earlier one had never been.
+    pub(crate) fn change_id(&mut self, rng: &mut Rng) {
+        self.id = ReplicationId::random(rng);
     }
 
     /// Whether there is a stream.
@@ -289,8 +351,7 @@ impl Replication {
     pub(crate) fn acknowledge(
         &mut self,
         session: u64,
-        offset: i64,
-        on_disk: Option<i64>,
+        Acknowledgement { offset, on_disk }: Acknowledgement,
         now: LinkClocks,
     ) -> bool {
         let Some(replica) = self.replicas.get_mut(&session) else { return false };
@@ -320,6 +381,10 @@ mod tests {
     use lockwheel_store::memory::BufferBytes;
 
     const NOW: LinkClocks = LinkClocks { real_ms: 5000, shared_ms: 0 };
+
+    fn has(offset: i64, on_disk: Option<i64>) -> Acknowledgement {
+        Acknowledgement { offset, on_disk }
+    }
 
     fn replica(acknowledged: i64) -> Replica {
         Replica {
@@ -410,11 +475,11 @@ mod tests {
         replication.replicas.insert(1, replica(10));
         replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..replica(0) });
         assert_eq!((replication.acknowledged(10), replication.acknowledged(11)), (1, 0));
-        assert!(replication.acknowledge(2, 20, None, NOW));
-        assert!(!replication.acknowledge(2, 15, Some(7), NOW), "an old answer takes nothing back");
+        assert!(replication.acknowledge(2, has(20, None), NOW));
+        assert!(!replication.acknowledge(2, has(15, Some(7)), NOW), "an old answer takes nothing back");
         assert_eq!((replication.acknowledged(11), replication.acknowledged(20)), (1, 1));
         assert_eq!((replication.on_disk(7), replication.on_disk(8)), (1, 0));
-        replication.acknowledge(2, 101, None, NOW);
+        replication.acknowledge(2, has(101, None), NOW);
         assert_eq!(replication.acknowledged(101), 0, "that is not there yet");
         assert_eq!((replication.good(4, NOW), replication.good(5, NOW)), (1, 2));
         assert!(replication.leave(2) && !replication.leave(2));

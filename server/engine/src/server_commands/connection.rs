@@ -170,7 +170,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
     let is_sentinel = engine.sentinel.is_some();
-    let role = if engine.following.is_some() { "replica" } else { "master" };
+    let role = if engine.replication().is_replica() { "replica" } else { "master" };
     reply.map(if is_sentinel { 6 } else { 7 });
     field(reply, "server", "redis");
     field(reply, "version", release);

@@ -225,7 +225,7 @@ fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
     };
     let codes = function_payload::read(&args[2])?;
     engine.scripts.restore(codes, policy, &mut Loader::new(engine))?;
-    if engine.feeds_replicas() {
+    if engine.replication().feeds_replicas() {
         // A replica may be as old as Redis 7.0.
         let mut words = args.all().to_vec();
         let payload = function_payload::for_7_0(&args[2])?;

@@ -81,7 +81,7 @@ pub(super) fn report(engine: &Engine) -> String {
 fn issues(engine: &Engine, figures: &MemoryFigures) -> Vec<String> {
     let allocator = &engine.environment.identity.process.allocator;
     let allocator = allocator.as_ref().map_or("libc", |allocator| &allocator.name);
-    let replicas = engine.replication.replicas.len() as u64;
+    let replicas = engine.replication().history().replicas().len() as u64;
     let clients = (engine.sessions.live().count() as u64).saturating_sub(replicas).max(1);
     let scripts = engine.scripts.runtime().map_or(0, |runtime| runtime.len());
     let fragmentation = FRAGMENTATION.join(allocator);

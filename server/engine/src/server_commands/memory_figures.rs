@@ -60,7 +60,7 @@ impl MemoryFigures {
             total,
             peak: engine.memory.peak().max(account.total()) as u64,
             replicas: engine.replica_buffers() as u64,
-            backlog: engine.replication.backlog_memory() as u64,
+            backlog: engine.replication().history().backlog_memory() as u64,
             overhead: total - account.data as u64,
             startup: engine.memory.at_start.total() as u64,
             process,

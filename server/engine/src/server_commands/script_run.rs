@@ -153,16 +153,16 @@ impl Engine {
         if self.session(slot).is_master {
             return Ok(());
         }
-        if self.has_stale_data() && !rules.reads_stale {
+        if self.replication().has_stale_data() && !rules.reads_stale {
             return fails(if rules.declared { STALE_AND_NOT_ALLOWED } else { STALE });
         }
         if !rules.declared || rules.read_only {
             return Ok(());
         }
-        if self.following.is_some() && self.config.replication.read_only {
+        if self.replication().is_read_only() {
             return fails("READONLY Can not run script with write flag on readonly replica.");
         }
-        if self.following.is_none() && !self.has_good_replicas() {
+        if self.replication().lacks_replicas() {
             return fails("NOREPLICAS Not enough good replicas to write.");
         }
         Ok(())

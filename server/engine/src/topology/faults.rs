@@ -138,7 +138,9 @@ impl Network {
         let before = tried.len();
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
             let serves = |master: usize| {
-                nodes.has(master) && !nodes[master].was_killed() && nodes[master].has_its_master()
+                nodes.has(master)
+                    && !nodes[master].was_killed()
+                    && nodes[master].replication().has_its_master()
             };
             let is_served = self.master_of(nodes, node).is_some_and(serves);
             if is_served && !nodes[node].was_killed() && !tried.contains(&node) && nodes[node].retry_master()

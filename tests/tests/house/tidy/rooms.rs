@@ -77,10 +77,15 @@ const HOUSES: &[House] = &[
             ("latency", These(&[])),
             ("persistence", These(&["values", "rdb", "keyspace", "clock"])),
             ("outbound", These(&[])),
-            ("replication", These(&["memory", "values", "rdb", "keyspace", "clock"])),
             ("faults", These(&["keyspace", "spec"])),
-            ("member", These(&["keyspace", "spec", "locks", "config", "clock", "replication", "faults"])),
             ("clients", These(&["memory", "time", "keyspace", "spec", "acl", "clock"])),
+            (
+                "replication",
+                These(&[
+                    "memory", "values", "rdb", "keyspace", "spec", "config", "clock", "outbound", "clients",
+                ]),
+            ),
+            ("member", These(&["keyspace", "spec", "locks", "config", "clock", "replication", "faults"])),
             ("tracking", These(&["memory", "keyspace", "spec", "clients"])),
             ("scripts", These(&["spec", "config", "clients"])),
             ("pauses", These(&["keyspace", "spec", "clock", "clients", "scripts"])),

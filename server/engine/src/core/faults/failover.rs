@@ -45,7 +45,7 @@ impl Engine {
         self.cut_others(call.slot);
         let knows_history = match self.was_killed() {
             true => self.faults.has_kept_history,
-            false => self.knows_its_history(),
+            false => self.replication().knows_its_history(),
         };
         if down_ms > 0 {
             self.let_in();

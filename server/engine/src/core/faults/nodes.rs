@@ -37,7 +37,7 @@ impl Engine {
     /// has been answered. So are keys, scripts and functions, unless they are kept. Nobody is let in before this
     /// instant of the monotonic clock.
     pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>, data: DataFate) {
-        let knows_history = data == DataFate::Kept && self.knows_its_history();
+        let knows_history = data == DataFate::Kept && self.replication().knows_its_history();
         self.end_replication();
         self.leave_nodes();
         for slot in self.sessions.slots().collect::<Vec<_>>() {
@@ -214,14 +214,14 @@ impl Engine {
 
     /// How far it is in the history of a master's data, if that is what it has.
     pub(crate) fn offset_in_history_of(&self, master: &Engine) -> Option<i64> {
-        let is_follower = self.following.is_some() && master.feeds_replicas();
+        let is_follower = self.following.is_some() && master.replication().feeds_replicas();
         (is_follower && self.replication.id == master.replication.id).then_some(self.replication.offset)
     }
 
     /// Whether it was the master of a replica that has just become one.
     pub(crate) fn has_fed(&self, promotion: &Promotion) -> Fed {
         // Who hands its part over by FAILOVER follows already.
-        if !self.feeds_replicas() && self.replication.failover.is_none() {
+        if !self.replication().feeds_replicas() && self.replication.failover.is_none() {
             return Fed::Nothing;
         }
         match self.replication.knows(promotion.id, promotion.offset) {

@@ -4,7 +4,7 @@
 use super::super::engine::Engine;
 use crate::clients::Closing;
 use crate::clock::{Timer, TimerKind};
-use crate::replication::{LinkState, ReplicaState};
+use crate::replication::{LinkClocks, LinkState, ReplicaState};
 use lockwheel_resp::write_request;
 
 /// Between two looks, in milliseconds.
@@ -53,7 +53,7 @@ impl Engine {
     }
 
     fn look_at_master(&mut self) {
-        let now = self.link_clocks();
+        let now = LinkClocks::of(&self.clock);
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
         let offset = self.replication.offset;
         let Some(following) = self.following.as_mut() else { return };
@@ -88,7 +88,7 @@ impl Engine {
 
     /// Without replicas the end of the stream is kept for a while only.
     pub(super) fn look_at_backlog(&mut self) {
-        let now_ms = self.alone_clock_ms();
+        let now_ms = LinkClocks::of(&self.clock).alone_ms(self.member.is_joined());
         let ttl_ms = self.config.replication.backlog_ttl.saturating_mul(1000);
         let Some(since_ms) = self.replication.alone_since_ms else { return };
         if ttl_ms > 0 && now_ms - since_ms > ttl_ms && self.replication.replicas.is_empty() {
@@ -105,7 +105,7 @@ impl Engine {
 
     /// Replicas that say nothing, or do not read, are cut.
     fn look_at_replicas(&mut self) {
-        let now = self.link_clocks();
+        let now = LinkClocks::of(&self.clock);
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
         let (mut silent, stream) = (Vec::new(), self.replication.offset);
         for (&id, replica) in &mut self.replication.replicas {

@@ -2,7 +2,7 @@
 
 use super::super::engine::Engine;
 use crate::clock::{Timer, TimerKind};
-use crate::replication::{CoordinatedFailover, CoordinatedFailoverState};
+use crate::replication::{CoordinatedFailover, CoordinatedFailoverState, FailoverRequest};
 
 /// The name of a replica that is to take over.
 fn name_of(replica: Option<&(String, u16)>) -> String {
@@ -13,12 +13,8 @@ impl Engine {
     /// Hands the master's part over to the replica at this address, or to the first that has everything. Until then
     /// nothing is written. When it has not happened within `timeout_ms` of the monotonic clock, the replica that
     /// `is_forced` to takes over with what it has; otherwise the master stays the master.
-    pub(crate) fn begin_failover(
-        &mut self,
-        to: Option<(String, u16)>,
-        timeout_ms: Option<i64>,
-        is_forced: bool,
-    ) {
+    pub(super) fn begin_failover(&mut self, request: FailoverRequest) {
+        let FailoverRequest { to, timeout_ms, is_forced } = request;
         self.replicate();
         tracing::info!("FAILOVER requested to {}.", name_of(to.as_ref()));
         let timer = Timer { kind: TimerKind::Failover, client: 0, order: self.keyspace.next_order() };

@@ -1,24 +1,16 @@
 //! The master's side: replicas come and go, and are told what has changed.
 
-use super::super::call::Call;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Closing, Slot};
 use crate::replication::{
-    Announced, CatchUp, Feed, LastHeard, Replica, ReplicaState, ReplicationId, Resync, SnapshotPlace,
-    StreamWriter, Unit,
+    Acknowledgement, Announced, CatchUp, Feed, LastHeard, LinkClocks, Replica, ReplicaState, ReplicationId,
+    Resync, SnapshotPlace, StreamWriter, SyncRequest, Unit,
 };
 use crate::spec::CommandError;
 use lockwheel_resp::{allocation, write_request};
 use lockwheel_store::keyspace::Effect;
 use lockwheel_store::memory::SharedBytes;
-
-/// What a replica asks for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    /// The history that it knows, and the first offset that it lacks: it speaks of histories at all.
-    pub(crate) from: Option<(&'a [u8], i64)>,
-}
 
 /// Bytes around a word of a request, at most.
 const WORD_FRAME: usize = 32;
@@ -197,7 +189,7 @@ impl Engine {
 
     /// Replicas run a request as it is when what runs now has ended: a message, a change of libraries.
     pub(crate) fn replicate_request(&mut self, words: &[&[u8]], session: u64) {
-        if !self.feeds_replicas() {
+        if !self.replication().feeds_replicas() {
             return;
         }
         let written = allocation::contain(|| {
@@ -221,15 +213,10 @@ impl Engine {
         feed.zip(before).into_iter().for_each(|(feed, before)| feed.put_back(before));
     }
 
-    /// Whether changes made here go to replicas.
-    pub(crate) fn feeds_replicas(&self) -> bool {
-        self.following.is_none() && self.replication.has_stream()
-    }
-
     /// Whether there is a stream, or who writes it, has changed.
     pub(super) fn stream_changed(&mut self) {
         self.note_audience();
-        let is_on = self.feeds_replicas();
+        let is_on = self.replication().feeds_replicas();
         match self.keyspace.subscriber_itself::<Feed>() {
             Some(feed) => feed.turn(is_on),
             None if is_on => {
@@ -246,7 +233,7 @@ impl Engine {
     ///
     /// # Errors
     /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
-    pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: Wanted<'_>) -> Result<(), CommandError> {
+    pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: SyncRequest<'_>) -> Result<(), CommandError> {
         self.replicate();
         self.look_at_backlog();
         let id = self.session(slot).id;
@@ -282,7 +269,7 @@ impl Engine {
             ip,
             state: if waits { ReplicaState::SendBulk } else { ReplicaState::Online },
             answers: wanted.from.is_some(),
-            heard: LastHeard::first(self.session(slot).peer.in_process, self.link_clocks()),
+            heard: LastHeard::first(self.session(slot).peer.in_process, LinkClocks::of(&self.clock)),
             unsent: 0,
             snapshot: answer
                 .snapshot
@@ -312,7 +299,7 @@ impl Engine {
     }
 
     /// Says why a replica gets a snapshot, if it has asked for less.
-    fn log_full_resync(&self, name: &str, wanted: Wanted<'_>) {
+    fn log_full_resync(&self, name: &str, wanted: SyncRequest<'_>) {
         let replication = &self.replication;
         match wanted.from {
             Some((b"?", _)) | None => tracing::info!("Full resync requested by replica {name}"),
@@ -338,7 +325,7 @@ impl Engine {
 
     fn answer_partial(&mut self, announced: &Announced, name: &str, offset: i64) -> SyncAnswer {
         let stream = self.replication.catch_up(offset, &self.memory.stream).unwrap_or_default();
-        self.replication.partial_syncs += 1;
+        self.replication.syncs.partial += 1;
         let head = match announced.follows_renamed {
             true => format!("+CONTINUE {}\r\n", self.replication.id),
             false => "+CONTINUE\r\n".to_owned(),
@@ -355,12 +342,12 @@ impl Engine {
     fn answer_full(
         &mut self,
         announced: &Announced,
-        wanted: Wanted<'_>,
+        wanted: SyncRequest<'_>,
         shared: Option<(SnapshotPlace, SharedBytes)>,
     ) -> SyncAnswer {
-        self.replication.full_syncs += 1;
+        self.replication.syncs.full += 1;
         let knew = wanted.from.is_some_and(|(history, _)| history != b"?");
-        self.replication.refused_partial_syncs += u64::from(knew);
+        self.replication.syncs.refused_partial += u64::from(knew);
         let (place, snapshot) = shared.unwrap_or_else(|| self.make_snapshot(!announced.reads_newer_forms));
         let stream = self.replication.catch_up(place.offset + 1, &self.memory.stream).unwrap_or_default();
         let len = snapshot.bytes().len();
@@ -377,7 +364,7 @@ impl Engine {
             // What has changed without a stream belongs to no history that anybody knows.
             let (id, offset) = (self.another_history(), self.replication.offset);
             self.replication.begin_history(id, offset);
-            self.replication.begin_stream(self.backlog_size());
+            self.replication.begin_stream(self.config.replication.backlog_bytes());
             self.stream_changed();
             tracing::info!(
                 "Replication backlog created, my new replication IDs are '{}' and '{}'",
@@ -434,19 +421,9 @@ impl Engine {
         }
     }
 
-    /// What a client has told of itself as a replica.
-    pub(crate) fn announced(&mut self, call: Call<'_>) -> &mut Announced {
-        self.replication.announced.entry(call.session).or_default()
-    }
-
-    /// How many bytes of the stream are kept.
-    pub(super) fn backlog_size(&self) -> usize {
-        usize::try_from(self.config.replication.backlog_size).unwrap_or(usize::MAX)
-    }
-
     /// Asks replicas how far they are, unless they have been asked since the stream last went on.
     pub(crate) fn request_acknowledgements(&mut self) {
-        let asks = self.feeds_replicas() && !self.replication.replicas.is_empty();
+        let asks = self.replication().feeds_replicas() && !self.replication.replicas.is_empty();
         if asks && self.replication.asked_at != self.replication.offset {
             let mut request = Vec::new();
             write_request(GETACK, &mut request);
@@ -456,9 +433,9 @@ impl Engine {
     }
 
     /// A replica says how far it is.
-    pub(crate) fn replica_acknowledges(&mut self, session: u64, offset: i64, on_disk: Option<i64>) {
-        let now = self.link_clocks();
-        if self.replication.acknowledge(session, offset, on_disk, now)
+    pub(in crate::core) fn replica_acknowledges(&mut self, session: u64, has: Acknowledgement) {
+        let now = LinkClocks::of(&self.clock);
+        if self.replication.acknowledge(session, has, now)
             && let Some(replica) = self.replication.replicas.get(&session)
         {
             tracing::info!("Synchronization with replica {} succeeded", replica.name());
@@ -475,7 +452,8 @@ impl Engine {
             tracing::info!("Connection with replica {} lost.", replica.name());
         }
         if self.replication.leave(id) | was_replica && self.replication.replicas.is_empty() {
-            self.replication.alone_since_ms = Some(self.alone_clock_ms());
+            self.replication.alone_since_ms =
+                Some(LinkClocks::of(&self.clock).alone_ms(self.member.is_joined()));
         }
         self.look_at_shutdown();
     }

@@ -2,14 +2,13 @@
 
 mod cron;
 mod failover;
-mod following;
 mod links;
 mod master;
 mod replica;
+mod requests;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod waits;
 
-pub(crate) use following::Following;
-pub(crate) use master::Wanted;
 pub use replica::ROLE_CHANGES;

@@ -2,14 +2,14 @@
 
 use super::super::engine::Engine;
 use super::super::outbound::OutboundEvent;
-use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::finally::finally;
 use crate::locks::{HistoryCause, sessions};
 use crate::member::{Promotion, TopologyRequest};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
 use crate::replication::{
-    LastHeard, Link, LinkEvent, LinkParameters, LinkState, ReplicationId, is_newer_request, to_be_run,
+    LastHeard, Link, LinkClocks, LinkEvent, LinkParameters, LinkState, ReplicaLink, ReplicationId,
+    is_newer_request, to_be_run,
 };
 use crate::spec::{Args, CommandError, Flags};
 use lockwheel_resp::allocation;
@@ -63,7 +63,7 @@ impl Engine {
 
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
-        let knows_history = self.knows_its_history();
+        let knows_history = self.replication().knows_its_history();
         if self.following.is_none() {
             tracing::info!(
                 "Before turning into a replica, using my own master parameters to synthesize a cached master: I may \
@@ -71,11 +71,6 @@ impl Engine {
             );
         }
         self.follow(host, port, knows_history);
-    }
-
-    /// Whether its data are of the history that it names to a master.
-    pub(in crate::core) fn knows_its_history(&self) -> bool {
-        self.following.as_ref().is_none_or(|following| following.knows_history)
     }
 
     /// Does the same. `knows_history`: its data are of a history that a master may go on from; those of a server that
@@ -86,14 +81,15 @@ impl Engine {
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
-        let heard = LastHeard::first(self.is_in_process(&host, port), self.link_clocks());
-        self.following = Some(Following { knows_history, ..Following::new(host, port, slot, heard) });
+        let heard =
+            LastHeard::first(self.member.place_of(&host, port).is_some(), LinkClocks::of(&self.clock));
+        self.following = Some(ReplicaLink { knows_history, ..ReplicaLink::new(host, port, slot, heard) });
         self.unblock_for_replica();
         // A replica neither renews what its clients lease nor gives it back. That is the new master's, until its time
         // is over.
         self.sessions.take_leaving();
         sessions::drop_all(&mut self.keyspace, self.clock.now());
-        self.replication.begin_stream(self.backlog_size());
+        self.replication.begin_stream(self.config.replication.backlog_bytes());
         self.replication.for_7_0 = self.replication.has_older();
         self.stream_changed();
         self.replication_rules_changed();
@@ -103,10 +99,10 @@ impl Engine {
 
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
     pub(crate) fn unfollow_master(&mut self) {
-        let was_connected = self.following.as_ref().is_some_and(Following::is_connected);
+        let was_connected = self.following.as_ref().is_some_and(ReplicaLink::is_connected);
         let was_down = self.following.as_ref().is_some_and(|following| following.down_since_ms.is_some());
         // A master that became a replica goes on from its own history until a snapshot is on its way.
-        let goes_on = |following: &Following| following.knows_history && following.expected.is_none();
+        let goes_on = |following: &ReplicaLink| following.knows_history && following.expected.is_none();
         let has_cached = was_connected || was_down || self.following.as_ref().is_some_and(goes_on);
         let Some(slot) = self.end_link() else { return };
         if was_connected {
@@ -116,7 +112,7 @@ impl Engine {
         if has_cached {
             tracing::info!("Discarding previously cached master state.");
         }
-        if let Some(Following { host, port, .. }) = self.following.take() {
+        if let Some(ReplicaLink { host, port, .. }) = self.following.take() {
             let (id, offset) = (self.replication.id, self.replication.offset);
             self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
         }
@@ -132,7 +128,7 @@ impl Engine {
         self.replication.rename(id);
         self.cut_replicas();
         self.replication.selected = None;
-        self.replication.alone_since_ms = Some(self.alone_clock_ms());
+        self.replication.alone_since_ms = Some(LinkClocks::of(&self.clock).alone_ms(self.member.is_joined()));
         self.stream_changed();
         self.replication_rules_changed();
     }
@@ -153,11 +149,6 @@ impl Engine {
     pub(in crate::core) fn replication_begins_anew(&mut self) {
         self.stream_changed();
         self.replication_rules_changed();
-    }
-
-    /// Whether it is a master, or knows at once what its master does: only then it has what replicas of it follow.
-    pub(crate) fn has_its_master(&self) -> bool {
-        self.following.as_ref().is_none_or(Following::is_connected)
     }
 
     /// Connects to the master anew, if the link is down: it may be there again. Whether it was down.
@@ -261,7 +252,7 @@ impl Engine {
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
         tracing::info!("MASTER <-> REPLICA sync started");
         let id = self.connect_to(endpoint, Purpose::Master);
-        let now = self.link_clocks();
+        let now = LinkClocks::of(&self.clock);
         if let Some(following) = &mut self.following {
             following.link = Some((id, Link::new(parameters)));
             following.heard = LastHeard::first(following.heard.is_in_process(), now);
@@ -270,7 +261,7 @@ impl Engine {
 
     /// What comes from the master.
     pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
-        let now = self.link_clocks();
+        let now = LinkClocks::of(&self.clock);
         let Some(following) = self.following.as_mut() else { return };
         let Some((_, link)) = following.link.as_mut().filter(|(its, _)| *its == id) else { return };
         following.heard.hear(now);
@@ -335,7 +326,7 @@ impl Engine {
 
     /// The link is of no use any more; the next one begins soon.
     pub(in crate::core) fn link_down(&mut self, why: &str) {
-        let now = self.link_clocks();
+        let now = LinkClocks::of(&self.clock);
         let Some(following) = self.following.as_mut() else { return };
         if !why.is_empty() {
             tracing::warn!("{why}");
@@ -399,7 +390,7 @@ impl Engine {
             following.expected = None;
         }
         self.replication.begin_history(id, offset);
-        self.replication.begin_stream(self.backlog_size());
+        self.replication.begin_stream(self.config.replication.backlog_bytes());
         tracing::info!("MASTER <-> REPLICA sync: Finished with success");
         self.link_up();
     }

@@ -4,7 +4,8 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use super::super::permit::Reason;
 use crate::clients::Session;
-use crate::spec::{Args, Command, Flags};
+use crate::scripts::Scripts;
+use crate::spec::{Args, Command, CommandTable, Flags};
 
 impl Engine {
     /// Whether this server is a replica, or no longer, or parameters of replication have changed.
@@ -12,7 +13,7 @@ impl Engine {
         let is_replica = self.following.is_some();
         let parameters = &self.config.replication;
         self.hooks.set(Hook::Replication, is_replica || parameters.min_to_write > 0);
-        self.replication.keep(self.backlog_size());
+        self.replication.keep(self.config.replication.backlog_bytes());
         self.pause_expiry_if_needed();
     }
 
@@ -34,31 +35,25 @@ impl Engine {
         if session.is_master {
             return None;
         }
-        let (is_replica, read_only) = (self.following.is_some(), self.config.replication.read_only);
-        let is_refused_replica = is_replica && read_only;
-        let writes =
-            self.any_of(session, command, args, |engine, command, args| engine.writes(command, args));
+        let replication = self.replication();
+        let is_refused_replica = replication.is_read_only();
+        let request =
+            RuledRequest { commands: &self.commands, scripts: &self.scripts, session, command, args };
+        let writes = request.writes();
         // A script is told first that it runs on a replica.
         let is_told_first = !(is_refused_replica && self.scripts.is_running());
-        if self.hooks.has(Hook::NotSaved) && is_told_first && (writes || self.is_ping(command)) {
+        if self.hooks.has(Hook::NotSaved) && is_told_first && (writes || request.is_ping()) {
             return Some(Reason::NotSaved);
         }
         if writes {
             if is_refused_replica {
                 return Some(Reason::ReadOnlyReplica);
             }
-            if !is_replica && !self.has_good_replicas() {
+            if replication.lacks_replicas() {
                 return Some(Reason::NotEnoughReplicas);
             }
         }
-        let lacks_stale =
-            || self.any_of(session, command, args, |engine, command, args| engine.lacks_stale(command, args));
-        (self.has_stale_data() && lacks_stale()).then_some(Reason::MasterDown)
-    }
-
-    /// Whether it is a client's PING, whose answer tells whether the server does all that it should.
-    fn is_ping(&self, command: &Command) -> bool {
-        command.name == "ping" && !self.scripts.is_running()
+        (replication.has_stale_data() && request.lacks_stale()).then_some(Reason::MasterDown)
     }
 
     /// Whether replication may forbid anything.
@@ -66,49 +61,44 @@ impl Engine {
     pub(crate) fn is_ruled_by_replication(&self) -> bool {
         self.hooks.has(Hook::Replication)
     }
+}
 
-    /// Whether what there is may be old, and is not to be answered.
-    pub(crate) fn has_stale_data(&self) -> bool {
-        let is_down = self.following.as_ref().is_some_and(|following| !following.is_connected());
-        is_down && !self.config.replication.serve_stale_data
+/// A request that the state of the server may forbid.
+struct RuledRequest<'a> {
+    commands: &'a CommandTable,
+    scripts: &'a Scripts,
+    session: &'a Session,
+    command: &'a Command,
+    args: Args<'a>,
+}
+
+impl RuledRequest<'_> {
+    /// Whether it is a client's PING, whose answer tells whether the server does all that it should.
+    fn is_ping(&self) -> bool {
+        self.command.name == "ping" && !self.scripts.is_running()
     }
 
-    /// Whether there are as many good replicas as writes need.
-    pub(crate) fn has_good_replicas(&self) -> bool {
-        let parameters = &self.config.replication;
-        parameters.min_to_write <= 0
-            || parameters.min_max_lag <= 0
-            || self.good_replicas() >= parameters.min_to_write.unsigned_abs() as usize
+    /// Whether it writes: for a script that declares its flags, they say.
+    fn writes(&self) -> bool {
+        self.any(|command, args| {
+            let declared = self.scripts.declared_flags(command.spec.name, args);
+            declared.map_or(command.has(Flags::WRITE), |flags| !flags.no_writes)
+        })
     }
 
-    /// How many replicas were heard recently.
-    pub(crate) fn good_replicas(&self) -> usize {
-        self.replication.good(self.config.replication.min_max_lag, self.link_clocks())
+    /// Whether it may not be answered from data that may be old.
+    fn lacks_stale(&self) -> bool {
+        self.any(|command, args| {
+            let declared = self.scripts.declared_flags(command.spec.name, args);
+            !declared.map_or(command.has(Flags::STALE), |flags| flags.allow_stale)
+        })
     }
 
-    /// Whether a command writes: for a script that declares its flags, they say.
-    fn writes(&self, command: &Command, args: Args<'_>) -> bool {
-        let declared = self.scripts.declared_flags(command.spec.name, args);
-        declared.map_or(command.has(Flags::WRITE), |flags| !flags.no_writes)
-    }
-
-    /// Whether a command may not be answered from what may be old.
-    fn lacks_stale(&self, command: &Command, args: Args<'_>) -> bool {
-        let declared = self.scripts.declared_flags(command.spec.name, args);
-        !declared.map_or(command.has(Flags::STALE), |flags| flags.allow_stale)
-    }
-
-    /// Whether this holds of a request; of EXEC, if it does of what is queued.
-    fn any_of(
-        &self,
-        session: &Session,
-        command: &Command,
-        args: Args<'_>,
-        is: impl Fn(&Self, &Command, Args<'_>) -> bool,
-    ) -> bool {
-        let queued = session.multi.as_ref().filter(|_| command.name == "exec");
+    /// Whether this holds of the request; of EXEC, if it does of what is queued.
+    fn any(&self, is: impl Fn(&Command, Args<'_>) -> bool) -> bool {
+        let queued = self.session.multi.as_ref().filter(|_| self.command.name == "exec");
         let queued = queued.map_or(&[][..], |multi| multi.queue());
-        is(self, command, args)
-            || queued.iter().any(|(id, request)| is(self, self.commands.get(*id), Args::new(&request.argv())))
+        is(self.command, self.args)
+            || queued.iter().any(|(id, request)| is(self.commands.get(*id), Args::new(&request.argv())))
     }
 }

@@ -129,7 +129,7 @@ fn address(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
 }
 
 pub(super) fn shards(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let offset = engine.replication.offset.max(0).unsigned_abs();
+    let offset = engine.replication().history().offset().max(0).unsigned_abs();
     engine.cluster_mut()?.view.me_mut().replication_offset = Some(offset).filter(|offset| *offset > 0);
     let view = &engine.cluster()?.view;
     let mut slots: BTreeMap<NodeNumber, Vec<u16>> = BTreeMap::new();

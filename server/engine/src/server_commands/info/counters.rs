@@ -53,9 +53,10 @@ fn work(engine: &Engine, totals: Totals, lines: &mut Lines) {
     lines.field("instantaneous_input_repl_kbps", "0.00");
     lines.field("instantaneous_output_repl_kbps", "0.00");
     lines.field("rejected_connections", stats.rejected_connections);
-    lines.field("sync_full", engine.replication.full_syncs);
-    lines.field("sync_partial_ok", engine.replication.partial_syncs);
-    lines.field("sync_partial_err", engine.replication.refused_partial_syncs);
+    let syncs = engine.replication().history().syncs();
+    lines.field("sync_full", syncs.full);
+    lines.field("sync_partial_ok", syncs.partial);
+    lines.field("sync_partial_err", syncs.refused_partial);
 }
 
 fn keys(engine: &Engine, lines: &mut Lines) {

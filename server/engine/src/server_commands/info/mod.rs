@@ -40,7 +40,12 @@ const SECTIONS: &[Section] = &[
     Section { name: "memory", heading: "Memory", default: true, write: memory::memory },
     Section { name: "persistence", heading: "Persistence", default: true, write: state::persistence },
     Section { name: "stats", heading: "Stats", default: true, write: counters::stats },
-    Section { name: "replication", heading: "Replication", default: true, write: replication::replication },
+    Section {
+        name: "replication",
+        heading: "Replication",
+        default: true,
+        write: |engine, lines| replication::replication(engine.replication(), lines),
+    },
     Section { name: "cpu", heading: "CPU", default: true, write: state::cpu },
     Section { name: "modules", heading: "Modules", default: true, write: |_, _| () },
     Section { name: "commandstats", heading: "Commandstats", default: false, write: commands::commandstats },

@@ -1,20 +1,21 @@
 //! REPLCONF, PSYNC and SYNC: a replica introduces itself, and asks for what it lacks.
 
-use crate::clients::Content;
-use crate::core::{Call, Engine, Wanted};
-use crate::spec::{Args, CommandError, Outcome, errors, quotable};
+use crate::clients::{Content, Session};
+use crate::replication::{
+    Acknowledgement, NO_MASTER_LINK, Replication, ReplicationRequest, ReplicationView, SyncRequest,
+};
+use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::{Reply, number};
 
 pub(super) const SNAPSHOT_ONLY_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
-pub(super) const NO_MASTER_LINK: &str = "NOMASTERLINK Can't SYNC while not connected with my master";
 
 /// What a replica tells is accepted up to what is unknown.
 pub(super) fn replconf(
-    engine: &mut Engine,
-    call: Call<'_>,
+    history: &mut Replication,
+    session: &mut Session,
     args: Args<'_>,
     reply: &mut dyn Reply,
-) -> Outcome {
+) -> Result<Option<Acknowledgement>, CommandError> {
     if args.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
@@ -23,10 +24,10 @@ pub(super) fn replconf(
         match &*args[at].to_ascii_lowercase() {
             b"listening-port" => {
                 let port = args.int(at + 1)?;
-                engine.announced(call).port = u16::try_from(port).unwrap_or(0);
+                history.announced_mut(session.id).port = u16::try_from(port).unwrap_or(0);
             }
             b"ip-address" if value.len() < 256 => {
-                engine.announced(call).ip = String::from_utf8_lossy(value).into_owned();
+                history.announced_mut(session.id).ip = String::from_utf8_lossy(value).into_owned();
             }
             b"ip-address" => {
                 let text = format!(
@@ -36,23 +37,20 @@ pub(super) fn replconf(
                 return Err(CommandError::new(text));
             }
             b"capa" => match &*value.to_ascii_lowercase() {
-                b"eof" => engine.announced(call).reads_marked = true,
-                b"psync2" => engine.announced(call).follows_renamed = true,
-                b"rdb-12" => engine.announced(call).reads_newer_forms = true,
+                b"eof" => history.announced_mut(session.id).reads_marked = true,
+                b"psync2" => history.announced_mut(session.id).follows_renamed = true,
+                b"rdb-12" => history.announced_mut(session.id).reads_newer_forms = true,
                 _ => {}
             },
             b"rdb-only" => {
                 let only = args.int_in(at + 1, 0, 1, CommandError::text(SNAPSHOT_ONLY_RANGE))?;
-                engine.sessions.get_mut(call.slot).replica.snapshot_only = only == 1;
+                session.replica.snapshot_only = only == 1;
             }
-            b"rdb-filter-only" => engine.sessions.get_mut(call.slot).replica.content = content_of(value)?,
+            b"rdb-filter-only" => session.replica.content = content_of(value)?,
             b"version" => {}
             // Between a master and its replicas these have no answer.
-            b"ack" => {
-                acknowledge(engine, call, args, at);
-                return Ok(());
-            }
-            b"getack" => return Ok(()),
+            b"ack" => return Ok(acknowledgement(args, at)),
+            b"getack" => return Ok(None),
             _ => {
                 let unknown = b"ERR Unrecognized REPLCONF option: ";
                 return Err(CommandError::new([unknown, quotable(&args[at])].concat()));
@@ -60,17 +58,15 @@ pub(super) fn replconf(
         }
     }
     reply.ok();
-    Ok(())
+    Ok(None)
 }
 
-/// A replica says up to where it has the stream, and perhaps up to where it has it on disk.
-fn acknowledge(engine: &mut Engine, call: Call<'_>, args: Args<'_>, at: usize) {
+/// Reads up to where a replica has the stream, and perhaps up to where it has it on disk.
+fn acknowledgement(args: Args<'_>, at: usize) -> Option<Acknowledgement> {
     let offset = number::parse_i64(&args[at + 1]);
     let has_disk = args.len() > at + 3 && args.is(at + 2, "fack");
     let on_disk = if has_disk { number::parse_i64(&args[at + 3]) } else { None };
-    if let Some(offset) = offset {
-        engine.replica_acknowledges(call.session, offset, on_disk);
-    }
+    offset.map(|offset| Acknowledgement { offset, on_disk })
 }
 
 /// What the words of a filter let through.
@@ -89,51 +85,50 @@ fn content_of(filter: &[u8]) -> Result<Content, CommandError> {
 pub(super) const HEIR_IS_MASTER: &str = "ERR PSYNC FAILOVER can't be sent to a master.";
 pub(super) const OTHER_HISTORY: &str = "ERR PSYNC FAILOVER replid must match my replid.";
 
-/// The master asks its replica to take its part over.
-fn take_over(engine: &mut Engine, call: Call<'_>, args: Args<'_>) -> Outcome {
-    if engine.following.is_none() {
+pub(super) fn psync<'a>(
+    view: ReplicationView<'_>,
+    session: &Session,
+    args: Args<'a>,
+    _: &mut dyn Reply,
+) -> Result<ReplicationRequest<'a>, CommandError> {
+    let offset = args.int(2)?;
+    if session.replica.snapshot_only {
+        return Ok(ReplicationRequest::Copy { tells_offset: true });
+    }
+    let takes_over = args.len() > 3 && args.is(3, "failover") && !session.is_replica;
+    if takes_over && !view.is_replica() {
         return Err(CommandError::text(HEIR_IS_MASTER));
     }
-    if !engine.replication.id.is(&args[1]) {
+    let id = args.all()[1];
+    if takes_over && !view.history().id().is(id) {
         return Err(CommandError::text(OTHER_HISTORY));
     }
-    engine.unfollow_master();
-    let client = engine.asking_client(call.slot, args);
-    tracing::info!("MASTER MODE enabled (failover request from '{client}')");
-    Ok(())
+    attach(view, session, SyncRequest { from: Some((id, offset)), takes_over })
 }
 
-pub(super) fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    let offset = args.int(2)?;
-    let wishes = engine.session(call.slot).replica;
-    if wishes.snapshot_only {
-        return engine.send_copy(call.slot, true);
+pub(super) fn sync<'a>(
+    view: ReplicationView<'_>,
+    session: &Session,
+    _: Args<'a>,
+    _: &mut dyn Reply,
+) -> Result<ReplicationRequest<'a>, CommandError> {
+    if session.replica.snapshot_only {
+        return Ok(ReplicationRequest::Copy { tells_offset: false });
     }
-    if args.len() > 3 && args.is(3, "failover") && !engine.session(call.slot).is_replica {
-        take_over(engine, call, args)?;
-    }
-    attach(engine, call, Wanted { from: Some((&args[1], offset)) })
+    attach(view, session, SyncRequest { from: None, takes_over: false })
 }
 
-pub(super) fn sync(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    let wishes = engine.session(call.slot).replica;
-    if wishes.snapshot_only {
-        return engine.send_copy(call.slot, false);
+/// Refuses a replica while the server does not know what its own master does. A server that takes over has none.
+fn attach<'a>(
+    view: ReplicationView<'_>,
+    session: &Session,
+    wanted: SyncRequest<'a>,
+) -> Result<ReplicationRequest<'a>, CommandError> {
+    if session.is_replica {
+        return Ok(ReplicationRequest::Nothing);
     }
-    attach(engine, call, Wanted { from: None })
-}
-
-fn attach(engine: &mut Engine, call: Call<'_>, wanted: Wanted<'_>) -> Outcome {
-    if engine.session(call.slot).is_replica {
-        return Ok(());
-    }
-    if !engine.has_its_master() {
+    if !wanted.takes_over && !view.has_its_master() {
         return Err(CommandError::text(NO_MASTER_LINK));
     }
-    let reads_newer_forms = engine.announced(call).reads_newer_forms;
-    // Who asks by SYNC looks at the stream, and does not ask again.
-    if wanted.from.is_some() && engine.master_is_too_new_for(reads_newer_forms) {
-        return Err(CommandError::text(NO_MASTER_LINK));
-    }
-    engine.attach_replica(call.slot, wanted)
+    Ok(ReplicationRequest::Sync(wanted))
 }

@@ -1,8 +1,8 @@
 //! FAILOVER: a master hands its part over to a replica.
 
-use crate::core::{Call, Engine};
-use crate::replication::ReplicaState;
-use crate::spec::{Args, CommandError, Outcome, errors};
+use crate::clients::Session;
+use crate::replication::{FailoverRequest, ReplicaState, ReplicationRequest, ReplicationView};
+use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::Reply;
 
 pub(super) const TIMEOUT: &str = "ERR FAILOVER timeout must be greater than 0";
@@ -47,42 +47,45 @@ impl Asked {
     }
 }
 
-pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.config.cluster.enabled {
+pub(super) fn failover<'a>(
+    view: ReplicationView<'_>,
+    _: &Session,
+    args: Args<'a>,
+    _: &mut dyn Reply,
+) -> Result<ReplicationRequest<'a>, CommandError> {
+    if view.config().cluster.enabled {
         return Err(CommandError::text(IN_CLUSTER));
     }
+    let history = view.history();
     if args.len() == 2 && args.is(1, "abort") {
-        if engine.replication.failover.is_none() {
+        if !history.fails_over() {
             return Err(CommandError::text(NONE));
         }
-        engine.abort_failover("Failover manually aborted");
-        reply.ok();
-        return Ok(());
+        return Ok(ReplicationRequest::AbortFailover);
     }
     let asked = Asked::read(args)?;
-    if engine.replication.failover.is_some() {
+    if history.fails_over() {
         return Err(CommandError::text(UNDER_WAY));
     }
-    if engine.following.is_some() {
+    if view.is_replica() {
         return Err(CommandError::text(ON_REPLICA));
     }
-    if engine.replication.replicas.is_empty() {
+    if history.replicas().len() == 0 {
         return Err(CommandError::text(NO_REPLICAS));
     }
     if asked.is_forced && (asked.timeout_ms.is_none() || asked.to.is_none()) {
         return Err(CommandError::text(FORCED_WHERE));
     }
-    let to = match &asked.to {
+    let to = match asked.to {
         None => None,
         Some((host, port)) => {
-            let replica = engine.replication.at(host, *port).ok_or(CommandError::text(NO_REPLICA))?;
+            let replica = history.at(&host, port).ok_or(CommandError::text(NO_REPLICA))?;
             if replica.state != ReplicaState::Online {
                 return Err(CommandError::text(NOT_ONLINE));
             }
-            Some((host.clone(), replica.announced.port))
+            Some((host, replica.announced.port))
         }
     };
-    engine.begin_failover(to, asked.timeout_ms, asked.is_forced);
-    reply.ok();
-    Ok(())
+    let (timeout_ms, is_forced) = (asked.timeout_ms, asked.is_forced);
+    Ok(ReplicationRequest::Failover(FailoverRequest { to, timeout_ms, is_forced }))
 }

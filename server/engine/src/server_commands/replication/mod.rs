@@ -5,20 +5,21 @@ mod failover;
 mod follow;
 mod waits;
 
-use crate::core::Handler;
+use crate::core::{Handler, PartHandler};
+use crate::replication::NO_MASTER_LINK;
 use crate::spec::{Flags, Row};
-use attach::{HEIR_IS_MASTER, NO_MASTER_LINK, OTHER_HISTORY, SNAPSHOT_ONLY_RANGE};
+use attach::{HEIR_IS_MASTER, OTHER_HISTORY, SNAPSHOT_ONLY_RANGE};
 use follow::{BY_A_REPLICA, INVALID_PORT, WHILE_FAILING_OVER};
 use waits::{LOCAL_OUT_OF_RANGE, NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("role", 1, Handler::Engine(follow::role))
+    Row::new("role", 1, Handler::Part(PartHandler::Replication(follow::role)))
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "2.8.12", "O(1)")
         .summary("Tells the server's part in replication, and who has the others."),
-    Row::new("wait", 3, Handler::BlockingEngine(waits::wait))
+    Row::new("wait", 3, Handler::Part(PartHandler::ReplicaWait(waits::wait)))
         .flags(&[Flags::BLOCKING])
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
@@ -34,7 +35,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR value is not an integer or out of range",
             WAIT_ON_REPLICA,
         ]),
-    Row::new("waitaof", 4, Handler::BlockingEngine(waits::waitaof))
+    Row::new("waitaof", 4, Handler::Part(PartHandler::ReplicaWait(waits::waitaof)))
         .flags(&[Flags::BLOCKING])
         .categories(&["connection"])
         .about("generic", "7.2.0", "O(1)")
@@ -53,20 +54,20 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             NO_APPEND_ONLY_FILE,
             WAITAOF_ON_REPLICA,
         ]),
-    Row::new("replicaof", 3, Handler::Engine(follow::replicaof))
+    Row::new("replicaof", 3, Handler::Part(PartHandler::Replication(follow::replicaof)))
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "5.0.0", "O(1)")
         .summary("Makes the server a replica, or nobody's any more.")
         .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
         .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_FAILING_OVER]),
-    Row::new("slaveof", 3, Handler::Engine(follow::replicaof))
+    Row::new("slaveof", 3, Handler::Part(PartHandler::Replication(follow::replicaof)))
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "1.0.0", "O(1)")
         .summary("The same as REPLICAOF.")
         .deprecated("5.0.0", "`REPLICAOF`")
         .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
         .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_FAILING_OVER]),
-    Row::new("failover", -1, Handler::Engine(failover::failover))
+    Row::new("failover", -1, Handler::Part(PartHandler::Replication(failover::failover)))
         .flags(&[OF_MASTERS, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Hands the master's part over to a replica, when that has everything.")
@@ -83,7 +84,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             failover::NO_REPLICA,
             failover::NOT_ONLINE,
         ]),
-    Row::new("replconf", -1, Handler::Engine(attach::replconf))
+    Row::new("replconf", -1, Handler::Part(PartHandler::Replconf(attach::replconf)))
         .flags(&[OF_MASTERS, Flags::LOADING, Flags::STALE, Flags::ALLOW_BUSY])
         .about("server", "3.0.0", "O(1)")
         .summary("What a replica tells of itself.")
@@ -97,7 +98,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR Unsupported rdb-filter-only option: *",
             "ERR REPLCONF ip-address provided by replica instance is too long: *",
         ]),
-    Row::new("psync", -3, Handler::Engine(attach::psync))
+    Row::new("psync", -3, Handler::Part(PartHandler::Replication(attach::psync)))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "2.8.0", "")
         .summary("Asks for what a replica lacks, and the stream of changes.")
@@ -108,7 +109,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             HEIR_IS_MASTER,
             OTHER_HISTORY,
         ]),
-    Row::new("sync", 1, Handler::Engine(attach::sync))
+    Row::new("sync", 1, Handler::Part(PartHandler::Replication(attach::sync)))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "1.0.0", "")
         .summary("The same, with another answer.")

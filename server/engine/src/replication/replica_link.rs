@@ -1,12 +1,14 @@
 //! What a replica knows of the master that it follows.
 
+use super::last_heard::{LastHeard, LinkClocks};
+use super::link::{Link, LinkState};
+use super::replid::ReplicationId;
 use crate::clients::Slot;
 use crate::outbound::OutboundId;
-use crate::replication::{LastHeard, Link, LinkClocks, LinkState, ReplicationId};
 
 /// What a replica knows of its master.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct ReplicaLink {
     /// Where the master is.
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -15,27 +17,27 @@ pub(crate) struct Following {
     /// The session that runs what the master sends.
     pub(crate) slot: Slot,
     /// Whether it may go on from the data that it has: they are of a history, perhaps of its own.
-    pub(super) knows_history: bool,
+    pub(crate) knows_history: bool,
     /// The history that the snapshot on its way belongs to, and its offset.
-    pub(super) expected: Option<(ReplicationId, i64)>,
+    pub(crate) expected: Option<(ReplicationId, i64)>,
     /// What has come of a transaction that has not ended.
-    pub(super) unapplied: Vec<u8>,
+    pub(crate) unapplied: Vec<u8>,
     /// Whether Redis 7.0 could not read that.
-    pub(super) has_newer_forms: bool,
+    pub(crate) has_newer_forms: bool,
     /// Whether there was no memory for a request of the master.
-    pub(super) lacks_change: bool,
+    pub(crate) lacks_change: bool,
     /// The master is told how far this replica is.
-    pub(super) owes_answer: bool,
+    pub(crate) owes_answer: bool,
     /// When the link was last used.
     pub(crate) heard: LastHeard,
     /// Since when it is down, in milliseconds of the clock that it goes by; none: it is not, or has never been up.
     pub(crate) down_since_ms: Option<i64>,
 }
 
-impl Following {
+impl ReplicaLink {
     /// The master at this place, of which nothing has come.
-    pub(super) fn new(host: String, port: u16, slot: Slot, heard: LastHeard) -> Self {
-        Following {
+    pub(crate) fn new(host: String, port: u16, slot: Slot, heard: LastHeard) -> Self {
+        ReplicaLink {
             host,
             port,
             link: None,
@@ -59,6 +61,16 @@ impl Following {
     /// Whether the master is heard: the link is up, and nothing is between the two servers.
     pub(crate) fn hears_master(&self) -> bool {
         self.is_connected() && !matches!(self.heard, LastHeard::Until(_))
+    }
+
+    /// Whether it leads to the master at this address.
+    pub(crate) fn is_to(&self, host: &str, port: u16) -> bool {
+        self.host == host && self.port == port
+    }
+
+    /// Bytes of the snapshot that have arrived, and how many there will be if that is known.
+    pub(crate) fn progress(&self) -> Option<(usize, Option<usize>)> {
+        self.link.as_ref().map(|(_, link)| link.progress())
     }
 
     /// How far the link is; none: there is none.

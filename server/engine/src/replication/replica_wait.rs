@@ -1,0 +1,45 @@
+//! A client's wait until replicas have its writes (WAIT, WAITAOF).
+
+use super::state::Replication;
+use lockwheel_resp::Reply;
+
+/// The number of replicas that a client waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplicaWait {
+    /// The number of replicas.
+    pub(crate) replicas: usize,
+    /// The offset that they are to have.
+    pub(crate) offset: i64,
+    /// Whether they are to have it on their disks: then two numbers are answered, of which the first is this server's
+    /// own disk.
+    pub(crate) on_disk: bool,
+}
+
+impl ReplicaWait {
+    /// Returns the number of replicas that have the offset. O(replicas).
+    pub(crate) fn reached(self, history: &Replication) -> usize {
+        match self.on_disk {
+            true => history.on_disk(self.offset),
+            false => history.acknowledged(self.offset),
+        }
+    }
+
+    /// Writes the reply if enough replicas have the offset; returns whether they have.
+    pub(crate) fn try_answer(self, history: &Replication, reply: &mut dyn Reply) -> bool {
+        let reached = self.reached(history);
+        let is_done = reached >= self.replicas;
+        if is_done {
+            self.answer(reached, reply);
+        }
+        is_done
+    }
+
+    /// Writes the reply that so many replicas have the offset.
+    pub(crate) fn answer(self, reached: usize, reply: &mut dyn Reply) {
+        if self.on_disk {
+            reply.array(2);
+            reply.integer(0);
+        }
+        reply.integer(reached as i64);
+    }
+}

@@ -1,0 +1,92 @@
+//! Both parts of replication, to look at, and what follows from them for requests.
+
+use super::last_heard::LinkClocks;
+use super::replica_link::ReplicaLink;
+use super::state::Replication;
+use crate::clock::EngineClock;
+use crate::config::Config;
+
+/// Both parts of replication, the parameters in force, and the present instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplicationView<'e> {
+    history: &'e Replication,
+    link: Option<&'e ReplicaLink>,
+    config: &'e Config,
+    now: LinkClocks,
+}
+
+impl<'e> ReplicationView<'e> {
+    /// Returns a view of the master's part, and of the replica's if the server is a replica.
+    pub(crate) fn new(
+        history: &'e Replication,
+        link: Option<&'e ReplicaLink>,
+        config: &'e Config,
+        clock: &EngineClock,
+    ) -> Self {
+        ReplicationView { history, link, config, now: LinkClocks::of(clock) }
+    }
+
+    /// The history of the data, and the replicas.
+    pub(crate) fn history(self) -> &'e Replication {
+        self.history
+    }
+
+    /// The link to the master. `None`: the server is no replica.
+    pub(crate) fn link(self) -> Option<&'e ReplicaLink> {
+        self.link
+    }
+
+    /// The parameters in force.
+    pub(crate) fn config(self) -> &'e Config {
+        self.config
+    }
+
+    /// The present instant on the clocks that links go by.
+    pub(crate) fn now(self) -> LinkClocks {
+        self.now
+    }
+
+    /// Whether the server is a replica.
+    pub(crate) fn is_replica(self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Whether changes made here go to replicas.
+    pub(crate) fn feeds_replicas(self) -> bool {
+        self.link.is_none() && self.history.has_stream()
+    }
+
+    /// Whether it is a master, or knows at once what its master does: only then it has what replicas of it follow.
+    pub(crate) fn has_its_master(self) -> bool {
+        self.link.is_none_or(ReplicaLink::is_connected)
+    }
+
+    /// Whether the data are of the history that the server names to a master.
+    pub(crate) fn knows_its_history(self) -> bool {
+        self.link.is_none_or(|link| link.knows_history)
+    }
+
+    /// Whether the data may be old, so that requests that would show that are refused.
+    pub(crate) fn has_stale_data(self) -> bool {
+        !self.has_its_master() && !self.config.replication.serve_stale_data
+    }
+
+    /// Whether it is a replica on which clients may only read.
+    pub(crate) fn is_read_only(self) -> bool {
+        self.link.is_some() && self.config.replication.read_only
+    }
+
+    /// Whether a master lacks good replicas, so that it refuses writes.
+    pub(crate) fn lacks_replicas(self) -> bool {
+        let parameters = &self.config.replication;
+        self.link.is_none()
+            && parameters.min_to_write > 0
+            && parameters.min_max_lag > 0
+            && self.good_replicas() < parameters.min_to_write.unsigned_abs() as usize
+    }
+
+    /// The number of replicas that were heard recently. O(replicas).
+    pub(crate) fn good_replicas(self) -> usize {
+        self.history.good(self.config.replication.min_max_lag, self.now)
+    }
+}
