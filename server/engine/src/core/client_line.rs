@@ -54,9 +54,8 @@ impl Engine {
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
         // Output in pieces corresponds to Redis' reply list; the rest is in the buffer.
-        let behind = &self.replication.behind;
-        let lacked = behind.unsent(session.id);
-        let list = taken + session.delivery.out().pieces() + behind.unsent_blocks(session.id);
+        let (lacked, lacked_blocks) = self.replication.lacked(session.id);
+        let list = taken + session.delivery.out().pieces() + lacked_blocks;
         let list_memory = taken_memory + session.delivery.out().piece_memory() + lacked;
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
         // Shared pieces are no memory of the session's own, but part of what it needs.

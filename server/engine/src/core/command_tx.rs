@@ -86,10 +86,7 @@ mod tests {
     /// elements there when memory ran out.
     fn after(argv: &[&[u8]], added: usize) -> (Vec<Vec<u8>>, Option<usize>) {
         let mut engine = Engine::new(Config::default(), 1, Now::default());
-        let mut feed = Feed::default();
-        feed.turn(true);
-        engine.keyspace.subscribe(Box::new(feed));
-        engine.keyspace.renew_interests();
+        Feed::turn_on(&mut engine.keyspace, true);
         let args = Args::new(argv);
         let command = engine.commands.resolve(args).expect("there is such a command").id;
         let tx = engine.keyspace.tx(0, Now::default());
@@ -101,7 +98,7 @@ mod tests {
             })
         });
         assert_eq!(ended, Err(OutOfMemory { bytes: 1 }));
-        let unit = engine.keyspace.subscriber_itself::<Feed>().expect("it is subscribed").take();
+        let unit = Feed::take_from(&mut engine.keyspace).expect("it is subscribed");
         let len = engine.keyspace.tx(0, Now::default()).read::<List>(b"a").expect("a list").map(List::len);
         (unit.keys.into_iter().map(|(_, key)| key.into()).collect(), len)
     }

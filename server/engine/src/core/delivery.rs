@@ -84,7 +84,7 @@ impl Engine {
             return;
         }
         let now_ms = self.clock.system().monotonic_ms();
-        let pending = self.unsent(slot);
+        let pending = self.replication.unsent(session);
         let session = self.sessions.get_mut(slot);
         if pending >= COUNTED {
             session.delivery.count();
@@ -120,7 +120,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         session.delivery.cut();
         session.close(Closing::Now);
-        self.replication.behind.remove(session.id);
+        self.replication.forget_lacked(session.id);
         self.observers.stats.output_limit_disconnections += 1;
         self.wake(slot);
     }
@@ -155,8 +155,7 @@ impl Engine {
 /// Returns how much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size
 /// of the backlog is that size, with room for [`BESIDE_BACKLOG`].
 fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
-    let replica = replication.replicas.get(&session);
-    let snapshot = replica.map_or(0, |replica| replica.unread_snapshot(pending, replication.offset));
+    let snapshot = replication.unread_snapshot(session, pending);
     let limit = config.client_output_buffer_limit.replica;
     let backlog = usize::try_from(config.replication.backlog_size).unwrap_or(usize::MAX);
     // A partial resync may send the whole backlog at once.

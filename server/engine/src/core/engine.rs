@@ -16,7 +16,7 @@ use super::target::{NotConnected, Target, TargetAddress};
 use super::watching::Watching;
 use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
-use crate::clock::{ClockHandler, EngineClock, TimerKey};
+use crate::clock::{ClockHandler, EngineClock};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::limits::Limits;
 use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
@@ -25,7 +25,7 @@ use crate::outbound::Outbound;
 use crate::pauses::Pauses;
 use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
-use crate::replication::{ReplicaLink, Replication};
+use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::Scripts;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
@@ -232,8 +232,8 @@ pub struct Engine {
     pub(super) replication: Replication,
     /// The master, if this is a replica.
     pub(super) following: Option<ReplicaLink>,
-    /// Looks at both: when it is due, in real monotonic milliseconds.
-    pub(super) replication_timer: Option<(TimerKey, i64)>,
+    /// The timer by which both are looked at.
+    pub(super) replication_timer: ReplicationTimer,
     /// What it watches, if it is a sentinel.
     pub(crate) sentinel: Option<Box<Watching>>,
     /// What was saved, and how.
@@ -268,7 +268,7 @@ impl Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
             replication: Replication::new(keyspace.rng()),
             following: None,
-            replication_timer: None,
+            replication_timer: ReplicationTimer::default(),
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::new(locks::waiter_of_channel),

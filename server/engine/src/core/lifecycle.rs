@@ -307,8 +307,9 @@ impl Engine {
 
     /// Takes the output of a session, and appends it to what `into` holds unwritten; into an empty buffer by a swap.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
-        if self.sessions.get(slot).is_replica {
-            self.feed_replica(slot);
+        let session = self.sessions.get_mut(slot);
+        if session.is_replica && !self.replication.feed_lacked(session, &self.memory.stream) {
+            self.cut_off(slot);
         }
         let session = self.sessions.get_mut(slot);
         session.delivery.take(into);

@@ -191,7 +191,7 @@ impl Engine {
     /// Returns the bytes of the buffers of replicas: above all what they have not read, and what those share that do
     /// not keep up. O(replicas).
     pub(crate) fn replica_buffers(&self) -> usize {
-        let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
+        let replicas = self.replication.replica_sessions().filter_map(|id| self.sessions.find(id));
         let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();
         own + self.memory.stream.get()
     }

@@ -96,7 +96,7 @@ impl Engine {
     pub(super) fn shutdown_due(&mut self) {
         self.shutdown.expire();
         if self.shutdown.has_begun() {
-            let (lagging, all) = (self.replication.lagging(), self.replication.replicas.len());
+            let (lagging, all) = (self.replication.lagging(), self.replication.replicas().len());
             tracing::info!("{} of {all} replicas are in sync when shutting down.", all - lagging.min(all));
             self.finish_shutdown();
         }

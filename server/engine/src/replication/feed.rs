@@ -1,11 +1,14 @@
 //! What replicas are to be told: the changes of a command, script or transaction, collected until it ends.
 
 use foldhash::quality::FixedState;
-use lockwheel_resp::allocation;
-use lockwheel_store::keyspace::{Change, Context, Effect, Interests, Subscriber, What};
+use lockwheel_resp::{allocation, write_request};
+use lockwheel_store::keyspace::{Change, Context, Effect, Interests, Keyspace, Subscriber, What};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::num::NonZeroU64;
+
+/// Bytes around a word of a request, at most.
+pub(super) const WORD_FRAME: usize = 32;
 
 /// What has happened to whole databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,28 +156,64 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
+    /// Returns what has been collected from the changes of a keyspace, if that is collected at all.
+    pub(crate) fn take_from(keyspace: &mut Keyspace) -> Option<Unit> {
+        keyspace.subscriber_itself::<Feed>().map(Feed::take)
+    }
+
+    /// Puts back what had been collected, in the place of what has been since: replicas are not told of that.
+    pub(crate) fn put_back_into(keyspace: &mut Keyspace, before: Option<Unit>) {
+        let feed = keyspace.subscriber_itself::<Feed>();
+        feed.zip(before).into_iter().for_each(|(feed, before)| feed.unit = before);
+    }
+
+    /// Collects the changes of a keyspace from now on, or no longer.
+    pub(crate) fn turn_on(keyspace: &mut Keyspace, is_on: bool) {
+        match keyspace.subscriber_itself::<Feed>() {
+            Some(feed) => feed.turn(is_on),
+            None if is_on => {
+                let mut feed = Feed::default();
+                feed.turn(true);
+                keyspace.subscribe(Box::new(feed));
+            }
+            None => return,
+        }
+        keyspace.renew_interests();
+    }
+
+    /// Adds a request that replicas run as it is, by a session. Returns false if there is no memory for it.
+    pub(crate) fn add_words(keyspace: &mut Keyspace, words: &[&[u8]], session: u64) -> bool {
+        let written = allocation::contain(|| {
+            let mut request = Vec::new();
+            allocation::reserve(&mut request, words.iter().map(|word| word.len() + WORD_FRAME).sum());
+            write_request(words, &mut request);
+            request
+        });
+        let Ok(request) = written else { return false };
+        let feed = keyspace.subscriber_itself::<Feed>();
+        if feed.is_some_and(|feed| feed.add_request(request, session)) {
+            keyspace.push_effect(Effect::ReplicationDue);
+        }
+        true
+    }
+
     /// Whether there is a stream. [`Keyspace::renew_interests`](lockwheel_store::keyspace::Keyspace) must be called
     /// then.
-    pub(crate) fn turn(&mut self, on: bool) {
+    fn turn(&mut self, on: bool) {
         self.is_on = on;
         self.unit = Unit::default();
     }
 
     /// A request that replicas run as it is, by a session. Whether it is the first of its unit.
-    pub(crate) fn add_request(&mut self, request: Vec<u8>, session: u64) -> bool {
+    fn add_request(&mut self, request: Vec<u8>, session: u64) -> bool {
         let is_first = self.unit.is_empty();
         self.unit.requests.push(request);
         self.unit.is_caused_by(NonZeroU64::new(session));
         is_first
     }
 
-    /// In the place of what has been collected, what had been before.
-    pub(crate) fn put_back(&mut self, unit: Unit) {
-        self.unit = unit;
-    }
-
     /// What has been collected.
-    pub(crate) fn take(&mut self) -> Unit {
+    fn take(&mut self) -> Unit {
         std::mem::take(&mut self.unit)
     }
 }

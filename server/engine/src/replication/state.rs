@@ -9,6 +9,7 @@ use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use super::request::Acknowledgement;
 use super::snapshots::{SnapshotPlace, Snapshots};
+use crate::clients::Session;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// How a replica that comes gets what it lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resync {
+pub(super) enum Resync {
     /// The stream from this offset on, which is kept.
     Partial(i64),
     /// A snapshot.
@@ -38,45 +39,45 @@ pub(crate) struct SyncCounts {
 #[derive(Debug)]
 pub(crate) struct Replication {
     /// The name of the history.
-    pub(crate) id: ReplicationId,
+    pub(super) id: ReplicationId,
     /// The name that it had up to an offset: replicas that know it by that name may go on.
-    pub(crate) id2: ReplicationId,
+    pub(super) id2: ReplicationId,
     /// The first offset that belongs to the new name alone; -1: there is no old one.
-    pub(crate) second_offset: i64,
+    pub(super) second_offset: i64,
     /// How many bytes the stream has had.
-    pub(crate) offset: i64,
+    pub(super) offset: i64,
     /// Up to which offset the stream changes data; what is behind it asks how far replicas are, and the like.
-    pub(crate) changed_at: i64,
+    pub(super) changed_at: i64,
     backlog: Option<Backlog>,
     /// Chunks of the stream that are shared by replicas that have come.
     chunks: Chunks,
     /// What clients have told of themselves as replicas.
-    pub(crate) announced: BTreeMap<u64, Announced>,
+    pub(super) announced: BTreeMap<u64, Announced>,
     /// The snapshots that replicas are being sent.
-    pub(crate) snapshots: Snapshots,
+    pub(super) snapshots: Snapshots,
     /// The replicas, by their sessions.
-    pub(crate) replicas: BTreeMap<u64, Replica>,
+    pub(super) replicas: BTreeMap<u64, Replica>,
     /// The stream that replicas lack which do not keep up.
-    pub(crate) behind: Behind,
+    pub(super) behind: Behind,
     /// The database that replicas have selected; none: the stream must say it.
-    pub(crate) selected: Option<usize>,
+    pub(super) selected: Option<usize>,
     /// The database in which the stream of a master goes on at the offset, when no session runs it.
-    pub(crate) resumes_in: usize,
+    pub(super) resumes_in: usize,
     /// A replica has come that may be as old as Redis 7.0: the stream is for such ones until it begins anew.
-    pub(crate) for_7_0: bool,
+    pub(super) for_7_0: bool,
     /// Up to which offset the stream may have forms that Redis 7.0 cannot read.
     newer_until: i64,
     /// Up to which offset the stream has the writes of a session.
-    written: BTreeMap<u64, i64>,
+    pub(super) written: BTreeMap<u64, i64>,
     /// The offset behind which replicas have last been asked how far they are.
-    pub(crate) asked_at: i64,
+    pub(super) asked_at: i64,
     /// The master's part is handed over.
-    pub(crate) failover: Option<CoordinatedFailover>,
+    pub(super) failover: Option<CoordinatedFailover>,
     /// Since when there is no replica, in real monotonic milliseconds.
-    pub(crate) alone_since_ms: Option<i64>,
+    pub(super) alone_since_ms: Option<i64>,
     /// When the stream last had something to keep the connections alive, in the same.
-    pub(crate) pinged_ms: i64,
-    pub(crate) syncs: SyncCounts,
+    pub(super) pinged_ms: i64,
+    pub(super) syncs: SyncCounts,
     /// How often replicas have said how far they are, or have come.
     acknowledgements: u64,
 }
@@ -140,16 +141,6 @@ impl Replication {
         self.syncs
     }
 
-    /// Whether the master's part is being handed over.
-    pub(crate) fn fails_over(&self) -> bool {
-        self.failover.is_some()
-    }
-
-    /// The name that INFO has for how far the master's part is handed over.
-    pub(crate) fn failover_state(&self) -> &'static str {
-        self.failover.as_ref().map_or("no-failover", |failover| failover.state.name())
-    }
-
     /// What a client has told of itself as a replica.
     pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
         self.announced.entry(session).or_default()
@@ -207,7 +198,7 @@ impl Replication {
     }
 
     /// The stream goes on.
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         if let Some(backlog) = &mut self.backlog {
             self.offset += bytes.len() as i64;
             backlog.append(bytes);
@@ -215,7 +206,7 @@ impl Replication {
     }
 
     /// What the stream has now may have forms that Redis 7.0 cannot read.
-    pub(crate) fn note_newer_forms(&mut self) {
+    pub(super) fn note_newer_forms(&mut self) {
         self.newer_until = self.offset;
     }
 
@@ -224,18 +215,25 @@ impl Replication {
         self.replicas.values().any(|replica| !replica.announced.reads_newer_forms)
     }
 
-    /// The stream has all that these sessions have written.
-    pub(crate) fn note_written(&mut self, by: &[u64]) {
-        by.iter().for_each(|session| _ = self.written.insert(*session, self.offset));
-    }
-
     /// Up to which offset the stream has the writes of a session.
     pub(crate) fn written_by(&self, session: u64) -> i64 {
         self.written.get(&session).copied().unwrap_or(0)
     }
 
-    /// A session is gone; whether it was a replica's.
-    pub(crate) fn leave(&mut self, session: u64) -> bool {
+    /// A session is gone, which may have been a replica's. `alone_ms`: the present instant, if the end of the stream is
+    /// kept without replicas from now on.
+    pub(crate) fn leave(&mut self, session: &mut Session, alone_ms: i64) {
+        let (id, was_replica) = (session.id, std::mem::take(&mut session.is_replica));
+        if let Some(replica) = self.replicas.get(&id) {
+            tracing::info!("Connection with replica {} lost.", replica.name());
+        }
+        if self.forget(id) | was_replica && self.replicas.is_empty() {
+            self.alone_since_ms = Some(alone_ms);
+        }
+    }
+
+    /// Forgets a session; returns whether it was a replica's.
+    fn forget(&mut self, session: u64) -> bool {
         self.written.remove(&session);
         self.announced.remove(&session);
         self.behind.remove(session);
@@ -249,11 +247,82 @@ impl Replication {
         self.id = id;
     }
 
+    /// The same, by a name that nobody has given: the server is a master from now on, at this instant without replicas.
+    pub(crate) fn begin_as_master(&mut self, rng: &mut Rng) {
+        let id = self.another_id(rng);
+        tracing::info!(
+            "Setting secondary replication ID to {}, valid up to offset: {}. New replication ID is {id}",
+            self.id,
+            self.offset + 1
+        );
+        self.rename(id);
+    }
+
+    /// The stream goes on as a master's: it names its database anew. `alone_ms`: the present instant, from which on its
+    /// end is kept without replicas.
+    pub(crate) fn write_as_master(&mut self, alone_ms: i64) {
+        self.selected = None;
+        self.alone_since_ms = Some(alone_ms);
+    }
+
+    /// A name for a history. A master with the same seed may have given the one that comes first to what is known here.
+    fn another_id(&self, rng: &mut Rng) -> ReplicationId {
+        loop {
+            let id = ReplicationId::random(rng);
+            if ![self.id, self.id2].contains(&id) {
+                return id;
+            }
+        }
+    }
+
     /// Another history begins, at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
         (self.newer_until, self.changed_at) = (0, offset);
         self.end_stream();
+    }
+
+    /// Another history begins, which nobody knows, at the present offset.
+    pub(crate) fn begin_another_history(&mut self, rng: &mut Rng) {
+        let id = self.another_id(rng);
+        self.begin_history(id, self.offset);
+    }
+
+    /// Ends the stream if it has been kept without replicas for longer than so many seconds; returns whether it has.
+    /// `now_ms` is on the clock that this goes by. 0: it is kept for ever.
+    pub(crate) fn expire_backlog(&mut self, now_ms: i64, ttl_s: i64, rng: &mut Rng) -> bool {
+        let ttl_ms = ttl_s.saturating_mul(1000);
+        let is_over = |since_ms: i64| ttl_ms > 0 && now_ms - since_ms > ttl_ms;
+        if !self.alone_since_ms.is_some_and(is_over) || !self.replicas.is_empty() {
+            return false;
+        }
+        tracing::info!(
+            "Replication backlog freed after {} seconds without connected replicas.",
+            ttl_ms / 1000
+        );
+        self.begin_another_history(rng);
+        self.alone_since_ms = None;
+        true
+    }
+
+    /// Has the stream written, from its beginning on, for replicas as old as those that follow it, or a new one.
+    pub(crate) fn write_for(&mut self, for_7_0: bool) {
+        self.for_7_0 = for_7_0;
+    }
+
+    /// Whether the stream is written for replicas that may be as old as Redis 7.0.
+    pub(crate) fn is_for_7_0(&self) -> bool {
+        self.for_7_0
+    }
+
+    /// Records the database in which the stream of a master goes on, when no session runs it.
+    pub(crate) fn resume_in(&mut self, db: usize) {
+        self.resumes_in = db;
+    }
+
+    /// Returns the database in which the stream of a master goes on.
+    pub(crate) fn take_database(&mut self) -> usize {
+        std::mem::take(&mut self.resumes_in)
     }
 
     /// The stream from the byte at an offset on, if all of that is kept.
@@ -262,12 +331,12 @@ impl Replication {
     }
 
     /// The same, for a replica that comes: most of it is shared. Unwinds if there is no memory for it.
-    pub(crate) fn catch_up(&mut self, offset: i64, account: &BufferBytes) -> Option<CatchUp> {
+    pub(super) fn catch_up(&mut self, offset: i64, account: &BufferBytes) -> Option<CatchUp> {
         self.chunks.catch_up(self.backlog.as_ref()?, offset, account)
     }
 
     /// A snapshot that replicas are being sent, if the stream since it is kept.
-    pub(crate) fn snapshot_on_its_way(&mut self, for_7_0: bool) -> Option<(SnapshotPlace, SharedBytes)> {
+    pub(super) fn snapshot_on_its_way(&mut self, for_7_0: bool) -> Option<(SnapshotPlace, SharedBytes)> {
         let kept = self.backlog.as_ref()?.first_offset() - 1;
         // One as old as Redis 7.0 gets nothing behind its snapshot that it cannot read.
         let first_offset = if for_7_0 { kept.max(self.newer_until) } else { kept };
@@ -281,7 +350,7 @@ impl Replication {
 
     /// How a replica goes on that knows the history by this name, and wants it from this offset on. One that may be as
     /// old as Redis 7.0 gets nothing that it cannot read.
-    pub(crate) fn resync(&self, id: &[u8], offset: i64, reads_newer_forms: bool) -> Resync {
+    pub(super) fn resync(&self, id: &[u8], offset: i64, reads_newer_forms: bool) -> Resync {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
         let goes_on = knows && (reads_newer_forms || offset > self.newer_until);
         let rest = self.backlog.as_ref().filter(|_| goes_on).and_then(|backlog| backlog.since(offset));
@@ -301,6 +370,23 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.answers).filter(lags).count()
     }
 
+    /// The replicas, by their sessions.
+    pub(crate) fn replica_sessions(&self) -> impl Iterator<Item = u64> {
+        self.replicas.keys().copied()
+    }
+
+    /// Returns the bytes of its snapshot that a replica may not have read, if so many bytes are unsent to it.
+    pub(crate) fn unread_snapshot(&self, session: u64, unsent: usize) -> usize {
+        self.replicas.get(&session).map_or(0, |replica| replica.unread_snapshot(unsent, self.offset))
+    }
+
+    /// A server of this process that is a replica is cut off from this one, or no longer.
+    pub(crate) fn set_cut(&mut self, session: u64, is_cut: bool, now: LinkClocks) {
+        if let Some(replica) = self.replicas.get_mut(&session) {
+            replica.heard.set_cut(is_cut, now);
+        }
+    }
+
     /// The replica at this address.
     pub(crate) fn at(&self, host: &str, port: i64) -> Option<&Replica> {
         let is_there = |replica: &&Replica| {
@@ -310,7 +396,7 @@ impl Replication {
     }
 
     /// The address of a replica that has the whole stream: of this one, if one is named.
-    pub(crate) fn synced(&self, address: Option<&(String, u16)>) -> Option<(String, u16)> {
+    pub(super) fn synced(&self, address: Option<&(String, u16)>) -> Option<(String, u16)> {
         let mut online = self.online().filter(|replica| replica.acknowledged == self.offset);
         let is_meant = |replica: &Replica| {
             address.is_none_or(|(host, port)| {
@@ -337,8 +423,9 @@ impl Replication {
     }
 
     /// A replica has come.
-    pub(crate) fn join(&mut self, session: u64, replica: Replica) {
+    pub(super) fn join(&mut self, session: u64, replica: Replica) {
         self.acknowledgements += 1;
+        self.alone_since_ms = None;
         self.replicas.insert(session, replica);
     }
 
@@ -347,21 +434,23 @@ impl Replication {
         self.acknowledgements
     }
 
-    /// A replica has the stream up to an offset, and on disk; whether it is new that it follows it.
+    /// A replica has the stream up to an offset, and perhaps on disk.
     pub(crate) fn acknowledge(
         &mut self,
         session: u64,
         Acknowledgement { offset, on_disk }: Acknowledgement,
         now: LinkClocks,
-    ) -> bool {
-        let Some(replica) = self.replicas.get_mut(&session) else { return false };
+    ) {
+        let Some(replica) = self.replicas.get_mut(&session) else { return };
         self.acknowledgements += 1;
         // Nobody has what has not been sent.
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
         replica.heard.hear(now);
         replica.snapshot = 0;
-        std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online
+        if std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online {
+            tracing::info!("Synchronization with replica {} succeeded", replica.name());
+        }
     }
 }
 
@@ -475,13 +564,15 @@ mod tests {
         replication.replicas.insert(1, replica(10));
         replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..replica(0) });
         assert_eq!((replication.acknowledged(10), replication.acknowledged(11)), (1, 0));
-        assert!(replication.acknowledge(2, has(20, None), NOW));
-        assert!(!replication.acknowledge(2, has(15, Some(7)), NOW), "an old answer takes nothing back");
-        assert_eq!((replication.acknowledged(11), replication.acknowledged(20)), (1, 1));
+        replication.acknowledge(2, has(20, None), NOW);
+        assert_eq!(replication.replicas[&2].state, ReplicaState::Online);
+        replication.acknowledge(2, has(15, Some(7)), NOW);
+        let reached = (replication.acknowledged(11), replication.acknowledged(20));
+        assert_eq!(reached, (1, 1), "an old answer takes nothing back");
         assert_eq!((replication.on_disk(7), replication.on_disk(8)), (1, 0));
         replication.acknowledge(2, has(101, None), NOW);
         assert_eq!(replication.acknowledged(101), 0, "that is not there yet");
         assert_eq!((replication.good(4, NOW), replication.good(5, NOW)), (1, 2));
-        assert!(replication.leave(2) && !replication.leave(2));
+        assert!(replication.forget(2) && !replication.forget(2));
     }
 }

@@ -1,12 +1,15 @@
 //! Changes as the requests that a replica runs.
 
-use super::feed::Structure;
+use super::feed::{Structure, Unit, WORD_FRAME};
+use super::feeding::FeedEffect;
+use super::state::Replication;
+use crate::clients::Sessions;
 use lockwheel_resp::{allocation, number, write_request};
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::memory::BufferBytes;
 use lockwheel_store::rdb::{self, payload};
+use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
-
-/// Bytes around a word of a request, at most.
-const WORD_FRAME: usize = 32;
 
 /// Writes a part of the stream, from the beginning of a command's effects to their end.
 #[derive(Debug, Default)]
@@ -74,15 +77,57 @@ impl StreamWriter {
             self.request(&[b"SELECT", db.to_string().as_bytes()]);
         }
     }
+}
 
-    /// Whether something was written that Redis 7.0 cannot read.
-    pub(crate) fn has_newer_forms(&self) -> bool {
-        self.has_newer_forms
+impl Replication {
+    /// Returns the requests that replicas are told of what has changed. Unwinds if there is no memory for them.
+    pub(crate) fn write_unit(&self, unit: &Unit, keyspace: &mut Keyspace, now: Now) -> StreamWriter {
+        let mut writer = StreamWriter::new(self.selected, self.for_7_0);
+        let is_several = unit.structure.len() + unit.keys.len() + unit.requests.len() > 1;
+        if is_several {
+            writer.request(&[b"MULTI"]);
+        }
+        unit.structure.iter().for_each(|structure| writer.structure(*structure));
+        for (db, key) in &unit.keys {
+            let tx = keyspace.tx(*db, now);
+            let value = tx.peek(key).map(|value| (value, tx.deadline(key)));
+            writer.key((*db, key), value);
+        }
+        unit.requests.iter().for_each(|request| writer.written(request));
+        if is_several {
+            writer.request(&[b"EXEC"]);
+        }
+        writer
     }
 
-    /// What has been written, and the database that the replica will have selected.
-    pub(crate) fn finish(self) -> (Vec<u8>, Option<usize>) {
-        (self.bytes, self.db)
+    /// Goes on with the stream by the requests that replicas are told of a unit.
+    pub(crate) fn send_unit(
+        &mut self,
+        unit: &Unit,
+        writer: StreamWriter,
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<FeedEffect> {
+        let StreamWriter { bytes, db, has_newer_forms, .. } = writer;
+        self.selected = db;
+        let effects = self.send_changes((&bytes, has_newer_forms), sessions, account);
+        unit.by.iter().for_each(|session| _ = self.written.insert(*session, self.offset));
+        effects
+    }
+
+    /// Goes on with the stream by these bytes, which change the data, perhaps in forms that Redis 7.0 cannot read.
+    pub(crate) fn send_changes(
+        &mut self,
+        (bytes, has_newer_forms): (&[u8], bool),
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<FeedEffect> {
+        let effects = self.send(bytes, sessions, account);
+        self.changed_at = self.offset;
+        if has_newer_forms {
+            self.note_newer_forms();
+        }
+        effects
     }
 }
 

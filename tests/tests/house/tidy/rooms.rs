@@ -82,7 +82,8 @@ const HOUSES: &[House] = &[
             (
                 "replication",
                 These(&[
-                    "memory", "values", "rdb", "keyspace", "spec", "config", "clock", "outbound", "clients",
+                    "memory", "time", "values", "rdb", "keyspace", "spec", "config", "clock", "outbound",
+                    "clients",
                 ]),
             ),
             ("member", These(&["keyspace", "spec", "locks", "config", "clock", "replication", "faults"])),

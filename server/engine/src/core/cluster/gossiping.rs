@@ -139,7 +139,7 @@ impl Engine {
         Facts {
             now: self.clock.now().monotonic_ms(),
             wall_ms: self.clock.now().wall_ms(),
-            offset: self.replication.offset.max(0).unsigned_abs(),
+            offset: self.replication.offset().max(0).unsigned_abs(),
             is_synced: following.is_none_or(|following| is_connected || following.down_since_ms.is_some()),
             hears_master: following.is_some_and(|following| following.hears_master()),
             announced_ip: parameters.announce_ip.clone(),

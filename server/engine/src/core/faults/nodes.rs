@@ -215,13 +215,13 @@ impl Engine {
     /// How far it is in the history of a master's data, if that is what it has.
     pub(crate) fn offset_in_history_of(&self, master: &Engine) -> Option<i64> {
         let is_follower = self.following.is_some() && master.replication().feeds_replicas();
-        (is_follower && self.replication.id == master.replication.id).then_some(self.replication.offset)
+        (is_follower && self.replication.id() == master.replication.id()).then_some(self.replication.offset())
     }
 
     /// Whether it was the master of a replica that has just become one.
     pub(crate) fn has_fed(&self, promotion: &Promotion) -> Fed {
         // Who hands its part over by FAILOVER follows already.
-        if !self.replication().feeds_replicas() && self.replication.failover.is_none() {
+        if !self.replication().feeds_replicas() && !self.replication.fails_over() {
             return Fed::Nothing;
         }
         match self.replication.knows(promotion.id, promotion.offset) {

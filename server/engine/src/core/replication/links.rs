@@ -14,9 +14,7 @@ impl Engine {
     /// Whether the replica whose session this is, if it is one, is cut off from this server.
     pub(crate) fn replica_is_cut(&mut self, slot: Slot, is_cut: bool) {
         let (now, id) = (LinkClocks::of(&self.clock), self.session(slot).id);
-        if let Some(replica) = self.replication.replicas.get_mut(&id) {
-            replica.heard.set_cut(is_cut, now);
-        }
+        self.replication.set_cut(id, is_cut, now);
     }
 
     /// Whether the master is cut off from this server, if this is the connection to it.

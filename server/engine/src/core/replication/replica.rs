@@ -90,7 +90,7 @@ impl Engine {
         self.sessions.take_leaving();
         sessions::drop_all(&mut self.keyspace, self.clock.now());
         self.replication.begin_stream(self.config.replication.backlog_bytes());
-        self.replication.for_7_0 = self.replication.has_older();
+        self.replication.write_for(self.replication.has_older());
         self.stream_changed();
         self.replication_rules_changed();
         self.connect_to_master();
@@ -113,22 +113,15 @@ impl Engine {
             tracing::info!("Discarding previously cached master state.");
         }
         if let Some(ReplicaLink { host, port, .. }) = self.following.take() {
-            let (id, offset) = (self.replication.id, self.replication.offset);
+            let (id, offset) = (self.replication.id(), self.replication.offset());
             self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
         }
         self.tell_role(false);
         self.disconnect(slot);
         self.config.replication.master.clear();
-        let id = self.another_history();
-        tracing::info!(
-            "Setting secondary replication ID to {}, valid up to offset: {}. New replication ID is {id}",
-            self.replication.id,
-            self.replication.offset + 1
-        );
-        self.replication.rename(id);
+        self.replication.begin_as_master(self.keyspace.rng());
         self.cut_replicas();
-        self.replication.selected = None;
-        self.replication.alone_since_ms = Some(LinkClocks::of(&self.clock).alone_ms(self.member.is_joined()));
+        self.replication.write_as_master(LinkClocks::of(&self.clock).alone_ms(self.member.is_joined()));
         self.stream_changed();
         self.replication_rules_changed();
     }
@@ -138,11 +131,11 @@ impl Engine {
         if let Some(slot) = self.end_link() {
             self.following = None;
             self.tell_role(false);
-            self.replication.resumes_in = self.sessions.get(slot).db;
+            self.replication.resume_in(self.sessions.get(slot).db);
             self.disconnect(slot);
         }
         self.cut_replicas();
-        self.cancel_replication_timer();
+        self.replication_timer.cancel(self.clock.timers_mut());
     }
 
     /// The history of the data is another one, and nobody follows it yet.
@@ -166,7 +159,7 @@ impl Engine {
         let link = self.following.as_ref().and_then(|following| following.link.as_ref());
         let is_too_new = !reads_newer_forms && link.is_some_and(|(_, link)| link.has_newer_forms());
         if is_too_new {
-            self.replication.for_7_0 = true;
+            self.replication.write_for(true);
             self.link_down(
                 "a replica has come that may be as old as Redis 7.0: the master is to write for it",
             );
@@ -189,7 +182,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         session.is_master = true;
         // A master that goes on with its stream does not say again which database that is in.
-        session.db = std::mem::take(&mut self.replication.resumes_in);
+        session.db = self.replication.take_database();
         session.delivery.mode.turn_off();
         self.watch_idle(slot);
         slot
@@ -245,9 +238,9 @@ impl Engine {
             password: parameters.masterauth.clone(),
             port,
             ip: parameters.announce_ip.clone(),
-            knows: following.knows_history.then_some((self.replication.id, self.replication.offset + 1)),
-            for_7_0: self.replication.for_7_0,
-            fails_over: self.replication.failover.is_some(),
+            knows: following.knows_history.then_some((self.replication.id(), self.replication.offset() + 1)),
+            for_7_0: self.replication.is_for_7_0(),
+            fails_over: self.replication.fails_over(),
         };
         tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
         tracing::info!("MASTER <-> REPLICA sync started");
@@ -298,7 +291,7 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let Some((id, link)) = following.link.as_mut() else { return };
         if std::mem::take(&mut following.owes_answer) {
-            link.acknowledge(self.replication.offset);
+            link.acknowledge(self.replication.offset());
         }
         let output = link.take_output();
         if !output.is_empty() {
@@ -332,9 +325,11 @@ impl Engine {
             tracing::warn!("{why}");
         }
         if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
-            && self.replication.failover.is_some()
+            && self.replication.fails_over()
         {
-            return self.abort_failover("Failover target rejected psync request");
+            let why = "Failover target rejected psync request";
+            let effect = self.replication.abort_failover(why, self.clock.timers_mut());
+            return self.follow_failover(effect);
         }
         if following.link.as_ref().is_some_and(|(_, link)| link.state() != LinkState::Connecting) {
             tracing::info!("Connection with master lost.");
@@ -351,7 +346,7 @@ impl Engine {
     /// The stream goes on where it was left, perhaps under another name.
     fn go_on_with_stream(&mut self, id: Option<ReplicationId>) {
         tracing::info!("Successful partial resynchronization with master.");
-        if let Some(id) = id.filter(|id| *id != self.replication.id) {
+        if let Some(id) = id.filter(|id| *id != self.replication.id()) {
             tracing::info!("Master replication ID changed to {id}");
             self.replication.rename(id);
             self.cut_replicas();
@@ -466,9 +461,8 @@ impl Engine {
         following.owes_answer |= following.heard.is_in_process();
         let applied = std::mem::take(&mut following.unapplied);
         let has_newer_forms = std::mem::take(&mut following.has_newer_forms);
-        self.send_changes(&applied);
-        if has_newer_forms {
-            self.replication.note_newer_forms();
-        }
+        let applied = (&*applied, has_newer_forms);
+        let effects = self.replication.send_changes(applied, &mut self.sessions, &self.memory.stream);
+        self.follow_feeding(effects);
     }
 }

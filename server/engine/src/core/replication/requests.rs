@@ -35,7 +35,11 @@ impl Engine {
             }
             ReplicationRequest::Unfollow => {}
             ReplicationRequest::Failover(failover) => self.begin_failover(failover),
-            ReplicationRequest::AbortFailover => self.abort_failover("Failover manually aborted"),
+            ReplicationRequest::AbortFailover => {
+                let why = "Failover manually aborted";
+                let effect = self.replication.abort_failover(why, self.clock.timers_mut());
+                self.follow_failover(effect);
+            }
         }
         reply.ok();
         Ok(())

@@ -65,11 +65,12 @@ fn listeners(engine: &Engine, lines: &mut Lines) {
 /// The clients.
 pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
     let largest = |of: &dyn Fn(&Session) -> usize| engine.sessions.live().map(of).max().unwrap_or(0);
+    let history = engine.replication().history();
     lines.field("connected_clients", engine.listed_clients().filter(|client| !client.is_replica).count());
     lines.field("cluster_connections", 0);
     lines.field("maxclients", engine.config.maxclients);
     lines.field("client_recent_max_input_buffer", largest(&|client| client.delivery.buffers().query().0));
-    lines.field("client_recent_max_output_buffer", largest(&|client| engine.unsent(client.slot)));
+    lines.field("client_recent_max_output_buffer", largest(&|client| history.unsent(client)));
     lines.field("blocked_clients", engine.blocked_clients(None));
     lines.field("tracking_clients", engine.keyspace.subscriber().map_or(0, Tracker::tracking));
     lines.field("clients_in_timeout_table", engine.waits_with_timeout());

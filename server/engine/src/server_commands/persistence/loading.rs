@@ -4,6 +4,7 @@ use super::super::functions::Loader;
 use super::staged::{Reading, Staged};
 use crate::config::system_reason;
 use crate::core::Engine;
+use crate::replication::Feed;
 use crate::scripts::RestorePolicy;
 use std::io;
 
@@ -92,7 +93,9 @@ impl Engine {
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         // As in Redis, replicas keep what they have.
-        self.untold(|engine| engine.load_keys(staged, mode));
+        let told = Feed::take_from(&mut self.keyspace);
+        self.load_keys(staged, mode);
+        Feed::put_back_into(&mut self.keyspace, told);
         self.keyspace.counters.dirty = changes;
         self.persistence.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);

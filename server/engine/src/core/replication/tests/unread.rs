@@ -3,6 +3,7 @@
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::core::{Engine, Output};
+use crate::replication::LinkClocks;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::io::IoSlice;
@@ -41,7 +42,8 @@ fn a_replica_that_is_cut_is_sent_nothing_of_the_stream_behind_what_it_lacks() {
     let (mut master, client, replica) = master("512kb 0 0");
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 1_000_000), ("d", 1)]);
     assert_eq!(master.session(replica).closing(), Some(Closing::Now));
-    assert!(master.replication.behind.is_empty(), "nothing is kept for it");
+    let id = master.session(replica).id;
+    assert_eq!(master.replication.lacked(id), (0, 0), "nothing is kept for it");
     let mut output = Outbox::default();
     master.take_output(replica, &mut output);
     assert!(output.is_empty(), "the stream has a gap");
@@ -88,7 +90,7 @@ fn a_large_change_is_not_copied_for_a_replica() {
     write(&mut master, client, &[("a", 300_000)]);
     let session = master.session(replica);
     assert!(session.delivery.pending() < 100_000);
-    assert!(master.replication.behind.unsent(session.id) > 300_000);
+    assert!(master.replication.unsent(session) > 300_000);
 }
 
 /// The sessions whose connections are to be told something.
@@ -112,7 +114,7 @@ fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
     let mut unsent = Outbox::default();
     master.take_output(replica, &mut unsent);
     master.buffers(replica).set_taken(&unsent);
-    while master.unsent(replica) < 1 << 20 {
+    while master.replication.unsent(master.session(replica)) < 1 << 20 {
         write(&mut master, client, &[("c", 1000)]);
         master.acknowledge_wake(replica);
         told(&mut master);
@@ -132,7 +134,7 @@ fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit()
     let backlog = master.replication.backlog().expect("there is a stream");
     let (kept, from) = (backlog.len(), backlog.first_offset());
     assert_eq!(kept, 100 << 10);
-    let request = format!("PSYNC {} {from}", master.replication.id);
+    let request = format!("PSYNC {} {from}", master.replication.id());
     let mut reader = Reader::connect(&mut master, &request);
     assert_eq!(master.session(reader.slot).closing(), None);
     write(&mut master, client, &[("c", 1000)]);
@@ -141,7 +143,7 @@ fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit()
         reader.read(&master, usize::MAX);
     });
     let received = reader.received(from as usize - 1).expect("the stream goes on");
-    assert_eq!(received.begin + received.stream.len(), master.replication.offset as usize);
+    assert_eq!(received.begin + received.stream.len(), master.replication.offset() as usize);
 }
 
 #[test]
@@ -167,7 +169,8 @@ fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
 fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
     let (mut master, client, replica) = master("0 90kb 60");
     write(&mut master, client, &[("a", 70_000), ("b", 30_000)]);
-    master.check_those_behind(master.replication.behind.sessions());
+    let effects = master.replication.check_replicas(&master.sessions, LinkClocks::default(), i64::MAX);
+    master.follow_feeding(effects);
     assert_eq!(master.session(replica).over_soft_since, Some(0));
 }
 
@@ -284,7 +287,7 @@ fn read_as_decided(seed: u64) {
                 let has = reader.received(*from).map(|received| received.begin + received.stream.len());
                 check(reader, *from, (begin, stream), seed);
                 master.disconnect(reader.slot);
-                let id = master.replication.id;
+                let id = master.replication.id();
                 let request = has.map_or("PSYNC ? -1".to_owned(), |has| format!("PSYNC {id} {}", has + 1));
                 (*reader, *from) = (Reader::connect(&mut master, &request), has.unwrap_or(0));
             }
@@ -306,7 +309,7 @@ fn read_as_decided(seed: u64) {
         went_on += usize::from(reader.read.starts_with(b"+CONTINUE"));
         if let Some(received) = reader.received(from).filter(|_| !is_cut) {
             let end = received.begin + received.stream.len();
-            assert_eq!(end, master.replication.offset as usize, "seed {seed}");
+            assert_eq!(end, master.replication.offset() as usize, "seed {seed}");
             complete += 1;
         }
     }

@@ -1,0 +1,274 @@
+//! A client becomes a replica: how it gets what it lacks, and what it is answered.
+
+use super::catch_up::CatchUp;
+use super::last_heard::{LastHeard, LinkClocks};
+use super::replica::{Announced, Replica, ReplicaState};
+use super::replid::ReplicationId;
+use super::request::SyncRequest;
+use super::snapshots::SnapshotPlace;
+use super::state::{Replication, Resync};
+use crate::clients::{Delivery, Session};
+use crate::spec::CommandError;
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::memory::{BufferBytes, SharedBytes};
+
+/// The refusal of a replica that has to wait until others have read their snapshots. Replicas know the word.
+const MANY_SNAPSHOTS: CommandError =
+    CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
+
+/// A snapshot, and its place in the history.
+type Snapshot = (SnapshotPlace, SharedBytes);
+
+/// A client that becomes a replica.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    session: u64,
+    announced: Announced,
+    ip: String,
+    /// Its name in the log.
+    name: String,
+    is_in_process: bool,
+}
+
+impl Newcomer {
+    /// Whether it may be as old as Redis 7.0.
+    pub(crate) fn is_for_7_0(&self) -> bool {
+        !self.announced.reads_newer_forms
+    }
+}
+
+/// How a replica gets what it lacks.
+#[derive(Debug)]
+pub(crate) enum SyncPlan {
+    /// It gets the stream alone.
+    Stream,
+    /// It gets a snapshot that others are being sent.
+    Shared(SnapshotPlace, SharedBytes),
+    /// It gets a snapshot that is to be made.
+    NewSnapshot,
+}
+
+/// The answer to a client that becomes a replica.
+#[derive(Debug)]
+pub(crate) struct SyncAnswer {
+    head: Vec<u8>,
+    snapshot: Option<SharedBytes>,
+    /// The stream behind the snapshot, or behind what the replica has.
+    stream: CatchUp,
+}
+
+impl SyncAnswer {
+    /// Whether a snapshot is in it.
+    pub(crate) fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
+    /// Sends it.
+    pub(crate) fn push(&self, delivery: &mut Delivery) {
+        delivery.push_bytes(&self.head);
+        if let Some(snapshot) = &self.snapshot {
+            delivery.push_shared(snapshot);
+        }
+        delivery.push_bytes(&self.stream.head);
+        self.stream.chunks.iter().for_each(|chunk| delivery.push_shared(chunk));
+        delivery.push_bytes(&self.stream.tail);
+    }
+}
+
+impl Replication {
+    /// Returns what is known of a client that becomes a replica.
+    pub(crate) fn newcomer(&self, session: &Session) -> Newcomer {
+        let announced = self.announced.get(&session.id).cloned().unwrap_or_default();
+        let ip = match announced.ip.as_str() {
+            "" => address_of(&session.peer.addr),
+            ip => ip.to_owned(),
+        };
+        let name = announced.name_at(&ip);
+        tracing::info!("Replica {name} asks for synchronization");
+        Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
+    }
+
+    /// Decides how a replica gets what it lacks.
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    pub(crate) fn plan_sync(
+        &mut self,
+        newcomer: &Newcomer,
+        sync: SyncRequest<'_>,
+    ) -> Result<SyncPlan, CommandError> {
+        let reads_newer = newcomer.announced.reads_newer_forms;
+        let resync = sync.from.map_or(Resync::Full, |(history, at)| self.resync(history, at, reads_newer));
+        let plan = match resync {
+            Resync::Partial(_) => SyncPlan::Stream,
+            Resync::Full => match self.snapshot_on_its_way(!reads_newer) {
+                Some((place, snapshot)) => SyncPlan::Shared(place, snapshot),
+                None => {
+                    self.check_room_for_snapshot()?;
+                    SyncPlan::NewSnapshot
+                }
+            },
+        };
+        self.for_7_0 |= !reads_newer && self.has_stream();
+        if resync == Resync::Full {
+            self.log_full_resync(&newcomer.name, sync);
+        }
+        Ok(plan)
+    }
+
+    /// Refuses a snapshot while too many are on their way.
+    ///
+    /// # Errors
+    /// Returns `LOADING` then.
+    pub(crate) fn check_room_for_snapshot(&mut self) -> Result<(), CommandError> {
+        if self.snapshots.has_room() { Ok(()) } else { Err(MANY_SNAPSHOTS) }
+    }
+
+    /// Says why a replica gets a snapshot, if it has asked for less.
+    fn log_full_resync(&self, name: &str, sync: SyncRequest<'_>) {
+        match sync.from {
+            Some((b"?", _)) | None => tracing::info!("Full resync requested by replica {name}"),
+            Some((history, at)) if self.id.is(history) => tracing::info!(
+                "Unable to partial resync with replica {name} for lack of backlog (Replica request was: {at})."
+            ),
+            Some((history, at)) if self.id2.is(history) && at > self.second_offset => {
+                tracing::info!(
+                    "Partial resynchronization not accepted: Requested offset for second ID was {at}, but I can reply \
+                 up to {}",
+                    self.second_offset
+                )
+            }
+            Some((history, _)) => tracing::info!(
+                "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '{}', my \
+                 replication IDs are '{}' and '{}')",
+                history.escape_ascii(),
+                self.id,
+                self.id2
+            ),
+        }
+    }
+
+    /// Takes a client on as a replica, and returns its answer: the snapshot, if it gets one, and the stream from there
+    /// on. Unwinds if there is no memory for that.
+    pub(crate) fn take_on(
+        &mut self,
+        newcomer: Newcomer,
+        sync: SyncRequest<'_>,
+        snapshot: Option<Snapshot>,
+        (account, now): (&BufferBytes, LinkClocks),
+    ) -> SyncAnswer {
+        let is_full = snapshot.is_some();
+        let answer = match snapshot {
+            None => self.answer_partial(&newcomer, sync, account),
+            Some(snapshot) => self.answer_full(sync, snapshot, account),
+        };
+        let waits = is_full && sync.from.is_some();
+        let snapshot = answer.snapshot.as_ref();
+        let replica = Replica {
+            acknowledged: if is_full { 0 } else { sync.from.map_or(0, |(_, at)| at - 1) },
+            on_disk: -1,
+            announced: newcomer.announced,
+            ip: newcomer.ip,
+            state: if waits { ReplicaState::SendBulk } else { ReplicaState::Online },
+            answers: sync.from.is_some(),
+            heard: LastHeard::first(newcomer.is_in_process, now),
+            unsent: 0,
+            snapshot: snapshot.map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
+            came_at: self.offset,
+        };
+        self.join(newcomer.session, replica);
+        answer
+    }
+
+    fn answer_partial(
+        &mut self,
+        newcomer: &Newcomer,
+        sync: SyncRequest<'_>,
+        account: &BufferBytes,
+    ) -> SyncAnswer {
+        let offset = sync.from.map_or(0, |(_, offset)| offset);
+        let stream = self.catch_up(offset, account).unwrap_or_default();
+        self.syncs.partial += 1;
+        let head = match newcomer.announced.follows_renamed {
+            true => format!("+CONTINUE {}\r\n", self.id),
+            false => "+CONTINUE\r\n".to_owned(),
+        };
+        tracing::info!(
+            "Partial resynchronization request from {} accepted. Sending {} bytes of backlog starting from offset \
+             {offset}.",
+            newcomer.name,
+            stream.len()
+        );
+        SyncAnswer { head: head.into_bytes(), snapshot: None, stream }
+    }
+
+    fn answer_full(
+        &mut self,
+        sync: SyncRequest<'_>,
+        (place, snapshot): Snapshot,
+        account: &BufferBytes,
+    ) -> SyncAnswer {
+        self.syncs.full += 1;
+        let knew = sync.from.is_some_and(|(history, _)| history != b"?");
+        self.syncs.refused_partial += u64::from(knew);
+        let stream = self.catch_up(place.offset + 1, account).unwrap_or_default();
+        let len = snapshot.bytes().len();
+        let head = match sync.from {
+            Some(_) => format!("+FULLRESYNC {} {}\r\n${len}\r\n", place.id, place.offset),
+            None => format!("${len}\r\n"),
+        };
+        SyncAnswer { head: head.into_bytes(), snapshot: Some(snapshot), stream }
+    }
+
+    /// Begins a stream for a snapshot, if there is none; returns whether it does. What has changed without a stream
+    /// belongs to no history that anybody knows.
+    pub(crate) fn begin_stream_for_snapshot(&mut self, kept: usize, rng: &mut Rng) -> bool {
+        if self.has_stream() {
+            return false;
+        }
+        self.begin_another_history(rng);
+        self.begin_stream(kept)
+    }
+
+    /// Returns the database that a snapshot of these data is followed in. `passed_on`: that of the master's stream, if
+    /// it is passed on as it comes; else the stream says it anew.
+    pub(crate) fn database_behind_snapshot(&mut self, passed_on: Option<usize>, for_7_0: bool) -> usize {
+        passed_on.unwrap_or_else(|| {
+            self.selected = None;
+            self.for_7_0 |= for_7_0;
+            0
+        })
+    }
+
+    /// Records a snapshot of the data as they are now.
+    pub(crate) fn add_snapshot(&mut self, file: Vec<u8>, for_7_0: bool, account: &BufferBytes) -> Snapshot {
+        let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0 };
+        let snapshot = SharedBytes::new(account, file);
+        self.snapshots.add(place, &snapshot);
+        (place, snapshot)
+    }
+
+    /// Sends a client a copy of the data, which no stream follows. `tells_offset`: after the place in the history.
+    pub(crate) fn send_copy(
+        &mut self,
+        file: Vec<u8>,
+        tells_offset: bool,
+        delivery: &mut Delivery,
+        account: &BufferBytes,
+    ) {
+        let copy = SharedBytes::new(account, file);
+        // It serves no replica.
+        let place = SnapshotPlace { id: ReplicationId::NONE, offset: -1, for_7_0: true };
+        self.snapshots.add(place, &copy);
+        let (id, offset, len) = (self.id, self.offset, copy.bytes().len());
+        let head = if tells_offset { format!("+FULLRESYNC {id} {offset}\r\n") } else { String::new() };
+        delivery.push_bytes(format!("{head}${len}\r\n").as_bytes());
+        delivery.push_shared(&copy);
+        delivery.push_bytes(b"\r\n");
+    }
+}
+
+/// The address without its port.
+fn address_of(addr: &str) -> String {
+    addr.rsplit_once(':').map_or(addr, |(ip, _)| ip).trim_matches(['[', ']']).to_owned()
+}
