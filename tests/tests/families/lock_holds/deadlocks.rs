@@ -277,6 +277,37 @@ fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so()
     }
 }
 
+/// A writer's field, and the name that its scripts ask by, has a suffix: it is the owner all the same.
+#[test]
+fn a_cycle_through_a_read_write_lock_of_redissons_is_found_while_it_is_waited_for() {
+    const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    const WRITE: &str = "EVAL \"local mode = redis.call('hget', KEYS[1], 'mode') \
+        if mode == false then redis.call('hset', KEYS[1], 'mode', 'write') redis.call('hset', KEYS[1], ARGV[2], 1) \
+        redis.call('pexpire', KEYS[1], ARGV[1]) return nil end return redis.call('pttl', KEYS[1])\" 1";
+    const READ: &str = "EVAL \"redis.call('hset', KEYS[1], 'mode', 'read') redis.call('hset', KEYS[1], ARGV[2], 1) \
+        redis.call('set', '{' .. KEYS[1] .. '}:' .. ARGV[2] .. ':rwlock_timeout:1', 1, 'px', ARGV[1]) \
+        redis.call('pexpire', KEYS[1], ARGV[1]) return nil\" 1";
+    let writer = format!("{OWNER}:write");
+    for (take, held_as) in [(WRITE, &*writer), (READ, OWNER)] {
+        let (mut server, main, [a, redisson, listener]) = server();
+        server.ask(main, "CONFIG SET lock-history yes lock-deadlock-inferred yes");
+        server.ask(a, "LOCK.ACQUIRE k1 a EXCLUSIVE");
+        server.ask(redisson, &format!("{take} k2 30000 {held_as}"));
+        server.ask(redisson, &format!("{WRITE} k1 30000 {writer}"));
+        server.send(listener, "SUBSCRIBE redisson_rwlock:{k1}");
+        server.ask(redisson, &format!("{WRITE} k1 30000 {writer}"));
+        let expected = format!("-DEADLOCK a -> k2 -> {OWNER} -> k1 -> a\r\n");
+        assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a EXCLUSIVE BLOCK 0"), expected, "{held_as}");
+        // Where nobody refuses it, the graph has the cycle.
+        server.ask(main, "CONFIG SET lock-deadlock-inferred no");
+        assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a EXCLUSIVE BLOCK 0"), "");
+        let graph = server.ask(main, "LOCK.GRAPH INFERRED");
+        let cycles =
+            [format!("a -> k2 -> {OWNER} -> k1 -> a"), format!("{OWNER} -> k1 -> a -> k2 -> {OWNER}")];
+        assert!(cycles.iter().any(|cycle| graph.contains(cycle)), "{graph}");
+    }
+}
+
 /// A chain of so many owners, each waiting for the next one's lock; what it takes to find that the last would close it.
 #[test]
 fn a_cycle_of_a_hundred_owners_is_found_at_once() {

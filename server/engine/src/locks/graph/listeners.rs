@@ -114,8 +114,8 @@ pub(super) type OwnerNames = BTreeSet<Box<[u8]>>;
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
-    /// By lock and client, the owners that wait by its subscription, all named as in the history. None: it is not of a
-    /// thread of Redisson's, or has nothing to do with a refusal. Clients of one instance share the owners.
+    /// By lock and client, the owners that wait by its subscription, by bare names. None: it is not of a thread of
+    /// Redisson's, or has nothing to do with a refusal. Clients of one instance share the owners.
     by_client: BTreeMap<(DbKey, u64), Option<Arc<OwnerNames>>>,
     /// The lock that each owner was refused last.
     refused: BTreeMap<Box<[u8]>, DbKey>,
@@ -145,7 +145,8 @@ impl Listeners {
         let mut again: BTreeMap<(Name, &[u8]), OwnerNames> = BTreeMap::new();
         for refusals in reader.refused.values().filter(|refusals| refusals.count > 1) {
             if let Some(instance) = instance_of(ring.text(refusals.owner)) {
-                again.entry((refusals.key, instance)).or_default().insert(ring.text(refusals.owner).into());
+                let owner = owner_of(ring.text(refusals.owner));
+                again.entry((refusals.key, instance)).or_default().insert(owner.into());
             }
         }
         let again: BTreeMap<_, _> = again.into_iter().map(|(of, owners)| (of, Arc::new(owners))).collect();
