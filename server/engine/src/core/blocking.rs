@@ -401,7 +401,13 @@ impl Engine {
     pub(super) fn tell_left_queues(&mut self, on: &OnKeys, db: usize, argv: &[&[u8]], event: &str) {
         let Some(owner) = on.label.filter(|_| self.keyspace.has_server_audience()) else { return };
         for &key in &on.keys {
-            locks::events::left(&mut self.keyspace, self.clock.now(), (db, argv[key]), argv[owner], event);
+            locks::wait_events::left(
+                &mut self.keyspace,
+                self.clock.now(),
+                (db, argv[key]),
+                argv[owner],
+                event,
+            );
         }
     }
 

@@ -4,7 +4,7 @@
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use crate::locks::graph::{Waiting, check_foreign, closed_cycle};
-use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, events, shares};
+use crate::locks::{HistoryCause, LOCK_LINE, SEVERAL, shares, wait_events};
 use crate::spec::{Args, CommandError, OnKeys};
 use lockwheel_store::keyspace::{Place, WaiterId};
 
@@ -27,7 +27,7 @@ impl Engine {
         if checked.is_err() {
             on.attempt.leave(&mut tx, args);
             for key in keys {
-                events::left(&mut self.keyspace, self.clock.now(), (db, key), &args[label], "cancelled");
+                wait_events::left(&mut self.keyspace, self.clock.now(), (db, key), &args[label], "cancelled");
             }
         }
         checked
@@ -56,7 +56,7 @@ impl Engine {
         }
         let mut tx = self.keyspace.tx(db, self.clock.now());
         for key in keys(on, &blocked.request.argv()) {
-            events::deadlock(&mut tx, key, owner, cycle);
+            wait_events::deadlock(&mut tx, key, owner, cycle);
         }
         let error = CommandError::new([b"DEADLOCK ", cycle].concat());
         self.cancel_wait_as(id, &error, HistoryCause::Deadlock)

@@ -2,8 +2,8 @@
 
 use super::acquire::grant::Granted;
 use super::acquire::refusal::{check_pushes, may_wait};
-use super::acquire::{counter, queue, told};
-use super::events;
+use super::acquire::{conversion, counter, told};
+use super::events::announce;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
 use super::ledger::{self, Delay, Detail};
@@ -11,14 +11,16 @@ use super::options::{block_ms, lease_ms};
 use super::ownership;
 use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
-use super::sessions::{self, SessionLease};
+use super::session_leases::SessionLease;
+use super::sessions;
 use super::snapshot::LockMode;
+use super::{wait_events, wait_queue};
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags,
     KeySpec, Null, ParsedArgs, Row, Wait, grammar, symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::Tx;
+use lockwheel_store::keyspace::{EventValue, Tx};
 
 const DEADLOCK: CommandError =
     CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");
@@ -106,14 +108,14 @@ fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         reply.null();
         return Ok(Flow::Done);
     };
-    if queue::conversion_waits(tx, &args[1]) {
-        let is_own = queue::waits_to_convert(tx, &args[1], &args[2]);
+    if wait_queue::conversion_waits(tx, &args[1]) {
+        let is_own = wait_queue::waits_to_convert(tx, &args[1], &args[2]);
         return Err(if is_own { TWICE } else { DEADLOCK });
     }
-    let (owner, rank) = (&args[2], queue::FIRST);
+    let (owner, rank) = (&args[2], wait_queue::FIRST);
     graph::check(tx, graph::Newcomer { owner, keys: &[&args[1]], rank, shares: false, together: false })?;
-    events::queued(tx, &args[1], &args[2]);
-    let mut wait = Wait::on_keys([1], queue::conversion(), convert, timeout_ms, Null::Bulk);
+    wait_events::queued(tx, &args[1], &args[2]);
+    let mut wait = Wait::on_keys([1], conversion(), convert, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.by_ticket = by_ticket;
     wait.retry.rank = rank;
@@ -151,7 +153,7 @@ impl Attempt for Convert {
             let mode = if becomes_writer { "exclusive" } else { "shared" };
             let field = if becomes_writer { &writer } else { owner };
             let grant = ledger::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
-            events::converted(tx, key, owner, grant, mode);
+            announce_converted(tx, key, owner, grant, mode);
             told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
         }
         granted.write(waited_ms.unwrap_or(0), reply);
@@ -261,4 +263,13 @@ fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
 /// What is left of the lease of a lock; one that has none gets the usual one.
 fn left_ms(tx: &Tx<'_>, key: &[u8]) -> i64 {
     tx.deadline(key).map_or(super::options::DEFAULT_LEASE_MS, |deadline| deadline - tx.now().wall_ms())
+}
+
+/// The modes of a hold have been exchanged: it is one of this mode now, by this grant.
+fn announce_converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
+    let text = |text: &[u8]| EventValue::Text(text.into());
+    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
+    announce(tx, key, "converted", || {
+        vec![("owner", text(owner)), ("grant", number), ("mode", text(mode.as_bytes()))]
+    });
 }

@@ -1,8 +1,8 @@
 //! The delay before a free lock is granted to its native waiters (`lock-handoff-delay`), because clients of Redisson's
 //! wait for it too: these need a round trip to ask for it.
 
-use super::acquire::queue::LINE as LOCK_LINE;
 use super::channel_waiters;
+use super::wait_queue::LOCK_LINE;
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::{Keyspace, ReadyKey, Signal};
 use lockwheel_store::time::Now;

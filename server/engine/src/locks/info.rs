@@ -1,12 +1,12 @@
 //! `LOCK.INFO` shows who holds a lock and who waits for it; and `LOCK.HELP`.
 
-use super::acquire::queue;
 use super::full_info::{FullHolder, FullInfo, FullWaiter};
 use super::graph::waiting_listeners;
 use super::layouts::read_write;
 use super::listening::ListeningHandler;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
+use super::wait_queue::mode_of;
 use super::{delays, latches, ledger, rates, semaphores};
 use crate::pubsub::PubSub;
 use crate::spec::{
@@ -70,7 +70,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     let holders = fields.into_iter().map(|(field, holds)| holder(tx, key, layout, &field, holds)).collect();
     let native = tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| LockWaiter {
         owner: (!waiter.label.is_empty()).then(|| waiter.label.to_vec()),
-        mode: queue::mode_of(waiter.class),
+        mode: mode_of(waiter.class),
         is_native: true,
         client: tx.client_of(waiter.id),
     });

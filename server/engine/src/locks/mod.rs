@@ -13,7 +13,7 @@ mod convert;
 mod count;
 mod declared;
 mod delays;
-pub(crate) mod events;
+mod events;
 mod fences;
 mod force_unlock;
 mod full_info;
@@ -31,6 +31,7 @@ mod latches;
 mod layouts;
 mod ledger;
 mod listening;
+mod lock_session;
 mod multi_release;
 mod options;
 mod ownership;
@@ -42,20 +43,22 @@ mod release;
 mod renew;
 mod scan;
 mod semaphores;
+mod session_leases;
 pub(crate) mod sessions;
 mod snapshot;
 mod statistics;
 mod throttle;
 mod transfer;
 mod verify;
+pub(crate) mod wait_events;
+mod wait_queue;
+mod warnings;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 use lockwheel_store::keyspace::{KeyTimer, Keyspace, Tx};
 
-pub(crate) use acquire::queue::{LINE as LOCK_LINE, SEVERAL, can_be_held_back, shares};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
-pub(crate) use events::watch_leases;
 pub(crate) use grant_delay::{GrantDelay, grant_delay, release_due};
 pub(crate) use graph::ListenerCount;
 pub use history::StampSource;
@@ -79,6 +82,8 @@ pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub(crate) use verify::check_request as check_verify_request;
+pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, shares};
+pub(crate) use warnings::watch_leases;
 
 /// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
@@ -129,7 +134,7 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
         KeyTimer::Lease => semaphores::end_lease(tx, key),
-        KeyTimer::Jeopardy => events::jeopardy(tx, key),
+        KeyTimer::Jeopardy => warnings::jeopardy(tx, key),
         KeyTimer::Retry => tx.wake_waiters(key),
     }
 }

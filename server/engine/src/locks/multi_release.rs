@@ -1,10 +1,10 @@
 //! `LOCK.MRELEASE`: gives back one hold of each of several locks.
 
-use super::events as lock_events;
 use super::options;
 use super::ownership;
 use super::redisson::{self, WRITE_SUFFIX};
 use super::release::{self, NOT_HELD};
+use super::warnings;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     Symbol, grammar,
@@ -48,7 +48,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if let Err(error) = check_all(tx, keys, owner, &writer) {
         let is_held = |key: &&&[u8]| tx.peek(key).is_some_and(|value| redisson::is_held_by(value, owner));
         let lost: Vec<&[u8]> = keys.iter().filter(|key| !is_held(key)).copied().collect();
-        lost.iter().for_each(|key| lock_events::lint_release(tx, key, owner, &error));
+        lost.iter().for_each(|key| warnings::lint_release(tx, key, owner, &error));
         return Err(error);
     }
     reply.array(count);

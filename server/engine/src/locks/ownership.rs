@@ -1,11 +1,10 @@
-//! What lock commands check of owners and tokens, and which waiters hold the lock that they wait for.
+//! What lock commands check of owners and tokens.
 
 use super::ledger;
-use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
-use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
-use lockwheel_store::values::Value;
+use lockwheel_store::keyspace::Tx;
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
@@ -41,24 +40,4 @@ fn invalid_owner(owner: &[u8]) -> CommandError {
         "ERR invalid owner: owner must be a name that is neither empty nor part of the layout of locks, not '{}'",
         Shown(owner)
     ))
-}
-
-/// The waiters on a lock whose owner holds it already, in the order of their places. They have been retried when that
-/// owner came to hold it: with less in the key, or one waiter less, nobody else holds it.
-pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
-    if what == Signal::Less {
-        return Vec::new();
-    }
-    let Some(value) = tx.peek(key) else { return Vec::new() };
-    let mut waiting: Vec<(Place, WaiterId)> = match value {
-        // A large hash, which may be no lock, is not walked.
-        Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
-            let names = tx.names_waiting(key).filter(|name| redisson::names_owner(hash, name));
-            names.flat_map(|name| tx.waiting_as(key, name)).collect()
-        }
-        Value::Hash(hash) => redisson::names(hash).flat_map(|owner| tx.waiting_as(key, owner)).collect(),
-        _ => Vec::new(),
-    };
-    waiting.sort_unstable();
-    waiting.into_iter().map(|(_, id)| id).collect()
 }

@@ -1,10 +1,10 @@
 //! What a request did not get: an attempt at a lock that others hold leaves no trace in keys, nor does giving back or
 //! renewing a hold that is lost. The history has it from the answer.
 
-use super::events::lint;
 use super::history::{Cause, Event, Happening};
 use super::ledger::{self, LockLedger};
 use super::redisson::{self, Channels, MODE_FIELD};
+use super::warnings::lint;
 use crate::spec::Args;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Keyspace, Tx};

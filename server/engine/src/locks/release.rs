@@ -5,7 +5,7 @@ use super::layouts::{read_write, text};
 use super::ledger::{self, Release};
 use super::ownership;
 use super::redisson::{MODE_FIELD, write_field};
-use super::{channels, events as lock_events, sessions};
+use super::{channels, sessions, warnings};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     errors, grammar, symbols,
@@ -56,7 +56,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let held = match held_as(tx, key, owner, &writer, mode) {
         Ok(held) => held,
         Err(error) => {
-            lock_events::lint_release(tx, key, owner, &error);
+            warnings::lint_release(tx, key, owner, &error);
             return Err(error);
         }
     };

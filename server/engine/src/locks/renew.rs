@@ -1,6 +1,6 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::events::{announce, lint};
+use super::events::announce;
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
@@ -8,6 +8,7 @@ use super::options;
 use super::ownership;
 use super::redisson::write_field;
 use super::sessions;
+use super::warnings::lint;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, Symbol, errors,
     grammar, symbols,

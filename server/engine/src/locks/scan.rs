@@ -1,12 +1,11 @@
 //! `LOCK.SCAN`: the keys of locks, a page at a time.
 
-use super::acquire::queue;
 use super::channel_waiters::{channel_waiters, listened_channels};
 use super::graph::Listeners;
-use super::layouts::fair;
 use super::ledger;
 use super::listening::ListeningHandler;
 use super::redisson;
+use super::wait_queue::{FAIR_NAME, mode_of};
 use crate::pubsub::PubSub;
 use crate::spec::{
     Args, CommandError, CommandGrammar, Flags, Outcome, ParsedArgs, Row, Symbol, errors, grammar, symbols,
@@ -124,7 +123,7 @@ fn place(key: &[u8]) -> u64 {
 /// also when it has been deleted.
 fn is_waited_for(tx: &Tx<'_>, (pubsub, listeners): (&PubSub, &Listeners), key: &[u8]) -> bool {
     let is_queue = redisson::lock_of_queue(key).is_some();
-    let waits_for_lock = |class: &str| queue::mode_of(class).is_some() && !(is_queue && class == fair::CLASS);
+    let waits_for_lock = |class: &str| mode_of(class).is_some() && !(is_queue && class == FAIR_NAME);
     let is_native = || tx.waiting(key).any(|waiter| waits_for_lock(waiter.class));
     let is_foreign = || {
         let mut listening = channel_waiters(pubsub, key).into_iter();

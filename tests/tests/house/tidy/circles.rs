@@ -40,12 +40,12 @@ pub(crate) fn circles(sources: &[Source]) -> Vec<Finding> {
 }
 
 /// The files of all crates by the path of their module, `server/engine` and `core::engine` put together.
-struct Modules<'a> {
-    files: BTreeMap<String, &'a Source>,
+pub(crate) struct Modules<'a> {
+    pub(crate) files: BTreeMap<String, &'a Source>,
 }
 
 impl<'a> Modules<'a> {
-    fn of(sources: &'a [Source]) -> Self {
+    pub(crate) fn of(sources: &'a [Source]) -> Self {
         let shipped = |source: &&Source| source.is_rust() && !source.shipped.trim().is_empty();
         let files =
             sources.iter().filter(shipped).filter_map(|source| Some((module_of(&source.path)?, source)));
@@ -53,7 +53,7 @@ impl<'a> Modules<'a> {
     }
 
     /// The file that a path names from within a module.
-    fn resolve(&self, from: &str, path: &[String]) -> Option<&'a Source> {
+    pub(crate) fn resolve(&self, from: &str, path: &[String]) -> Option<&'a Source> {
         let (krate, module) = from.split_once(ROOT)?;
         let mut at: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
         let mut rest = path;
@@ -114,13 +114,14 @@ fn module_of(path: &str) -> Option<String> {
     Some(format!("{krate}{ROOT}{}", inside.replace('/', "::")))
 }
 
-/// All paths that begin in the crate, with where they stand, groups in braces taken apart.
-fn paths(code: &str) -> Vec<(usize, Vec<String>)> {
+/// All paths that begin in the crate, with where they stand, groups in braces taken apart. The reach of an item, as in
+/// `pub(in crate::a)`, is none.
+pub(crate) fn paths(code: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for start in ["crate", "super", "self"] {
         for at in occurrences(code, start) {
             let goes_on = code[at + start.len()..].starts_with("::");
-            let is_inside = code[..at].ends_with("::");
+            let is_inside = code[..at].ends_with("::") || code[..at].ends_with("(in ");
             if goes_on && !is_inside {
                 found.extend(expand(&code[at..]).into_iter().map(|path| (at, path)));
             }

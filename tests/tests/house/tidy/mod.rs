@@ -3,6 +3,7 @@
 
 mod circles;
 mod engine_surface;
+mod knots;
 mod page;
 mod rooms;
 mod rows;
@@ -32,6 +33,7 @@ const RULES: &[(&str, Rule)] = &[
     ("nothing unfinished, no test switched off", words::unfinished),
     ("imports run downwards", rooms::imports),
     ("no circle of files", circles::circles),
+    ("no knot of sub-rooms but those listed", knots::knots),
     ("crates know only what they may", rooms::manifests),
     ("the engine's surface is exactly the bound", engine_surface::surface),
     ("a command has one row", rows::unique),

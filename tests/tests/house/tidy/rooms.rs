@@ -114,6 +114,11 @@ const HOUSES: &[House] = &[
     },
 ];
 
+/// All rooms: where the sources of each crate are, and the name of the room.
+pub(crate) fn all_rooms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    HOUSES.iter().flat_map(|house| house.rooms.iter().map(|(room, _)| (house.sources, *room)))
+}
+
 /// The rooms of the engine and of the store.
 pub(crate) fn engine_rooms() -> impl Iterator<Item = &'static str> {
     HOUSES.iter().filter(|house| house.sources == ENGINE).flat_map(|house| house.rooms).map(|(room, _)| *room)

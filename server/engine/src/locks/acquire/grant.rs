@@ -1,13 +1,14 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
-use super::super::events as lock_events;
 use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::{Layout, Standing, fair};
 use super::super::ledger::{self, ReleaseCause};
-use super::super::sessions::{self, SessionLease};
+use super::super::lock_session::HELD_LOCK;
+use super::super::session_leases::SessionLease;
+use super::super::sessions;
+use super::super::{wait_queue, warnings};
 use super::counter;
 use super::options::Options;
-use super::queue;
 use crate::spec::CommandError;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
@@ -38,7 +39,7 @@ pub(in crate::locks) fn grant(
     let layout = options.layout;
     let (holds, again) = match layout.standing(tx, key, owner)? {
         Standing::Free
-            if layout == Layout::Shared && is_new && queue::writer_waits(tx, key, options.rank()) =>
+            if layout == Layout::Shared && is_new && wait_queue::writer_waits(tx, key, options.rank()) =>
         {
             return Ok(None);
         }
@@ -63,7 +64,7 @@ pub(in crate::locks) fn grant(
             sessions::add_holds(tx, grant.number, 1);
         }
         sessions::uphold(tx, grant.number);
-        lock_events::lease_set(tx, key);
+        warnings::lease_set(tx, key);
     }
     let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
     if counter.is_some() || options.describes() {
@@ -119,7 +120,7 @@ fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
 fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], options: &Options) {
     let Some(session) = tx.client() else { return };
     let &Options { lease_ms, ping_ms, .. } = options;
-    let (db, key, holder, kind) = (tx.db(), key.into(), field.into(), &sessions::LOCK);
+    let (db, key, holder, kind) = (tx.db(), key.into(), field.into(), &HELD_LOCK);
     sessions::begin(tx, grant, SessionLease { session, db, key, holder, holds: 1, lease_ms, ping_ms, kind });
 }
 

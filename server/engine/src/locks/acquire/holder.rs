@@ -1,7 +1,6 @@
 //! `GETHOLDER`: who is refused is told who holds the lock.
 
-use super::super::{ledger, redisson};
-use super::queue;
+use super::super::{ledger, redisson, wait_queue};
 use crate::spec::Answer;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
@@ -30,7 +29,7 @@ pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> An
         key: of_several.then(|| key.into()),
         owner,
         ttl_ms: tx.deadline(key).map_or(none, |deadline| deadline - tx.now().wall_ms()),
-        position: queue::ahead(tx, key, rank) + 1,
+        position: wait_queue::ahead(tx, key, rank) + 1,
         data: field.and_then(|field| data(tx, key, &field)),
     };
     Box::new(move |reply| holder.write(reply))

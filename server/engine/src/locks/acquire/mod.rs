@@ -5,17 +5,18 @@ pub(super) mod grant;
 mod holder;
 mod limit;
 mod options;
-pub(super) mod queue;
 pub(super) mod refusal;
 mod several;
 pub(super) mod told;
+mod wait_classes;
 
 use self::grant::grant;
 use self::options::Options;
 use self::refusal::{may_wait, refuse};
+use self::wait_classes::class_of;
 use super::layouts::{Layout, fair};
 use super::redisson::queue_key;
-use super::{events, graph, ownership};
+use super::{graph, ownership, wait_events, wait_queue};
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, ParsedArgs, Row, Wait,
@@ -24,6 +25,7 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
 pub(super) use several::ROWS as SEVERAL_ROWS;
+pub(super) use wait_classes::conversion;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
@@ -78,7 +80,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     options::ACQUIRE.parse_into(&mut parsed)?;
     let options = Options::of(tx, &parsed, "lock.acquire")?;
     options.check_pushes(tx, reply.protocol())?;
-    let (block, rank, class) = (options.wait(), options.rank(), queue::class_of(options.layout));
+    let (block, rank, class) = (options.wait(), options.rank(), class_of(options.layout));
     let by_ticket = options.asynchronous;
     let acquire = Acquire { options };
     if acquire.attempt(tx, args, None, reply)? {
@@ -88,10 +90,10 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    let shares = queue::shares(class.name);
+    let shares = wait_queue::shares(class.name);
     graph::check(tx, graph::Newcomer { owner: &args[2], keys: &[&args[1]], rank, shares, together: false })?;
     let beside = acquire.join(tx, args)?;
-    events::queued(tx, &args[1], &args[2]);
+    wait_events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
@@ -130,7 +132,7 @@ impl Attempt for Acquire {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         if waited_ms.is_none() {
-            let is_held_back = !self.is_fair() && queue::is_held_back(tx, &args[1], self.options.rank());
+            let is_held_back = !self.is_fair() && wait_queue::is_held_back(tx, &args[1], self.options.rank());
             if is_held_back || several::is_ahead(tx, &args[1], &args[2], &self.options)? {
                 return Ok(false);
             }

@@ -4,12 +4,13 @@
 //! them and all are free. So of two such requests the older one never waits for the younger.
 
 use super::super::layouts::{Layout, Standing};
-use super::super::{events, graph, options, ownership, redisson};
+use super::super::wait_queue::{self, LOCK_LINE, SEVERAL};
+use super::super::{graph, options, ownership, redisson, wait_events};
 use super::counter;
 use super::grant::{check_fence, grant};
 use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
-use super::queue::{self, LINE, SEVERAL};
 use super::refusal::{may_wait, refuse};
+use super::wait_classes::class_of_several;
 use super::{holder, told};
 use crate::spec::syntax::Shown;
 use crate::spec::{
@@ -73,7 +74,7 @@ pub(super) fn is_ahead(
     options: &Options,
 ) -> Result<bool, CommandError> {
     let shares = options.layout == Layout::Shared;
-    let others = SEVERAL.iter().filter(|class| !(shares && queue::shares(class)));
+    let others = SEVERAL.iter().filter(|class| !(shares && wait_queue::shares(class)));
     let first = others.filter_map(|class| tx.first_waiting(key, class)).min();
     let Some(first) = first else { return Ok(false) };
     let is_first = first.rank > options.priority.saturating_neg();
@@ -96,7 +97,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank) = (options.wait(), options.priority.saturating_neg());
     let by_ticket = options.asynchronous;
-    let class = queue::class_of_several(options.layout);
+    let class = class_of_several(options.layout);
     let acquire = AcquireSeveral { count, options };
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
@@ -105,9 +106,9 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    let shares = queue::shares(class.name);
+    let shares = wait_queue::shares(class.name);
     graph::check(tx, graph::Newcomer { owner: &args[count + 2], keys, rank, shares, together: true })?;
-    keys.iter().for_each(|key| events::queued(tx, key, &args[count + 2]));
+    keys.iter().for_each(|key| wait_events::queued(tx, key, &args[count + 2]));
     let mut wait = Wait::on_keys(2..count + 2, class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(count + 2);
     wait.retry.rank = rank;
@@ -139,10 +140,10 @@ impl AcquireSeveral {
             Standing::Free => {}
         }
         let rank = self.options.priority.saturating_neg();
-        Ok(match tx.first_in_line(key, LINE) {
+        Ok(match tx.first_in_line(key, LOCK_LINE) {
             None => true,
             Some(_) if !waits && self.options.layout == Layout::Shared => {
-                queue::last_alone(tx, key, Some(Place::of_newcomer(rank))).is_none()
+                wait_queue::last_alone(tx, key, Some(Place::of_newcomer(rank))).is_none()
             }
             Some((_, first)) if waits => SEVERAL.contains(&first.class) && *first.label == *owner,
             Some((place, _)) => place.rank > rank,

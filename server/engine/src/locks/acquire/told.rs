@@ -1,7 +1,7 @@
 //! Who is told of a grant: listeners of events, and the connection that is to be told when the hold is lost.
 
-use super::super::events::{self, HolderConnection};
-use super::super::ledger;
+use super::super::events::HolderConnection;
+use super::super::{ledger, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
@@ -18,7 +18,7 @@ pub(in crate::locks) fn tell(
     }
     let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
     if let Some(waited_ms) = waited_ms {
-        events::granted(tx, key, owner, grant, waited_ms);
+        wait_events::granted(tx, key, owner, grant, waited_ms);
     }
     if protocol == Protocol::Resp3
         && let Some(session) = tx.client()

@@ -3,7 +3,7 @@
 use lockwheel_store::keyspace::{Effect, EventValue, Tx};
 
 /// The fields of an event.
-pub(super) type Fields<'f> = &'f [(&'static str, EventValue)];
+pub(in crate::locks) type Fields<'f> = &'f [(&'static str, EventValue)];
 
 /// Tells listeners of an event. What nobody listens to costs nothing but the test; so callers make the fields lazily.
 pub(in crate::locks) fn announce(
@@ -19,7 +19,7 @@ pub(in crate::locks) fn announce(
 }
 
 /// The message of an event on its way to listeners.
-pub(super) fn effect(db: usize, key: &[u8], name: &str, fields: Fields<'_>) -> Effect {
+pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: Fields<'_>) -> Effect {
     let channel = [format!("__lock@{db}__:").as_bytes(), key].concat();
     let mut message = name.as_bytes().to_vec();
     for (name, value) in fields {

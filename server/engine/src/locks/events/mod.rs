@@ -6,13 +6,6 @@
 
 mod message;
 mod news;
-mod of_waits;
-mod warnings;
 
-pub(super) use message::announce;
-pub(super) use news::{HoldNews, HolderConnection, News};
-pub(crate) use of_waits::deadlock;
-pub(crate) use of_waits::left;
-pub(super) use of_waits::{granted, queued};
-pub(crate) use warnings::watch_leases;
-pub(super) use warnings::{converted, jeopardy, lease_set, lint, lint_release};
+pub(super) use message::{announce, effect};
+pub(super) use news::{HoldNews, HolderConnection, News, push};

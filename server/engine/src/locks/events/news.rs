@@ -217,7 +217,7 @@ fn fields(hold: &HoldNews<'_>) -> Vec<(&'static str, EventValue)> {
 }
 
 /// A push to the connection of a hold: the database and the key, then the fields of the event.
-pub(super) fn push(
+pub(in crate::locks) fn push(
     session: u64,
     kind: &'static str,
     hold: &HoldNews<'_>,

@@ -1,8 +1,8 @@
 //! Whom a wait for a lock waits for.
 
-use super::super::acquire::queue::{self, SEVERAL, conversion};
 pub(super) use super::super::layouts::read_write::is_read;
 use super::super::redisson;
+use super::super::wait_queue::{self, CONVERSION_NAME, SEVERAL};
 use super::foreign::ForeignWaits;
 use lockwheel_store::keyspace::{Place, Tx};
 use lockwheel_store::values::Value;
@@ -74,22 +74,22 @@ pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Pla
 /// like it only if a request to hold it alone stands between. O(log n), n those who wait.
 pub(super) fn keeps_back(tx: &Tx<'_>, key: &[u8], (place, shares): (Place, bool), other: &Wait) -> bool {
     let both_share = shares && other.asks_to_share;
-    !both_share || queue::last_alone(tx, key, other.place) > Some(place)
+    !both_share || wait_queue::last_alone(tx, key, other.place) > Some(place)
 }
 
 /// Whether an owner stands before another in the queue of a lock by a higher priority, and keeps it from that one.
 /// O(log n), n those who wait.
 pub(super) fn has_passed(tx: &Tx<'_>, key: &[u8], owner: &[u8], other: &Wait) -> bool {
-    let Some((place, class)) = queue::first_wait(tx, key, owner) else { return false };
+    let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return false };
     let is_passed = other.place.is_some_and(|passed| place.rank < passed.rank);
-    is_passed && keeps_back(tx, key, (place, queue::shares(class)), other)
+    is_passed && keeps_back(tx, key, (place, wait_queue::shares(class)), other)
 }
 
 /// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert
 /// that hold. So it has it once more when it gets what else it wants.
 pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     let holds = matches!(tx.peek(key), Some(Value::Hash(hash)) if redisson::names_owner(hash, owner));
-    holds && !tx.waits_as(key, owner, conversion().name)
+    holds && !tx.waits_as(key, owner, CONVERSION_NAME)
 }
 
 /// Whether anybody waits to share a lock who wants others with it. O(1).
@@ -113,9 +113,9 @@ pub(super) struct Wait {
 impl Wait {
     /// The first of an owner's: once that is served, the owner need not wait by the others. O(log n), n those who wait.
     pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
-        let Some((place, class)) = queue::first_wait(tx, key, owner) else { return Wait::default() };
+        let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return Wait::default() };
         let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);
-        let asks_to_share = queue::shares(class);
+        let asks_to_share = wait_queue::shares(class);
         let shares = asks_to_share && is_shared();
         Wait { place: Some(place), shares, asks_to_share, several: SEVERAL.contains(&class) }
     }
@@ -126,7 +126,7 @@ impl Wait {
         if !self.shares {
             return Kept { by_holders: true, by_those_before: self.place };
         }
-        let alone = alone.max(queue::last_alone(tx, key, self.place));
+        let alone = alone.max(wait_queue::last_alone(tx, key, self.place));
         let is_among_readers = alone.is_none();
         // Who shares one lock waits for nobody but for who wants it alone, and for those for whom that one waits.
         let by_those_before = match self.several {

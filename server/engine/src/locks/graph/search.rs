@@ -1,7 +1,7 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
-use super::super::{events, ledger};
+use super::super::{ledger, wait_events};
 use super::edges::{self, Kept, Wait};
 use super::foreign::ForeignWaits;
 use crate::spec::CommandError;
@@ -103,7 +103,7 @@ pub(super) fn check_waiting(
         None => Ok(()),
         Some(cycle) => {
             let cycle = text(&cycle);
-            waiting.keys.iter().for_each(|key| events::deadlock(tx, key, waiting.owner, &cycle));
+            waiting.keys.iter().for_each(|key| wait_events::deadlock(tx, key, waiting.owner, &cycle));
             Err(CommandError::new([b"DEADLOCK ", &*cycle].concat()))
         }
     }

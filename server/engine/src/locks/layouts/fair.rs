@@ -10,6 +10,7 @@
 
 use super::super::channels;
 use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
+use super::super::wait_queue::FAIR_NAME;
 use super::{Standing, plain};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{Tx, WaiterId, events};
@@ -17,9 +18,6 @@ use lockwheel_store::values::{End, List, Value, ZSet};
 
 /// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
-
-/// The class of those who wait natively.
-pub(in crate::locks) const CLASS: &str = "fair lock";
 
 /// The state of the lock for an owner: free when nobody stands before it.
 ///
@@ -112,7 +110,7 @@ fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<
 
 /// Whether an owner waits natively, in this queue.
 pub(in crate::locks) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
-    tx.waits_as(key, owner, CLASS)
+    tx.waits_as(key, owner, FAIR_NAME)
 }
 
 /// The requests of the head of the queue, while the lock is free; `key` is that of the lock or of the queue. An owner
@@ -207,7 +205,7 @@ fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Re
 pub(in crate::locks) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) {
     // A queue of another type is nobody's.
     if let Ok(Some(_)) = timeout(tx, key, owner)
-        && tx.waiting_of_class(key, CLASS).filter(|(_, waiter)| *waiter.label == *owner).count() < 2
+        && tx.waiting_of_class(key, FAIR_NAME).filter(|(_, waiter)| *waiter.label == *owner).count() < 2
     {
         let _ = leave(tx, key, owner, wait_ms);
     }

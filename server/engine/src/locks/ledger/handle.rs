@@ -3,7 +3,7 @@
 use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
 use super::super::redisson::{self, WRITE_SUFFIX, write_field};
-use super::super::sessions::SessionLeases;
+use super::super::session_leases::SessionLeases;
 use super::details::{Delay, Detail};
 use super::grant::{Grant, Marked};
 use super::lock_ledger::LockLedger;

@@ -3,7 +3,7 @@
 use super::super::events::{HoldNews, News};
 use super::super::history::{Event, History, Sections};
 use super::super::redisson::{self, DELAY_FIELD};
-use super::super::sessions::SessionLeases;
+use super::super::session_leases::SessionLeases;
 use super::details::{Delay, Detail, Details};
 use super::fair_queues::FairQueues;
 use super::grant::{Grant, Marked};

@@ -1,8 +1,8 @@
 //! What the ledger adds to the history, while it is on.
 
-use super::super::LOCK_LINE;
 use super::super::history::{Cause, Event, Happening, Mode};
 use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
+use super::super::wait_queue::LOCK_LINE;
 use super::fair_queues::{Owner, difference};
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;

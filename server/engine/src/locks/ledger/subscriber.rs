@@ -2,8 +2,8 @@
 //!
 //! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 
-use super::super::LOCK_LINE;
 use super::super::redisson::{self, MODE_FIELD};
+use super::super::wait_queue::LOCK_LINE;
 use super::grant::Marked;
 use super::lock_ledger::LockLedger;
 use super::lock_names::names_lock;

@@ -1,7 +1,8 @@
 //! Permits that are held as long as a connection.
 
 use super::super::ledger;
-use super::super::sessions::{self, LeaseKind, SessionLease};
+use super::super::session_leases::{LeaseKind, SessionLease};
+use super::super::sessions;
 use super::holds::{Id, Lease, Place};
 use super::{HistoryCause, account, add, change_account, count, ids, note};
 use lockwheel_store::keyspace::Tx;

@@ -1,7 +1,7 @@
 //! How commands reach the leases of connections, within their transaction.
 
 use super::super::ledger;
-use super::lease::SessionLease;
+use super::super::session_leases::SessionLease;
 use lockwheel_store::keyspace::Tx;
 
 /// A connection leases something from now on: the server renews it, and gives it back when the connection ends. The id

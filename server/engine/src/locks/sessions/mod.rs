@@ -6,12 +6,8 @@
 
 mod engine;
 mod handle;
-mod lease;
-mod leases;
-mod of_locks;
+mod options;
 
 pub(crate) use engine::{drop_all, give_back, has_leases, next_renewal, renew_all, renew_due};
 pub(super) use handle::{add_holds, begin, lease_some, longest_ms, uphold};
-pub(super) use lease::{LeaseKind, SessionLease, lease_ms, least_ms, ping_ms};
-pub(super) use leases::SessionLeases;
-pub(super) use of_locks::LOCK;
+pub(super) use options::{lease_ms, least_ms, ping_ms};

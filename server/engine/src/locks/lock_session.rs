@@ -1,17 +1,18 @@
 //! Holds of locks that last as long as a connection.
 
-use super::super::held::Held;
-use super::super::layouts::read_write;
-use super::super::ledger::{self, ReleaseCause};
-use super::super::redisson::{MODE_FIELD, WRITE_SUFFIX};
-use super::super::release;
-use super::lease::{LeaseKind, SessionLease};
+use super::held::Held;
+use super::layouts::read_write;
+use super::ledger::{self, ReleaseCause};
+use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
+use super::release;
+use super::session_leases::{LeaseKind, SessionLease};
+use super::sessions;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Hash, Value};
 
 /// The lease of a lock's hold. Its id is the number of the grant.
-pub(in crate::locks) const LOCK: LeaseKind = LeaseKind { renew, give_back };
+pub(super) const HELD_LOCK: LeaseKind = LeaseKind { renew, give_back };
 
 /// Whether the hold is still the one by that grant.
 fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
@@ -47,7 +48,7 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
                 }
                 // It is a hash, as releasing a hold requires.
                 let _ = release::leave(tx, &lease.key, &held, left.max(0));
-                super::uphold(tx, id);
+                sessions::uphold(tx, id);
             }
         }
         _ if of_others > 0 => {}

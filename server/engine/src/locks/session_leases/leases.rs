@@ -40,7 +40,7 @@ impl Timed {
 impl SessionLeases {
     /// A connection leases something from now on; if it did already, by the new lease, with the holds of both.
     /// O(log n).
-    pub(super) fn begin(&mut self, id: u64, mut lease: SessionLease, now_ms: i64) {
+    pub(in crate::locks) fn begin(&mut self, id: u64, mut lease: SessionLease, now_ms: i64) {
         let session = lease.session;
         if let Some(before) = self.end_one(id, session) {
             lease.holds = lease.holds.saturating_add(before.holds);
@@ -62,7 +62,7 @@ impl SessionLeases {
     }
 
     /// The same by one of them; its lease, if it had one. O(log n).
-    pub(super) fn end_one(&mut self, id: u64, session: u64) -> Option<SessionLease> {
+    pub(in crate::locks) fn end_one(&mut self, id: u64, session: u64) -> Option<SessionLease> {
         let timed = self.leases.remove(&(id, session))?;
         self.name_bytes -= name_bytes(&timed.lease);
         if let Some(of_session) = self.by_session.get_mut(&session) {
@@ -88,13 +88,13 @@ impl SessionLeases {
     }
 
     /// How many holds the connections that lease something have taken together. O(log n).
-    pub(super) fn holds_of(&self, id: u64) -> i64 {
+    pub(in crate::locks) fn holds_of(&self, id: u64) -> i64 {
         self.all_of(id).fold(0, |holds, (_, timed)| holds.saturating_add(timed.lease.holds))
     }
 
     /// A connection that leases something has taken so many holds more, or given back; with the last its lease ends.
     /// O(log n).
-    pub(super) fn add_holds(&mut self, id: u64, session: u64, more: i64) {
+    pub(in crate::locks) fn add_holds(&mut self, id: u64, session: u64, more: i64) {
         let Some(timed) = self.leases.get_mut(&(id, session)) else { return };
         timed.lease.holds = timed.lease.holds.saturating_add(more);
         if timed.lease.holds <= 0 {
@@ -111,12 +111,12 @@ impl SessionLeases {
     }
 
     /// A lease has been renewed. O(log n).
-    pub(super) fn renewed(&mut self, (id, session): (u64, u64), now_ms: i64) {
+    pub(in crate::locks) fn renewed(&mut self, (id, session): (u64, u64), now_ms: i64) {
         self.change((id, session), |timed| timed.renewed_at_ms = now_ms);
     }
 
     /// The client of a lease has said something. O(log n).
-    pub(super) fn heard(&mut self, (id, session): (u64, u64), at_ms: i64) {
+    pub(in crate::locks) fn heard(&mut self, (id, session): (u64, u64), at_ms: i64) {
         self.change((id, session), |timed| timed.heard_at_ms = at_ms);
     }
 
@@ -129,7 +129,7 @@ impl SessionLeases {
     }
 
     /// When the client of a lease has been silent for too long, as far as it is known; `None`: it may say nothing.
-    pub(super) fn silent_at_ms(&self, (id, session): (u64, u64)) -> Option<i64> {
+    pub(in crate::locks) fn silent_at_ms(&self, (id, session): (u64, u64)) -> Option<i64> {
         self.leases.get(&(id, session))?.silent_at_ms()
     }
 
@@ -144,32 +144,32 @@ impl SessionLeases {
     }
 
     /// The lease of this id and connection. O(log n).
-    pub(super) fn of_session(&self, (id, session): (u64, u64)) -> Option<&SessionLease> {
+    pub(in crate::locks) fn of_session(&self, (id, session): (u64, u64)) -> Option<&SessionLease> {
         self.leases.get(&(id, session)).map(|timed| &timed.lease)
     }
 
     /// Whether a connection has leases.
-    pub(super) fn has(&self, session: u64) -> bool {
+    pub(in crate::locks) fn has(&self, session: u64) -> bool {
         self.by_session.contains_key(&session)
     }
 
     /// The first lease of a connection to be renewed, and when.
-    pub(super) fn first_of(&self, session: u64) -> Option<(i64, u64)> {
+    pub(in crate::locks) fn first_of(&self, session: u64) -> Option<(i64, u64)> {
         self.by_session.get(&session)?.first().copied()
     }
 
     /// All leases, by id and connection, in the order in which they were taken.
-    pub(super) fn all(&self) -> Vec<(u64, u64)> {
+    pub(in crate::locks) fn all(&self) -> Vec<(u64, u64)> {
         self.leases.keys().copied().collect()
     }
 
     /// The connections that have leases.
-    pub(super) fn sessions(&self) -> Vec<u64> {
+    pub(in crate::locks) fn sessions(&self) -> Vec<u64> {
         self.by_session.keys().copied().collect()
     }
 
     /// The leases of a connection, in the order in which they were taken. O(n log n).
-    pub(super) fn of(&self, session: u64) -> Vec<u64> {
+    pub(in crate::locks) fn of(&self, session: u64) -> Vec<u64> {
         let mut ids: Vec<u64> =
             self.by_session.get(&session).into_iter().flatten().map(|(_, id)| *id).collect();
         ids.sort_unstable();
@@ -177,7 +177,7 @@ impl SessionLeases {
     }
 
     /// Nothing is leased by any connection any more. O(n log n), n all leases.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::locks) fn clear(&mut self) {
         self.all().into_iter().for_each(|(id, session)| drop(self.end_one(id, session)));
     }
 

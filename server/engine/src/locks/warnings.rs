@@ -1,10 +1,9 @@
 //! Events that warn: a lease that is about to run out, and habits that go wrong some day.
 
-use super::super::layouts::read_write;
-use super::super::ledger;
-use super::super::redisson::{self, MODE_FIELD};
-use super::message::announce;
-use super::news::{HoldNews, push};
+use super::events::{HoldNews, announce, push};
+use super::layouts::read_write;
+use super::ledger;
+use super::redisson::{self, MODE_FIELD};
 use crate::spec::CommandError;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Effect, EventValue, KeyTimer, Order, Tx};
@@ -16,7 +15,7 @@ fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
 
 /// Little of the lease of a lock may be left: then its owners are told, and looked at again when it ends, since a
 /// renewal may have come. Otherwise the lease has been renewed, and is looked at later.
-pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
+pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     let (near_ms, now_ms) = (ledger::jeopardy_ms(tx), tx.now().wall_ms());
     let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) else { return };
     let left_ms = deadline - now_ms;
@@ -38,7 +37,7 @@ pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
 
 /// A native re-entry has set the lease of a lock anew, of which the ledger is not told: its owners are, when little of
 /// it is left.
-pub(in crate::locks) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
+pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     let near_ms = ledger::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
         look_again(tx, key, deadline.saturating_sub(near_ms).max(tx.now().wall_ms()));
@@ -113,22 +112,14 @@ fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i6
     }
 }
 
-/// The modes of a hold have been exchanged: it is one of this mode now, by this grant.
-pub(in crate::locks) fn converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
-    let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
-    announce(tx, key, "converted", || {
-        vec![text("owner", owner), ("grant", number), text("mode", mode.as_bytes())]
-    });
-}
-
 /// Somebody would give back what it does not hold, and was answered this.
-pub(in crate::locks) fn lint_release(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], error: &CommandError) {
+pub(super) fn lint_release(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], error: &CommandError) {
     if [&b"NOTHELD"[..], b"LOCKLOST"].iter().any(|prefix| error.as_bytes().starts_with(prefix)) {
         lint(tx, key, owner, "release-by-other");
     }
 }
 
 /// Somebody does with a lock what goes wrong some day.
-pub(in crate::locks) fn lint(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], habit: &str) {
+pub(super) fn lint(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], habit: &str) {
     announce(tx, key, "lint", || vec![text("owner", owner), text("habit", habit.as_bytes())]);
 }

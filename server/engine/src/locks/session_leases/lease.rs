@@ -1,29 +1,6 @@
 //! One lease of a connection.
 
-use crate::spec::{CommandError, ParsedArgs, Symbol};
 use lockwheel_store::keyspace::Tx;
-
-/// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
-const LEAST_MS: i64 = 100;
-
-/// The shortest lease in milliseconds, of a session or of none.
-pub(in crate::locks) fn least_ms(is_session: bool) -> i64 {
-    if is_session { LEAST_MS } else { 1 }
-}
-
-/// Checks the lease of a session, in milliseconds.
-pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
-    let too_short = || format!("ERR the lease of a session is at least {LEAST_MS} milliseconds, not {ms}");
-    if ms < LEAST_MS { Err(CommandError::new(too_short())) } else { Ok(ms) }
-}
-
-const PING_TOO_SHORT: CommandError =
-    CommandError::text("ERR the PING interval of a session is at least 100 milliseconds");
-
-/// The longest silence of a client that keeps its session, `PING milliseconds`; `None` without it.
-pub(in crate::locks) fn ping_ms(args: &ParsedArgs<'_>, ping: Symbol) -> Result<Option<i64>, CommandError> {
-    args.integer_or(ping, PING_TOO_SHORT)
-}
 
 /// What is leased, and how: one constant for each family of commands.
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! Events of those who wait for locks, and of those whose locks are waited for.
 
-use super::super::ledger;
-use super::message::{announce, effect};
-use super::news::{HoldNews, push};
+use super::events::{HoldNews, announce, effect, push};
+use super::ledger;
 use lockwheel_store::keyspace::{EventValue, Keyspace, Tx};
 use lockwheel_store::time::Now;
 
@@ -11,7 +10,7 @@ fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
 }
 
 /// An owner begins to wait for a lock: its holders' connections are told that it is contended, each once.
-pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+pub(super) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     announce(tx, key, "queued", || vec![owner_field(owner)]);
     if !ledger::is_followed(tx) {
         return;
@@ -36,7 +35,7 @@ pub(crate) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycle: &[u8]) 
 }
 
 /// An owner that waited has been served, by this grant.
-pub(in crate::locks) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, waited_ms: u64) {
+pub(super) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, waited_ms: u64) {
     let number = |number| EventValue::Number(i64::try_from(number).unwrap_or(i64::MAX));
     announce(tx, key, "granted", || {
         vec![owner_field(owner), ("grant", number(grant)), ("waited", number(waited_ms))]

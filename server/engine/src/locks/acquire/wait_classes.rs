@@ -1,0 +1,97 @@
+//! How those who wait for a lock are retried: a class for each layout.
+
+use super::super::layouts::{Layout, fair, read_write};
+use super::super::redisson;
+use super::super::wait_queue::{
+    CONVERSION_NAME, EXCLUSIVE_NAME, FAIR_NAME, LOCK_LINE, PLAIN_NAME, SEVERAL, SHARED_NAME, mode_of, shares,
+};
+use crate::spec::{Asking, OutOfTurn, WaitClass};
+use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
+use lockwheel_store::values::Value;
+
+/// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
+/// released the lock itself.
+const fn class(name: &'static str) -> WaitClass {
+    served_besides(name, waiting_holders)
+}
+
+const fn served_besides(name: &'static str, out_of_turn: OutOfTurn) -> WaitClass {
+    WaitClass {
+        name,
+        line: LOCK_LINE,
+        accepts: |_| true,
+        asking: Asking::InOrder,
+        out_of_turn: Some(out_of_turn),
+        counts: true,
+    }
+}
+
+const PLAIN: WaitClass = class(PLAIN_NAME);
+const FAIR: WaitClass = served_besides(FAIR_NAME, fair_out_of_turn);
+const SHARED: WaitClass = class(SHARED_NAME);
+const EXCLUSIVE: WaitClass = class(EXCLUSIVE_NAME);
+const CONVERSION: WaitClass = class(CONVERSION_NAME);
+
+/// Those who wait for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
+/// need not queue there any more.
+const SEVERAL_ALONE: WaitClass = class(SEVERAL[0]);
+const SEVERAL_SHARED: WaitClass = served_besides(SEVERAL[1], several_out_of_turn);
+
+/// The class of those who wait for a lock in a layout.
+pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
+    match layout {
+        Layout::Shared => &SHARED,
+        Layout::Exclusive => &EXCLUSIVE,
+        Layout::Fair => &FAIR,
+        Layout::Plain | Layout::Text => &PLAIN,
+    }
+}
+
+/// The class of those who wait for several locks in a layout.
+pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
+    if layout == Layout::Shared { &SEVERAL_SHARED } else { &SEVERAL_ALONE }
+}
+
+/// The class of those who wait until they can write what they read.
+pub(in crate::locks) const fn conversion() -> &'static WaitClass {
+    &CONVERSION
+}
+
+/// The waiters on a lock whose owner holds it already, in the order of their places. They have been retried when that
+/// owner came to hold it: with less in the key, or one waiter less, nobody else holds it.
+fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    if what == Signal::Less {
+        return Vec::new();
+    }
+    let Some(value) = tx.peek(key) else { return Vec::new() };
+    let mut waiting: Vec<(Place, WaiterId)> = match value {
+        // A large hash, which may be no lock, is not walked.
+        Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
+            let names = tx.names_waiting(key).filter(|name| redisson::names_owner(hash, name));
+            names.flat_map(|name| tx.waiting_as(key, name)).collect()
+        }
+        Value::Hash(hash) => redisson::names(hash).flat_map(|owner| tx.waiting_as(key, owner)).collect(),
+        _ => Vec::new(),
+    };
+    waiting.sort_unstable();
+    waiting.into_iter().map(|(_, id)| id).collect()
+}
+
+/// The waiters on a fair lock that are served out of order: an owner that holds it, and the head of Redisson's queue.
+fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    let mut waiting = waiting_holders(tx, key, what);
+    waiting.append(&mut fair::waiting_head(tx, key));
+    waiting
+}
+
+/// The waiters that are served though one who wants to share several locks is not: an owner that holds this one, and
+/// the readers right behind it, which it keeps from nothing while it waits for its other locks.
+fn several_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    let mut waiting = waiting_holders(tx, key, what);
+    if !tx.exists(key) || read_write::is_read(tx, key) {
+        let in_line = tx.waiting(key).filter(|waiter| mode_of(waiter.class).is_some());
+        let sharers = in_line.take_while(|waiter| shares(waiter.class));
+        waiting.extend(sharers.filter(|waiter| waiter.class == SHARED_NAME).map(|waiter| waiter.id));
+    }
+    waiting
+}
