@@ -15,7 +15,7 @@ impl Engine {
 
     /// Whether this runs what a master sends that is not heard: that is no client yet, or none any more.
     pub(crate) fn is_unheard_master(&self, session: &Session) -> bool {
-        let following = self.following.as_ref().filter(|following| following.slot == session.slot);
+        let following = self.following.as_ref().filter(|following| following.slot() == session.slot);
         following.is_some_and(|following| !following.is_connected())
     }
 

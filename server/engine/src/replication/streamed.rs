@@ -1,5 +1,18 @@
 //! Requests of a master's stream that say what clients may not.
 
+use crate::spec::{Args, CommandTable, Flags};
+
+/// Whether a request may come from a master: it changes something, or says which database or transaction the next ones
+/// belong to. What would wait or steer the server is left out.
+pub(crate) fn is_streamed(commands: &CommandTable, args: Args<'_>) -> bool {
+    const AROUND: &[&str] = &["select", "multi", "exec", "discard", "ping"];
+    commands.resolve(args).is_some_and(|command| {
+        let changes = command.spec.flags.intersects(Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]));
+        let steers = Flags::of(&[Flags::CONTROL, Flags::BLOCKING]);
+        AROUND.contains(&&*command.name) || (changes && !command.spec.flags.intersects(steers))
+    })
+}
+
 /// A request as it is run here. A real master has made of XADD's and XTRIM's `~` a `=` with what it has come to, and
 /// left the `LIMIT` beside it, which is refused to clients: it has no meaning any more.
 pub(crate) fn to_be_run(words: &[Vec<u8>]) -> Vec<&[u8]> {

@@ -63,7 +63,7 @@ impl<'e> ReplicationView<'e> {
 
     /// Whether the data are of the history that the server names to a master.
     pub(crate) fn knows_its_history(self) -> bool {
-        self.link.is_none_or(|link| link.knows_history)
+        self.link.is_none_or(ReplicaLink::knows_history)
     }
 
     /// Whether the data may be old, so that requests that would show that are refused.

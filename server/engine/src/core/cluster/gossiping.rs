@@ -140,7 +140,7 @@ impl Engine {
             now: self.clock.now().monotonic_ms(),
             wall_ms: self.clock.now().wall_ms(),
             offset: self.replication.offset().max(0).unsigned_abs(),
-            is_synced: following.is_none_or(|following| is_connected || following.down_since_ms.is_some()),
+            is_synced: following.is_none_or(|following| is_connected || following.was_up()),
             hears_master: following.is_some_and(|following| following.hears_master()),
             announced_ip: parameters.announce_ip.clone(),
             login: Login { user, password: Some(password).filter(|password| !password.is_empty()) },
@@ -227,9 +227,8 @@ impl Engine {
         let view = &self.cluster.as_deref()?.view;
         let master = view.me().master.filter(|_| view.me().is_replica())?;
         let master = view.node(master).filter(|master| !master.ip.is_empty() && master.port != 0)?;
-        let following = self.following.as_ref();
         let is_followed =
-            following.is_some_and(|following| following.host == master.ip && following.port == master.port);
+            self.following.as_ref().is_some_and(|following| following.is_to(&master.ip, master.port));
         (!is_followed).then(|| (master.ip.clone(), master.port))
     }
 }

@@ -204,7 +204,7 @@ impl Engine {
             let [host, port] = &self.config.replication.master[..] else { return None };
             return Some((host, port.parse().ok()?));
         }
-        self.following.as_ref().map(|following| (following.host.as_str(), following.port))
+        self.following.as_ref().map(|following| (following.host(), following.port()))
     }
 
     /// It follows this master when it comes back.

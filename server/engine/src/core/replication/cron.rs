@@ -2,7 +2,7 @@
 //! none of it.
 
 use super::super::engine::Engine;
-use crate::replication::{LinkClocks, LinkState};
+use crate::replication::LinkClocks;
 
 impl Engine {
     /// Has replication looked at within a second, unless there is nothing to look at.
@@ -42,32 +42,17 @@ impl Engine {
         }
     }
 
+    /// Gives a silent link to the master up, connects if there is none, or tells the master how far this replica is.
     fn look_at_master(&mut self) {
-        let now = LinkClocks::of(&self.clock);
         let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
-        let offset = self.replication.offset();
         let Some(following) = self.following.as_mut() else { return };
-        let Some((id, link)) = following.link.as_mut() else { return self.connect_to_master() };
-        if following.heard.is_timed_out(now, timeout_ms) {
-            let why = timed_out(link.state());
+        if following.state().is_none() {
+            return self.connect_to_master();
+        }
+        if let Some(why) = following.timed_out(LinkClocks::of(&self.clock), timeout_ms) {
             return self.link_down(why);
         }
-        if link.state() == LinkState::Connected && !following.heard.is_in_process() {
-            link.acknowledge(offset);
-            let output = link.take_output();
-            self.outbound.send(*id, &output);
-        }
-    }
-}
-
-/// The line for a master that has not been heard for too long.
-fn timed_out(state: LinkState) -> &'static str {
-    match state {
-        LinkState::Connecting | LinkState::Handshake => "Timeout connecting to the MASTER...",
-        LinkState::Sync => {
-            "Timeout receiving bulk data from MASTER... If the problem persists try to set the 'repl-timeout' \
-             parameter in redis.conf to a larger value."
-        }
-        LinkState::Connected => "MASTER timeout: no data nor PING received...",
+        following.report();
+        self.flush_link();
     }
 }

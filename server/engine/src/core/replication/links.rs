@@ -20,9 +20,6 @@ impl Engine {
     /// Whether the master is cut off from this server, if this is the connection to it.
     pub(crate) fn master_is_cut(&mut self, id: OutboundId, is_cut: bool) {
         let now = LinkClocks::of(&self.clock);
-        let Some(following) = &mut self.following else { return };
-        if following.link.as_ref().is_some_and(|(its, _)| *its == id) {
-            following.heard.set_cut(is_cut, now);
-        }
+        self.following.iter_mut().for_each(|following| following.set_cut(id, is_cut, now));
     }
 }

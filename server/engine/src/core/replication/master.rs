@@ -106,7 +106,7 @@ impl Engine {
         }
         tracing::info!("Starting BGSAVE for SYNC with target: replicas sockets");
         // The stream of a master is passed on as it comes: its replicas must know where it is.
-        let passed_on = self.following.as_ref().map(|following| self.sessions.get(following.slot).db);
+        let passed_on = self.following.as_ref().map(|following| self.sessions.get(following.slot()).db);
         let db = self.replication.database_behind_snapshot(passed_on, for_7_0);
         self.file_for_replica(for_7_0, &[("repl-stream-db", db.to_string().as_bytes())])
     }

@@ -5,22 +5,17 @@ use super::super::outbound::OutboundEvent;
 use crate::clients::{Closing, Peer, Slot};
 use crate::finally::finally;
 use crate::locks::{HistoryCause, sessions};
-use crate::member::{Promotion, TopologyRequest};
-use crate::outbound::{Endpoint, OutboundId, Purpose};
+use crate::member::{Promotion, TopologyMember, TopologyRequest};
+use crate::outbound::{OutboundId, Purpose};
 use crate::replication::{
-    LastHeard, Link, LinkClocks, LinkEvent, LinkParameters, LinkState, ReplicaLink, ReplicationId,
-    is_newer_request, to_be_run,
+    LastHeard, LinkClocks, LinkStep, ReplicaLink, ReplicationId, is_streamed, to_be_run,
 };
-use crate::spec::{Args, CommandError, Flags};
-use lockwheel_resp::allocation;
+use crate::spec::{Args, CommandError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The target of the events that say, by a field, whether the server is a replica from now on: they are no lines of a
 /// log.
 pub const ROLE_CHANGES: &str = "lockwheel::role";
-
-/// How the error of a command begins for which there is no memory.
-const NO_MEMORY: &[u8] = b"OOM ";
 
 /// Who waited as a client of a master is not served by a replica.
 const UNBLOCKED: &str =
@@ -77,13 +72,13 @@ impl Engine {
     /// begins are not.
     pub(in crate::core) fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
-        self.tell_role(true);
+        log_role(&self.member, true);
         let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
         self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
         self.config.replication.master = vec![host.clone(), port.to_string()];
         let heard =
             LastHeard::first(self.member.place_of(&host, port).is_some(), LinkClocks::of(&self.clock));
-        self.following = Some(ReplicaLink { knows_history, ..ReplicaLink::new(host, port, slot, heard) });
+        self.following = Some(ReplicaLink::new((host, port), knows_history, slot, heard));
         self.unblock_for_replica();
         // A replica neither renews what its clients lease nor gives it back. That is the new master's, until its time
         // is over.
@@ -100,10 +95,7 @@ impl Engine {
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
     pub(crate) fn unfollow_master(&mut self) {
         let was_connected = self.following.as_ref().is_some_and(ReplicaLink::is_connected);
-        let was_down = self.following.as_ref().is_some_and(|following| following.down_since_ms.is_some());
-        // A master that became a replica goes on from its own history until a snapshot is on its way.
-        let goes_on = |following: &ReplicaLink| following.knows_history && following.expected.is_none();
-        let has_cached = was_connected || was_down || self.following.as_ref().is_some_and(goes_on);
+        let has_cached = self.following.as_ref().is_some_and(ReplicaLink::could_go_on);
         let Some(slot) = self.end_link() else { return };
         if was_connected {
             tracing::info!("Connection with master lost.");
@@ -112,11 +104,12 @@ impl Engine {
         if has_cached {
             tracing::info!("Discarding previously cached master state.");
         }
-        if let Some(ReplicaLink { host, port, .. }) = self.following.take() {
+        if let Some(link) = self.following.take() {
+            let (host, port) = (link.host().to_owned(), link.port());
             let (id, offset) = (self.replication.id(), self.replication.offset());
             self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
         }
-        self.tell_role(false);
+        log_role(&self.member, false);
         self.disconnect(slot);
         self.config.replication.master.clear();
         self.replication.begin_as_master(self.keyspace.rng());
@@ -130,7 +123,7 @@ impl Engine {
     pub(in crate::core) fn end_replication(&mut self) {
         if let Some(slot) = self.end_link() {
             self.following = None;
-            self.tell_role(false);
+            log_role(&self.member, false);
             self.replication.resume_in(self.sessions.get(slot).db);
             self.disconnect(slot);
         }
@@ -146,7 +139,7 @@ impl Engine {
 
     /// Connects to the master anew, if the link is down: it may be there again. Whether it was down.
     pub(crate) fn retry_master(&mut self) -> bool {
-        let is_down = self.following.as_ref().is_some_and(|following| following.link.is_none());
+        let is_down = self.following.as_ref().is_some_and(|link| link.state().is_none());
         if is_down {
             self.connect_to_master();
         }
@@ -156,8 +149,8 @@ impl Engine {
     /// Whether the master sends what a replica of this one cannot read that may be as old as Redis 7.0. Then it is
     /// followed anew, as one by whom such ones are served, and the replica comes back when that is so.
     pub(crate) fn master_is_too_new_for(&mut self, reads_newer_forms: bool) -> bool {
-        let link = self.following.as_ref().and_then(|following| following.link.as_ref());
-        let is_too_new = !reads_newer_forms && link.is_some_and(|(_, link)| link.has_newer_forms());
+        let is_newer = self.following.as_ref().is_some_and(ReplicaLink::has_newer_forms);
+        let is_too_new = !reads_newer_forms && is_newer;
         if is_too_new {
             self.replication.write_for(true);
             self.link_down(
@@ -166,13 +159,6 @@ impl Engine {
             self.connect_to_master();
         }
         is_too_new
-    }
-
-    /// The log says of each line what the process is, if that is one server.
-    fn tell_role(&self, is_replica: bool) {
-        if !self.member.is_joined() {
-            tracing::info!(target: ROLE_CHANGES, is_replica);
-        }
     }
 
     /// A session that runs what the master sends.
@@ -205,50 +191,22 @@ impl Engine {
     /// Ends the link to the master, if there is one; the session of the stream stays.
     fn end_link(&mut self) -> Option<Slot> {
         let following = self.following.as_mut()?;
-        let slot = following.slot;
-        if let Some((id, _)) = following.link.take() {
+        let slot = following.slot();
+        if let Some(id) = following.end() {
             self.outbound.close(id);
         }
-        self.forget_part(slot);
-        Some(slot)
-    }
-
-    /// What has come of a transaction that has not ended comes again.
-    fn forget_part(&mut self, slot: Slot) {
         self.sessions.get_mut(slot).multi = None;
-        if let Some(following) = &mut self.following {
-            following.unapplied.clear();
-            following.has_newer_forms = false;
-            following.expected = None;
-        }
+        Some(slot)
     }
 
     /// Begins to connect to the master.
     pub(super) fn connect_to_master(&mut self) {
         let Some(following) = &self.following else { return };
-        let endpoint = Endpoint { host: following.host.as_str().into(), port: following.port };
-        let parameters = &self.config.replication;
-        let port = match parameters.announce_port {
-            // What INFO shows of the process is told to an engine after it has begun.
-            0 => self.config.shown_port(),
-            port => port,
-        };
-        let parameters = LinkParameters {
-            user: parameters.masteruser.clone(),
-            password: parameters.masterauth.clone(),
-            port,
-            ip: parameters.announce_ip.clone(),
-            knows: following.knows_history.then_some((self.replication.id(), self.replication.offset() + 1)),
-            for_7_0: self.replication.is_for_7_0(),
-            fails_over: self.replication.fails_over(),
-        };
-        tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
-        tracing::info!("MASTER <-> REPLICA sync started");
+        let (endpoint, parameters) = following.introduction(&self.replication, &self.config);
         let id = self.connect_to(endpoint, Purpose::Master);
         let now = LinkClocks::of(&self.clock);
         if let Some(following) = &mut self.following {
-            following.link = Some((id, Link::new(parameters)));
-            following.heard = LastHeard::first(following.heard.is_in_process(), now);
+            following.connect(id, parameters, now);
         }
     }
 
@@ -256,17 +214,13 @@ impl Engine {
     pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         let now = LinkClocks::of(&self.clock);
         let Some(following) = self.following.as_mut() else { return };
-        let Some((_, link)) = following.link.as_mut().filter(|(its, _)| *its == id) else { return };
-        following.heard.hear(now);
-        let slot = following.slot;
+        if !following.hear(id, now) {
+            return;
+        }
+        let slot = following.slot();
         if let OutboundEvent::Closed { reason } = event {
-            let is_connecting = link.state() == LinkState::Connecting;
-            let reason = match reason {
-                reason if is_connecting => format!("Error condition on socket for SYNC: {reason}"),
-                "" => String::new(),
-                reason => format!("Reading from master: {reason}"),
-            };
-            return self.link_down(&reason);
+            let why = following.reason_of_end(reason);
+            return self.link_down(&why);
         }
         if catch_unwind(AssertUnwindSafe(|| self.follow_link(event))).is_err() {
             self.miss_change();
@@ -278,42 +232,29 @@ impl Engine {
 
     /// Goes on with what has come.
     fn follow_link(&mut self, event: OutboundEvent<'_>) {
-        let link = self.following.as_mut().and_then(|following| following.link.as_mut());
-        match (link, event) {
-            (Some((_, link)), OutboundEvent::Opened) => link.opened(),
-            (Some((_, link)), OutboundEvent::Received(bytes)) => link.received(bytes),
+        match (self.following.as_mut(), event) {
+            (Some(following), OutboundEvent::Opened) => following.opened(),
+            (Some(following), OutboundEvent::Received(bytes)) => following.received(bytes),
             _ => {}
         }
-        self.follow_events();
-    }
-
-    fn flush_link(&mut self) {
-        let Some(following) = self.following.as_mut() else { return };
-        let Some((id, link)) = following.link.as_mut() else { return };
-        if std::mem::take(&mut following.owes_answer) {
-            link.acknowledge(self.replication.offset());
-        }
-        let output = link.take_output();
-        if !output.is_empty() {
-            self.outbound.send(*id, &output);
-        }
-    }
-
-    fn follow_events(&mut self) {
-        loop {
-            let Some(following) = self.following.as_mut() else { return };
-            let Some((_, link)) = following.link.as_mut() else { return };
-            let Some(event) = link.next_event() else { return };
-            match event {
-                LinkEvent::FullResync(id, offset) => {
-                    following.expected = Some((id, offset));
-                    self.end_failover();
-                }
-                LinkEvent::Continue(id) => self.go_on_with_stream(id),
-                LinkEvent::Snapshot(file) => self.take_snapshot(&file),
-                LinkEvent::Request { words, raw } => self.run_streamed(&words, &raw),
-                LinkEvent::Failed(why) => return self.link_down(&why),
+        while let Some(step) = self.following.as_mut().and_then(ReplicaLink::next_step) {
+            match step {
+                LinkStep::TakenOn => self.end_failover(),
+                LinkStep::GoOn(id) => self.go_on_with_stream(id),
+                LinkStep::Load { file, id, offset } => self.take_snapshot(&file, (id, offset)),
+                LinkStep::Run(words) => self.run_streamed(&words),
+                LinkStep::Down(why) => return self.link_down(&why),
             }
+        }
+    }
+
+    /// Sends the master what is to be sent.
+    pub(super) fn flush_link(&mut self) {
+        let offset = self.replication.offset();
+        if let Some((id, output)) =
+            self.following.as_mut().and_then(|following| following.take_output(offset))
+        {
+            self.outbound.send(id, &output);
         }
     }
 
@@ -324,21 +265,12 @@ impl Engine {
         if !why.is_empty() {
             tracing::warn!("{why}");
         }
-        if following.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
-            && self.replication.fails_over()
-        {
+        if following.asked_in_vain() && self.replication.fails_over() {
             let why = "Failover target rejected psync request";
             let effect = self.replication.abort_failover(why, self.clock.timers_mut());
             return self.follow_failover(effect);
         }
-        if following.link.as_ref().is_some_and(|(_, link)| link.state() != LinkState::Connecting) {
-            tracing::info!("Connection with master lost.");
-        }
-        if following.is_connected() {
-            tracing::info!("Caching the disconnected master state.");
-            tracing::info!("Reconnecting to MASTER {}:{}", following.host, following.port);
-            following.down_since_ms = Some(following.heard.clock_ms(now));
-        }
+        following.go_down(now);
         self.end_link();
         self.set_replication_timer();
     }
@@ -357,18 +289,12 @@ impl Engine {
 
     fn link_up(&mut self) {
         self.end_failover();
-        if let Some(following) = &mut self.following {
-            following.down_since_ms = None;
-            following.knows_history = true;
-            following.owes_answer = true;
-        }
+        self.following.iter_mut().for_each(ReplicaLink::come_up);
     }
 
     /// The snapshot is complete: all of it becomes the data, or nothing of it.
-    fn take_snapshot(&mut self, file: &[u8]) {
-        let Some(following) = self.following.as_mut() else { return };
-        let Some((id, offset)) = following.expected else { return };
-        let slot = following.slot;
+    fn take_snapshot(&mut self, file: &[u8], (id, offset): (ReplicationId, i64)) {
+        let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
         tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
         tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
         let selected = match self.as_another_did(|engine| engine.replace_data(file)) {
@@ -381,24 +307,11 @@ impl Engine {
         let databases = self.keyspace.databases();
         self.sessions.get_mut(slot).db = selected.filter(|db| *db < databases).unwrap_or(0);
         self.cut_replicas();
-        if let Some(following) = &mut self.following {
-            following.expected = None;
-        }
+        self.following.iter_mut().for_each(ReplicaLink::loaded);
         self.replication.begin_history(id, offset);
         self.replication.begin_stream(self.config.replication.backlog_bytes());
         tracing::info!("MASTER <-> REPLICA sync: Finished with success");
         self.link_up();
-    }
-
-    /// Whether a request may come from a master: it changes something, or says which database or transaction the next
-    /// ones belong to. What would wait or steer the server is left out.
-    fn is_streamed(&self, args: Args<'_>) -> bool {
-        const AROUND: &[&str] = &["select", "multi", "exec", "discard", "ping"];
-        self.commands.resolve(args).is_some_and(|command| {
-            let changes = command.spec.flags.intersects(Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]));
-            let steers = Flags::of(&[Flags::CONTROL, Flags::BLOCKING]);
-            AROUND.contains(&&*command.name) || (changes && !command.spec.flags.intersects(steers))
-        })
     }
 
     /// Runs a request of the master. What is over is for the master to say.
@@ -409,7 +322,7 @@ impl Engine {
             |engine| engine.as_another_did(|engine| engine.execute_request(slot, argv)),
             |engine| _ = engine.keyspace.set_expiry_backlog(hidden),
         );
-        if self.following.as_ref().is_some_and(|following| following.lacks_change) {
+        if self.following.as_ref().is_some_and(ReplicaLink::lacks_change) {
             self.miss_change();
         }
     }
@@ -417,52 +330,42 @@ impl Engine {
     /// A session's command is answered with this error: the session may be that of the master's stream.
     #[cold]
     pub(in crate::core) fn note_missed_change(&mut self, slot: Slot, error: &[u8]) {
-        if let Some(following) = self.following.as_mut().filter(|following| following.slot == slot) {
-            following.lacks_change |= error.starts_with(NO_MEMORY);
-        }
+        self.following.iter_mut().for_each(|following| following.note_error(slot, error));
     }
 
     /// A request of the stream has not been run, or not to its end, since there is no memory for it. Only a snapshot
     /// makes up for that.
     #[cold]
     fn miss_change(&mut self) {
-        if let Some(following) = &mut self.following {
-            (following.knows_history, following.lacks_change) = (false, false);
-        }
+        self.following.iter_mut().for_each(ReplicaLink::miss_change);
         self.link_down("There is no memory for a change of the master: synchronizing anew");
     }
 
-    /// Runs a request of the stream, and passes it on as it came.
-    fn run_streamed(&mut self, words: &[Vec<u8>], raw: &[u8]) {
-        let Some(following) = self.following.as_mut() else { return };
-        let slot = following.slot;
-        allocation::append(&mut following.unapplied, raw);
-        following.has_newer_forms |= is_newer_request(words);
-        match words {
-            [] => {}
-            [name, what, ..] if name.eq_ignore_ascii_case(b"replconf") => {
-                following.owes_answer |= what.eq_ignore_ascii_case(b"getack");
-            }
-            words => {
-                let argv = to_be_run(words);
-                if self.is_streamed(Args::new(&argv)) {
-                    self.run_as_master(slot, &argv);
-                } else {
-                    tracing::warn!("The master has sent what is no change: {}", words[0].escape_ascii());
-                }
+    /// Runs a request of the stream, if it has words, and passes it on as it came.
+    fn run_streamed(&mut self, words: &[Vec<u8>]) {
+        let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
+        if let Some(name) = words.first() {
+            let argv = to_be_run(words);
+            if is_streamed(&self.commands, Args::new(&argv)) {
+                self.run_as_master(slot, &argv);
+            } else {
+                tracing::warn!("The master has sent what is no change: {}", name.escape_ascii());
             }
         }
-        let is_linked = self.following.as_ref().is_some_and(|following| following.link.is_some());
-        if self.sessions.get(slot).multi.is_some() || !is_linked {
+        if self.sessions.get(slot).multi.is_some() {
             return;
         }
-        let Some(following) = self.following.as_mut() else { return };
-        // Between processes that is said once a second.
-        following.owes_answer |= following.heard.is_in_process();
-        let applied = std::mem::take(&mut following.unapplied);
-        let has_newer_forms = std::mem::take(&mut following.has_newer_forms);
+        let applied = self.following.as_mut().and_then(ReplicaLink::take_applied);
+        let Some((applied, has_newer_forms)) = applied else { return };
         let applied = (&*applied, has_newer_forms);
         let effects = self.replication.send_changes(applied, &mut self.sessions, &self.memory.stream);
         self.follow_feeding(effects);
+    }
+}
+
+/// The log says of each line what the process is, if that is one server.
+fn log_role(member: &TopologyMember, is_replica: bool) {
+    if !member.is_joined() {
+        tracing::info!(target: ROLE_CHANGES, is_replica);
     }
 }

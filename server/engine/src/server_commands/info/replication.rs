@@ -34,10 +34,10 @@ fn master(view: ReplicationView<'_>, link: &ReplicaLink, lines: &mut Lines) {
     let (now, offset) = (view.now(), view.history().offset());
     let is_up = link.is_connected();
     let is_syncing = link.state() == Some(LinkState::Sync);
-    lines.field("master_host", &link.host);
-    lines.field("master_port", link.port);
+    lines.field("master_host", link.host());
+    lines.field("master_port", link.port());
     lines.field("master_link_status", if is_up { "up" } else { "down" });
-    let silent = if is_up { link.heard.silent_ms(now) / 1000 } else { -1 };
+    let silent = if is_up { link.silent_ms(now) / 1000 } else { -1 };
     lines.field("master_last_io_seconds_ago", silent);
     lines.field("master_sync_in_progress", u8::from(is_syncing));
     lines.field("slave_read_repl_offset", offset);
@@ -49,7 +49,7 @@ fn master(view: ReplicationView<'_>, link: &ReplicaLink, lines: &mut Lines) {
         lines.field("master_sync_read_bytes", read);
         lines.field("master_sync_left_bytes", total - read as i64);
         lines.field("master_sync_perc", format_args!("{share:.2}"));
-        lines.field("master_sync_last_io_seconds_ago", link.heard.silent_ms(now) / 1000);
+        lines.field("master_sync_last_io_seconds_ago", link.silent_ms(now) / 1000);
     }
     if !is_up {
         let seconds = link.down_ms(now).map_or(-1, |ms| ms / 1000);

@@ -32,8 +32,8 @@ pub(super) fn role<'a>(
         Some(link) => {
             reply.array(5);
             reply.bulk(b"slave");
-            reply.bulk(link.host.as_bytes());
-            reply.integer(link.port.into());
+            reply.bulk(link.host().as_bytes());
+            reply.integer(link.port().into());
             reply.bulk(link.state().map_or("connect", LinkState::name).as_bytes());
             reply.integer(if link.is_connected() { view.history().offset() } else { -1 });
         }
