@@ -26,7 +26,7 @@ const ALONE: [&str; 5] = [PLAIN_NAME, FAIR_NAME, EXCLUSIVE_NAME, CONVERSION_NAME
 /// The rank of conversions, which are served before all others.
 pub(super) const FIRST: i64 = i64::MIN;
 
-/// How waiters of this class will hold the lock; `None` when they wait for something else.
+/// Returns the mode in which waiters of this class will hold the lock; `None`: they wait for something else.
 pub(super) fn mode_of(class: &str) -> Option<LockMode> {
     if shares(class) {
         return Some(LockMode::Shared);
@@ -61,7 +61,7 @@ pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
     tx.is_held_back(key) && tx.first_in_line(key, LOCK_LINE).is_some_and(|(place, _)| place.rank <= rank)
 }
 
-/// How many stand in the line of a lock before those of this rank who come now. O(n), n those who wait.
+/// Counts the waiters in the line of a lock before those of this rank that come now. O(n), n those who wait.
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
     let waiting = ALONE.into_iter().chain(SHARERS).flat_map(|class| tx.waiting_of_class(key, class));
     waiting.filter(|(place, _)| place.rank <= rank).count()

@@ -24,7 +24,7 @@ pub(super) struct CoordinatedFailover {
     pub(super) timeout: Option<TimerKey>,
 }
 
-/// What is to be done next to hand a master's part over.
+/// The next step in handing a master's part over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FailoverEffect {
     /// The server becomes a replica of the heir at this address.

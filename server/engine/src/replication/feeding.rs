@@ -14,24 +14,24 @@ const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// What is to be done with a replica that is sent the stream.
+/// A step that follows when a replica is sent the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedEffect {
-    /// Its output is held against its limits.
+    /// The check of its output against its limits.
     CheckOutput(Slot),
-    /// It is disconnected: it comes back, and asks for what it lacks.
+    /// The end of its connection: it comes back, and asks for what it lacks.
     Cut(Slot),
 }
 
 /// The outcome of sending a replica a part of the stream.
 enum Fed {
-    /// It is being disconnected, and gets nothing.
+    /// Nothing was sent: its connection is ending.
     Closing,
-    /// It has been sent the part. `is_much`: its output is held against its limits.
+    /// The part was sent. `is_much`: its output is to be checked against its limits.
     Sent { is_much: bool },
-    /// It lacks the stream from here on.
+    /// Nothing was sent: it lacks the stream from here on.
     Behind,
-    /// There was no memory for the part.
+    /// Nothing was sent: the part found no memory.
     NoMemory,
 }
 

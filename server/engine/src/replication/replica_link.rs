@@ -41,7 +41,7 @@ pub(crate) struct ReplicaLink {
     down_since_ms: Option<i64>,
 }
 
-/// What is to be done next with what has come from the master.
+/// The next step with the bytes that have come from the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkStep {
     /// A snapshot is on its way: the master has taken the replica on.
@@ -205,7 +205,7 @@ impl ReplicaLink {
         }
     }
 
-    /// There is a connection.
+    /// Notes that the connection to the master is open.
     pub(crate) fn opened(&mut self) {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.opened());
     }

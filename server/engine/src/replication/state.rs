@@ -141,7 +141,7 @@ impl Replication {
         self.syncs
     }
 
-    /// What a client has told of itself as a replica.
+    /// Returns the facts that a client has told of itself as a replica.
     pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
         self.announced.entry(session).or_default()
     }
@@ -247,7 +247,8 @@ impl Replication {
         self.id = id;
     }
 
-    /// The same, by a name that nobody has given: the server is a master from now on, at this instant without replicas.
+    /// Begins another history, by a name that nobody has given: the server is a master from now on, at this instant
+    /// without replicas.
     pub(crate) fn begin_as_master(&mut self, rng: &mut Rng) {
         let id = self.another_id(rng);
         tracing::info!(
@@ -305,7 +306,7 @@ impl Replication {
         true
     }
 
-    /// Has the stream written, from its beginning on, for replicas as old as those that follow it, or a new one.
+    /// Lets the stream be written, from its beginning on, for replicas as old as those that follow it, or a new one.
     pub(crate) fn write_for(&mut self, for_7_0: bool) {
         self.for_7_0 = for_7_0;
     }

@@ -37,14 +37,14 @@ impl Newcomer {
     }
 }
 
-/// How a replica gets what it lacks.
+/// The way in which a replica gets the part that it lacks.
 #[derive(Debug)]
 pub(crate) enum SyncPlan {
-    /// It gets the stream alone.
+    /// By the stream alone.
     Stream,
-    /// It gets a snapshot that others are being sent.
+    /// By a snapshot that others are being sent.
     Shared(SnapshotPlace, SharedBytes),
-    /// It gets a snapshot that is to be made.
+    /// By a snapshot that is to be made.
     NewSnapshot,
 }
 

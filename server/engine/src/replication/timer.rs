@@ -4,7 +4,7 @@
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use lockwheel_store::keyspace::Order;
 
-/// Between two looks, in milliseconds.
+/// The time between two looks, in milliseconds.
 const PERIOD_MS: i64 = 1000;
 
 /// The timer of the next look, and when it is due, in real monotonic milliseconds.
@@ -12,7 +12,7 @@ const PERIOD_MS: i64 = 1000;
 pub(crate) struct ReplicationTimer(Option<(TimerKey, i64)>);
 
 impl ReplicationTimer {
-    /// Has both parts looked at within a second from this instant, in this order among all deadlines.
+    /// Lets both parts be looked at within a second from this instant, in this order among all deadlines.
     pub(crate) fn set(&mut self, now_ms: i64, timers: &mut Timers, order: impl FnOnce() -> Order) {
         let in_ms = now_ms + PERIOD_MS;
         if let Some((timer, due_ms)) = self.0 {
@@ -25,7 +25,7 @@ impl ReplicationTimer {
         self.0 = Some((timers.insert(timer, in_ms), in_ms));
     }
 
-    /// Has nothing looked at any more.
+    /// Ends the looks at both parts.
     pub(crate) fn cancel(&mut self, timers: &mut Timers) {
         if let Some((timer, _)) = self.0.take() {
             timers.cancel(timer);

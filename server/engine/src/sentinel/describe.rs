@@ -23,6 +23,11 @@ impl Sentinel {
         self.master(master).map_or("", |of| &of.at.name)
     }
 
+    /// Returns the host and the port of the master that it has watched for the longest time.
+    pub(crate) fn first_address(&self) -> Option<(String, u16)> {
+        self.address_of(self.master_ids().into_iter().min()?)
+    }
+
     /// Where a master is: its host and its port.
     pub(crate) fn address_of(&self, master: u64) -> Option<(String, u16)> {
         let address = self.master(master)?.current_address();

@@ -311,18 +311,41 @@ impl Network {
         }
     }
 
-    /// Sentinels watch the master of the start again, if one of them watches another or fails over.
-    pub(super) fn return_sentinels(&self, nodes: &mut Nodes<'_, '_>) {
-        let Some((host, port)) = nodes.iter().find_map(|(_, node)| node.first_master()) else { return };
+    /// Returns the host and the port of the server that others begin as replicas of, if it has not left.
+    pub(super) fn first_master(&self, nodes: &Nodes<'_, '_>) -> Option<(String, u16)> {
+        let first = nodes.iter().find_map(|(_, node)| node.first_master());
+        first.filter(|(host, port)| self.node_at(host, *port).is_some_and(|place| !self.has_left(place)))
+    }
+
+    /// Lets sentinels watch the first master again, if one of them watches another or fails over.
+    pub(super) fn return_sentinels(&self, nodes: &mut Nodes<'_, '_>, (host, port): &(String, u16)) {
         let is_meant = |host: &str, port| self.node_at(host, port).is_some();
         let mut strays = false;
         for (_, node) in nodes.iter_mut() {
-            strays |= node.with_sentinel(|state| state.strays(is_meant, &host, port)) == Some(true);
+            strays |= node.with_sentinel(|state| state.strays(is_meant, host, *port)) == Some(true);
         }
         let epoch = next_epoch(nodes);
         for (_, node) in nodes.iter_mut().filter(|_| strays) {
-            node.with_sentinel(|state| state.follow_failover(is_meant, &host, port, epoch));
+            node.with_sentinel(|state| state.follow_failover(is_meant, host, *port, epoch));
         }
+    }
+
+    /// Lets a server return to its first role that was left out when another one began anew. A sentinel watches the
+    /// master that the others watch: there may have been a failover since.
+    pub(super) fn return_late(&self, nodes: &mut Nodes<'_, '_>, place: usize) {
+        nodes[place].return_to_first_view();
+        let Some(first) = self.first_master(nodes) else { return };
+        nodes[place].return_to_first_role();
+        let others = nodes.iter_mut().filter(|(other, _)| *other != place);
+        let named = others.filter_map(|(_, node)| node.with_sentinel(|state| state.first_address())?).next();
+        let (host, port) = named.unwrap_or(first);
+        let is_meant = |host: &str, port| self.node_at(host, port).is_some();
+        let epoch = next_epoch(nodes);
+        nodes[place].with_sentinel(|state| {
+            if state.strays(is_meant, &host, port) {
+                state.follow_failover(is_meant, &host, port, epoch);
+            }
+        });
     }
 
     /// The same of all replicas that are masters now.

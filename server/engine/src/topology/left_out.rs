@@ -42,9 +42,7 @@ impl Network {
                 if nodes[place].was_killed() && !self.has_left(place) {
                     nodes[place].come_up();
                 }
-                nodes[place].return_to_first_view();
-                nodes[place].return_to_first_role();
-                self.return_sentinels(nodes);
+                self.return_late(nodes, place);
             }
         }
     }

@@ -185,8 +185,9 @@ impl Network {
         nodes.iter_mut().for_each(|(_, node)| node.member_mut().note_addresses(&self.members));
     }
 
-    /// Where a server has begun anew, faults end, and all servers have the role again that they began with, before any
-    /// of them says what it knew. What was on its way between them, or held by a partition, does not arrive.
+    /// Where a server has begun anew, faults end, and all servers return to the role that they began with, before any
+    /// of them says what it knew; without the first master, those that are no nodes of a cluster keep theirs. What was
+    /// on its way between them, or held by a partition, does not arrive.
     fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.member_mut().take_reset()).collect();
         if !reset.contains(&true) {
@@ -197,11 +198,16 @@ impl Network {
         }
         self.healed = 0;
         self.end_faults(nodes);
+        let first = self.first_master(nodes);
         for ((_, node), _) in nodes.iter_mut().zip(reset).filter(|(_, is_reset)| !is_reset) {
             node.return_to_first_view();
-            node.return_to_first_role();
+            if first.is_some() {
+                node.return_to_first_role();
+            }
         }
-        self.return_sentinels(nodes);
+        if let Some(first) = first {
+            self.return_sentinels(nodes, &first);
+        }
         self.missed.extend(nodes.left_out().into_iter().map(|place| (place, Missed::Reset)));
         // The connections that nodes have closed are closed before anything is carried over them.
         self.drain_all(nodes, outside);

@@ -120,6 +120,74 @@ fn one_server_that_begins_anew_brings_replicas_and_sentinels_back_to_their_roles
     }
 }
 
+/// A master and two replicas on one clock that is turned, and a client of each.
+fn replicas() -> (Topology, Vec<Client>) {
+    let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
+    let clients = clients_of(&topology);
+    (topology, clients)
+}
+
+#[test]
+fn a_failover_that_waits_ends_with_the_reset_of_another_server() {
+    // The server that fails over, where to, and whether without waiting for long.
+    for (master, heir, words) in
+        [(0, 1, " FORCE TIMEOUT 50"), (0, 1, " TIMEOUT 60000"), (1, 0, " TIMEOUT 60000")]
+    {
+        let (topology, mut clients) = replicas();
+        if master == 1 {
+            assert_eq!(text(&mut clients[2], "FAULT.FAILOVER 1"), "+OK");
+            clients = clients_of(&topology);
+        }
+        text(&mut clients[2], "FAULT.PARTITION NODES 0 FROM 1");
+        assert_eq!(text(&mut clients[master], "SET a 1"), "+OK");
+        let to = topology.servers()[heir].port();
+        assert_eq!(text(&mut clients[master], &format!("FAILOVER TO 127.0.0.1 {to}{words}")), "+OK");
+        text(&mut clients[2], "CLOCK.ADVANCE 300");
+        assert_eq!(text(&mut clients[2], "CONTROL.RESET"), "+OK");
+        let mut clients = clients_of(&topology);
+        assert_eq!(text(&mut clients[0], "SET b 2"), "+OK", "{master} {words}");
+        text(&mut clients[0], "CLOCK.ADVANCE 5000");
+        assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2", "{master} {words}");
+        assert!(text(&mut clients[0], "INFO replication").contains("master_failover_state:no-failover"));
+        assert_eq!(text(&mut clients[1], "GET b"), "\"2\"");
+    }
+}
+
+#[test]
+fn a_reset_without_the_first_master_changes_no_role() {
+    let (topology, mut clients) = replicas();
+    assert_eq!(text(&mut clients[0], "FAULT.FAILOVER 1"), "+OK");
+    Client::connect(topology.servers()[0].addr()).send_line("SHUTDOWN NOSAVE");
+    let mut other = Client::connect(topology.servers()[1].addr());
+    while text(&mut other, "CLOCK.ADVANCE 1").is_empty()
+        || !lockwheel_tests::client::is_refused(topology.servers()[0].addr())
+    {}
+    let mut last = Client::connect(topology.servers()[2].addr());
+    assert_eq!(text(&mut last, "CONTROL.RESET"), "+OK");
+    let mut master = Client::connect(topology.servers()[1].addr());
+    assert_eq!(text(&mut master, "SET a 2"), "+OK");
+}
+
+#[test]
+fn a_server_that_was_left_out_of_a_reset_does_not_undo_what_came_after_it() {
+    let (topology, mut clients) = watched(5);
+    let names = |topology: &Topology| -> Vec<u16> {
+        topology.sentinels().iter().map(|sentinel| told_port(&mut Client::connect(sentinel.addr()))).collect()
+    };
+    clients[2].send_line("EVAL \"while true do end\" 0");
+    let mut killer = Client::connect(topology.servers()[2].addr());
+    while !text(&mut killer, "PING").starts_with("-BUSY") {}
+    assert_eq!(text(&mut clients[0], "CONTROL.RESET"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAULT.FAILOVER 1"), "+OK");
+    let port = topology.servers()[1].port();
+    assert_eq!(names(&topology), [port; 3]);
+    assert_eq!(text(&mut killer, "SCRIPT KILL"), "+OK");
+    let mut master = Client::connect(topology.servers()[1].addr());
+    assert_eq!(text(&mut master, "SET k v"), "+OK");
+    assert_eq!(text(&mut master, "WAIT 2 0"), ":2");
+    assert_eq!(names(&topology), [port; 3]);
+}
+
 #[test]
 fn slots_that_have_moved_come_back_with_the_first_reset() {
     let (topology, mut clients) = cluster();

@@ -37,15 +37,17 @@ impl Engine {
         self.commit();
     }
 
-    /// Returns the host and the port of the master that it begins as a replica of. `None`: it begins as a master, or as
-    /// a node of a cluster.
+    /// Returns the host and the port of the master that it begins as a replica of. `None`: it begins as a master, or
+    /// as a node of a cluster.
     pub(crate) fn first_master(&self) -> Option<(String, u16)> {
         self.start.config.replication.master_address()
     }
 
-    /// Has the role again that it began with, since another server of the process has begun anew. Its data stay until
-    /// a master sends others. Nodes of a cluster have [`Engine::return_to_first_view`] for that.
+    /// Returns to the role that it began with, since another server of the process has begun anew. A failover of its
+    /// own ends. Its data stay until a master sends others. Nodes of a cluster have
+    /// [`Engine::return_to_first_view`] for that.
     pub(crate) fn return_to_first_role(&mut self) {
+        self.end_failover();
         if self.is_node() || self.config.replication.master == self.start.config.replication.master {
             return;
         }
@@ -68,8 +70,8 @@ impl Engine {
         self.follow(host, port, knows_history);
     }
 
-    /// Does the same. `knows_history`: its data are of a history that a master may go on from; those of a server that
-    /// begins are not.
+    /// Begins to follow a master. `knows_history`: its data are of a history that a master may go on from; those of a
+    /// server that begins are not.
     pub(in crate::core) fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
         log_role(&self.member, true);

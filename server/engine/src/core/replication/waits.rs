@@ -20,7 +20,7 @@ impl EngineAttempt for ReplicaWait {
         true
     }
 
-    /// What has been reached is told.
+    /// Tells how far the replicas have come.
     fn in_vain(&self, engine: &Engine) -> Option<Answer> {
         let (wait, reached) = (*self, self.reached(&engine.replication));
         Some(Box::new(move |reply| wait.answer(reached, reply)))

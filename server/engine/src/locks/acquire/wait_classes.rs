@@ -1,4 +1,4 @@
-//! How those who wait for a lock are retried: a class for each layout.
+//! The retries of waiters for a lock: a class for each layout.
 
 use super::super::layouts::{Layout, fair, read_write};
 use super::super::redisson;
@@ -32,7 +32,7 @@ const SHARED: WaitClass = class(SHARED_NAME);
 const EXCLUSIVE: WaitClass = class(EXCLUSIVE_NAME);
 const CONVERSION: WaitClass = class(CONVERSION_NAME);
 
-/// Those who wait for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
+/// The waiters for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
 /// need not queue there any more.
 const SEVERAL_ALONE: WaitClass = class(SEVERAL[0]);
 const SEVERAL_SHARED: WaitClass = served_besides(SEVERAL[1], several_out_of_turn);

@@ -1,4 +1,4 @@
-//! What a command may ask of a session's lease.
+//! The options by which a command asks for a session's lease.
 
 use crate::spec::{CommandError, ParsedArgs, Symbol};
 

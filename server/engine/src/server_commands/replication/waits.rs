@@ -12,7 +12,7 @@ pub(super) const WAIT_ON_REPLICA: &str = "ERR WAIT cannot be used with replica i
 pub(super) const WAITAOF_ON_REPLICA: &str = "ERR WAITAOF cannot be used with replica instances. Please also note that \
                                              writes to replicas are just local and are not propagated.";
 
-/// What a client waits for, and for how many milliseconds at most.
+/// The condition that a client waits for, and its limit in milliseconds, if there is one.
 type Awaited = (ReplicaWait, Option<u64>);
 
 pub(super) fn wait(
