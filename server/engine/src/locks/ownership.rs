@@ -1,4 +1,4 @@
-//! What lock commands check of owners and tokens.
+//! The checks of owners and tokens by lock commands.
 
 use super::ledger;
 use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};

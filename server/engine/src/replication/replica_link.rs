@@ -13,7 +13,7 @@ use lockwheel_resp::allocation;
 /// How the error of a command begins for which there is no memory.
 const NO_MEMORY: &[u8] = b"OOM ";
 
-/// What a replica knows of its master.
+/// The state of a replica's link to its master.
 #[derive(Debug)]
 pub(crate) struct ReplicaLink {
     /// Where the master is.
@@ -27,7 +27,7 @@ pub(crate) struct ReplicaLink {
     knows_history: bool,
     /// The history that the snapshot on its way belongs to, and its offset.
     expected: Option<(ReplicationId, i64)>,
-    /// What has come of a transaction that has not ended.
+    /// The part that has come of a transaction that has not ended.
     unapplied: Vec<u8>,
     /// Whether Redis 7.0 could not read that.
     has_newer_forms: bool,
