@@ -19,6 +19,8 @@ pub(crate) struct ReplyMode {
     skip: bool,
     /// The reply to the next request will be skipped.
     skip_next: bool,
+    /// The client is a replica, which is sent the stream and no replies.
+    of_replica: bool,
 }
 
 impl ReplyMode {
@@ -37,6 +39,11 @@ impl ReplyMode {
         self.skip_next |= !self.off;
     }
 
+    /// Sends nothing but the stream from now on: replies would be taken for parts of it.
+    pub(crate) fn serve_replica(&mut self) {
+        self.of_replica = true;
+    }
+
     /// RESET, whose own reply may be one that is skipped.
     pub(crate) fn reset(&mut self) {
         (self.off, self.skip_next) = (false, false);
@@ -45,7 +52,11 @@ impl ReplyMode {
     /// Whether the reply to the present request is sent.
     #[inline]
     pub(crate) fn verdict(self) -> Verdict {
-        if self.off || self.skip { Verdict::Drop } else { Verdict::Send }
+        match self.of_replica {
+            _ if self.off || self.skip => Verdict::Drop,
+            true => Verdict::Refuse,
+            false => Verdict::Send,
+        }
     }
 }
 
@@ -56,6 +67,8 @@ pub(crate) enum Verdict {
     Send,
     /// It is not.
     Drop,
+    /// It is not, and a client that causes one is disconnected.
+    Refuse,
 }
 
 /// A reply from its beginning to its end.
@@ -94,9 +107,15 @@ impl OpenReply {
 
     /// Appends bytes as they are.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
-        if self.verdict == Verdict::Send {
+        if self.verdict != Verdict::Drop {
             allocation::append(&mut self.buffer, bytes);
         }
+    }
+
+    /// Whether there is a reply where none may be sent.
+    #[inline]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.verdict == Verdict::Refuse && self.len() > 0
     }
 
     /// Drops what was written behind so many bytes.

@@ -38,6 +38,7 @@ impl Engine {
         match allocation::contain(|| session.delivery.answer(protocol, write)) {
             Ok(Verdict::Send) => self.check_output_limit(slot),
             Ok(Verdict::Drop) => {}
+            Ok(Verdict::Refuse) => self.refuse_reply(slot),
             // A part of the answer may be lost, and the client that is running a command is another one.
             Err(_) => return self.cut_off(slot),
         }
@@ -105,7 +106,6 @@ impl Engine {
         session.over_soft_since = since;
         let over_soft_long = since.is_some_and(|since| now_ms - since > limit.soft_seconds * 1000);
         if over_hard || over_soft_long {
-            self.log_closing(slot);
             self.close_over_limit(slot);
         } else if let Some(since) = since {
             self.client_timers().watch_output(slot, since + limit.soft_seconds * 1000);
@@ -114,9 +114,14 @@ impl Engine {
 }
 
 impl Engine {
-    /// Disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A replica
+    /// Logs and disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A replica
     /// gets no more of the stream, which would have a gap.
+    #[cold]
     pub(super) fn close_over_limit(&mut self, slot: Slot) {
+        let mut line = Vec::new();
+        self.describe_client(self.sessions.get(slot), &mut line);
+        let client = String::from_utf8_lossy(line.trim_ascii_end());
+        tracing::warn!("Client {client} scheduled to be closed ASAP for overcoming of output buffer limits.");
         let session = self.sessions.get_mut(slot);
         session.delivery.cut();
         session.close(Closing::Now);
@@ -125,19 +130,27 @@ impl Engine {
         self.wake(slot);
     }
 
-    /// Logs that a client is closed which leaves too much unread.
-    #[cold]
-    fn log_closing(&self, slot: Slot) {
-        let mut line = Vec::new();
-        self.describe_client(self.sessions.get(slot), &mut line);
-        let client = String::from_utf8_lossy(line.trim_ascii_end());
-        tracing::warn!("Client {client} scheduled to be closed ASAP for overcoming of output buffer limits.");
-    }
-
     /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what goes
     /// behind the reply, that client is disconnected.
     pub(super) fn end_contained(&mut self, slot: Slot, reply: OpenReply, is_left_open: bool) {
+        if reply.is_refused() {
+            return self.refuse_reply(slot);
+        }
         self.push_contained(slot, |delivery| delivery.end(reply, is_left_open));
+    }
+
+    /// Disconnects a replica whose request has caused a reply, as Redis does: that would be a gap in its stream.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse_reply(&mut self, slot: Slot) {
+        let session = self.sessions.get(slot);
+        let command = session.last_command.map_or("<unknown>", |command| &self.commands.get(command).name);
+        let mut line = Vec::new();
+        self.describe_client(session, &mut line);
+        let client = String::from_utf8_lossy(line.trim_ascii_end());
+        tracing::warn!("Replica generated a reply to command '{command}', disconnecting it: {client}");
+        self.sessions.get_mut(slot).delivery.cut_reply();
+        self.cut_off(slot);
     }
 
     /// Changes the output of a client that need not be the one that is running a command. If there is no memory for

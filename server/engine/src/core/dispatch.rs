@@ -183,6 +183,9 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
+        } else if open.is_refused() {
+            self.refuse_reply(slot);
+            return Progress::Stop;
         } else {
             session.delivery.end(open, progress == Progress::Blocked);
         }

@@ -1,13 +1,14 @@
 //! What replicas refuse and hide, what masters refuse without replicas, and what both tell of themselves.
 
 use crate::replication::servers::{Makes, Pair, info};
-use lockwheel::Config;
+use lockwheel::{Config, Server, Time};
 use lockwheel_tests::check::Endpoint;
-use lockwheel_tests::client::Client;
+use lockwheel_tests::client::{Client, connected};
 use lockwheel_tests::ours;
 use lockwheel_tests::program::Process;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
+use std::io::{Read, Write};
 
 /// A replica of ours and a real one, of masters of the other make.
 fn both_replicas() -> Option<[Pair; 2]> {
@@ -82,6 +83,74 @@ fn a_replica_without_its_master_answers_or_not_as_a_real_one_does() {
     ] {
         assert_eq!(own.line(line).to_string(), real.line(line).to_string(), "{line}");
     }
+}
+
+/// A replica that asks for something that is answered would take the answer for a part of its stream.
+#[test]
+fn a_replica_whose_request_causes_a_reply_is_disconnected() {
+    let config = || {
+        let mut config = Config::default();
+        (config.port, config.replication.ping_period) = (0, 3600);
+        config
+    };
+    let own = Server::builder().config(config()).start().expect("it starts");
+    let real = RealServer::start(Kind::Redis, &["--repl-ping-replica-period", "3600"]);
+    let servers =
+        std::iter::once(&own as &dyn Endpoint).chain(real.as_ref().map(|real| real as &dyn Endpoint));
+    for server in servers {
+        let mut client = Client::connect(server.addr());
+        let mut replicas = || client.line("CLIENT LIST TYPE replica").to_string();
+        // The command that a replica is shown with which stays; none: it does not.
+        for (request, stays) in [
+            ("PING", None),
+            ("GET x", None),
+            ("NOPE", None),
+            ("SET k v", None),
+            ("SUBSCRIBE c", None),
+            ("MULTI", None),
+            ("EXEC", None),
+            ("WAIT 0 0", None),
+            ("REPLCONF listening-port 1", None),
+            ("QUIT", None),
+            ("REPLCONF ACK 0", Some("replconf")),
+            ("REPLCONF GETACK *", Some("replconf")),
+            ("CLIENT REPLY OFF\r\nPING", Some("ping")),
+        ] {
+            let mut replica = connected(server.addr());
+            replica.write_all(b"PSYNC ? -1\r\n").expect("it is connected");
+            until("it is a replica", || replicas().contains("cmd=psync"));
+            replica.write_all(format!("{request}\r\n").as_bytes()).expect("it is connected");
+            match stays {
+                Some(command) => until(request, || replicas().contains(&format!("cmd={command} "))),
+                None => {
+                    let mut sent = Vec::new();
+                    let ended = replica.read_to_end(&mut sent);
+                    assert!(ended.is_ok() || sent.starts_with(b"+FULLRESYNC"), "{request}: {ended:?}");
+                    let text = String::from_utf8_lossy(&sent).into_owned();
+                    assert!(
+                        !["PONG", "ERR ", "OK\r\n", ":0\r\n"].iter().any(|reply| text.contains(reply)),
+                        "{text}"
+                    );
+                }
+            }
+            drop(replica);
+            until("it is gone", || !replicas().contains("cmd="));
+        }
+    }
+}
+
+/// The answer that a rule gives in a replica's stead ends its connection, and nothing goes round for ever.
+#[test]
+fn a_rule_that_answers_a_replica_costs_it_its_connection() {
+    let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
+    let [mut master, mut replica] = [0, 1].map(|at| Client::connect(topology.servers()[at].addr()));
+    assert_eq!(master.line("FAULT.ADD r ON replconf DO ERROR \"ERR a rule says so\"").to_string(), "+OK");
+    assert_eq!(master.line("SET k v").to_string(), "+OK");
+    assert!(master.line("CLOCK.ADVANCE 5000").to_string().contains("fired"));
+    assert_eq!(master.line("FAULT.CLEAR").to_string(), ":1");
+    assert!(master.line("CLOCK.ADVANCE 5000").to_string().contains("fired"));
+    assert_eq!(master.line("WAIT 2 0").to_string(), ":2");
+    assert_eq!(replica.line("GET k").to_string(), "\"v\"");
 }
 
 #[test]

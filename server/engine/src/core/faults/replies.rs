@@ -94,6 +94,9 @@ impl Engine {
         request: Request,
         rules: &[ReplyRule],
     ) {
+        if open.is_refused() {
+            return self.refuse_reply(slot);
+        }
         let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
         self.note_rules();
         let Some((rule, action)) = taken else {
@@ -115,6 +118,9 @@ impl Engine {
                 match substitute {
                     Substitute::Raw(bytes) => open.append(&bytes),
                     substitute => open.write(protocol, |reply| write(&substitute, reply)),
+                }
+                if open.is_refused() {
+                    return self.refuse_reply(slot);
                 }
                 self.sessions.get_mut(slot).delivery.end(open, false);
             }

@@ -84,6 +84,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         let session = self.sessions.get_mut(slot);
         session.is_replica = true;
+        session.delivery.mode.serve_replica();
         answer.push(&mut session.delivery);
         self.watch_idle(slot);
         self.set_replication_timer();
