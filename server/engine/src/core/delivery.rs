@@ -114,8 +114,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Logs and disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A replica
-    /// gets no more of the stream, which would have a gap.
+    /// Logs and disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A
+    /// replica gets no more of the stream, which would have a gap.
     #[cold]
     pub(super) fn close_over_limit(&mut self, slot: Slot) {
         let mut line = Vec::new();
