@@ -4,7 +4,7 @@
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
 use crate::pauses::Pauses;
-use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationRequest, ReplicationView};
+use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationView, Requested};
 use crate::shutdown::ShutdownRequest;
 use crate::spec::{Args, CommandError, Outcome, TimeoutRule};
 use crate::tracking::Tracking;
@@ -16,12 +16,8 @@ use lockwheel_store::time::Now;
 pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Result<UserEffect, CommandError>;
 
 /// The handler of a command that sees both parts of replication, and asks for changes of them.
-pub(crate) type ReplicationHandler = for<'a> fn(
-    ReplicationView<'_>,
-    &Session,
-    Args<'a>,
-    &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError>;
+pub(crate) type ReplicationHandler =
+    for<'a> fn(ReplicationView<'_>, &Session, Args<'a>, &mut dyn Reply) -> Requested<'a>;
 /// The handler of REPLCONF.
 pub(crate) type ReplconfHandler = fn(
     &mut Replication,

@@ -37,7 +37,9 @@ pub(crate) use replica::ReplicaState;
 pub(crate) use replica_link::{LinkStep, ReplicaLink};
 pub(crate) use replica_wait::ReplicaWait;
 pub(crate) use replid::ReplicationId;
-pub(crate) use request::{Acknowledgement, FailoverRequest, NO_MASTER_LINK, ReplicationRequest, SyncRequest};
+pub(crate) use request::{
+    Acknowledgement, FailoverRequest, NO_MASTER_LINK, ReplicationRequest, Requested, SyncRequest,
+};
 pub(crate) use state::Replication;
 pub(crate) use streamed::{is_streamed, to_be_run};
 pub(crate) use sync::SyncPlan;

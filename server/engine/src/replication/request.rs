@@ -1,5 +1,7 @@
 //! Requests of clients on replication, as their words say them.
 
+use crate::spec::CommandError;
+
 /// The refusal of a replica while the server does not know what its own master does.
 pub(crate) const NO_MASTER_LINK: &str = "NOMASTERLINK Can't SYNC while not connected with my master";
 
@@ -22,6 +24,9 @@ pub(crate) struct FailoverRequest {
     /// Whether the replica takes over then with what it has; otherwise the master stays the master.
     pub(crate) is_forced: bool,
 }
+
+/// The outcome of a request on replication: a change that is to be carried out, or its error.
+pub(crate) type Requested<'a> = Result<ReplicationRequest<'a>, CommandError>;
 
 /// A change of the server's part in replication that a client has asked for.
 #[derive(Clone, Debug)]

@@ -1,13 +1,12 @@
 //! REPLCONF, PSYNC and SYNC: a replica introduces itself, and asks for what it lacks.
 
+use super::NEITHER_0_NOR_1;
 use crate::clients::{Content, Session};
 use crate::replication::{
-    Acknowledgement, NO_MASTER_LINK, Replication, ReplicationRequest, ReplicationView, SyncRequest,
+    Acknowledgement, NO_MASTER_LINK, Replication, ReplicationRequest, ReplicationView, Requested, SyncRequest,
 };
 use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::{Reply, number};
-
-pub(super) const SNAPSHOT_ONLY_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
 
 /// What a replica tells is accepted up to what is unknown.
 pub(super) fn replconf(
@@ -43,7 +42,7 @@ pub(super) fn replconf(
                 _ => {}
             },
             b"rdb-only" => {
-                let only = args.int_in(at + 1, 0, 1, CommandError::text(SNAPSHOT_ONLY_RANGE))?;
+                let only = args.int_in(at + 1, 0, 1, CommandError::text(NEITHER_0_NOR_1))?;
                 session.replica.snapshot_only = only == 1;
             }
             b"rdb-filter-only" => session.replica.content = content_of(value)?,
@@ -90,7 +89,7 @@ pub(super) fn psync<'a>(
     session: &Session,
     args: Args<'a>,
     _: &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+) -> Requested<'a> {
     let offset = args.int(2)?;
     if session.replica.snapshot_only {
         return Ok(ReplicationRequest::Copy { tells_offset: true });
@@ -111,7 +110,7 @@ pub(super) fn sync<'a>(
     session: &Session,
     _: Args<'a>,
     _: &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+) -> Requested<'a> {
     if session.replica.snapshot_only {
         return Ok(ReplicationRequest::Copy { tells_offset: false });
     }
@@ -119,11 +118,7 @@ pub(super) fn sync<'a>(
 }
 
 /// Refuses a replica while the server does not know what its own master does. A server that takes over has none.
-fn attach<'a>(
-    view: ReplicationView<'_>,
-    session: &Session,
-    wanted: SyncRequest<'a>,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+fn attach<'a>(view: ReplicationView<'_>, session: &Session, wanted: SyncRequest<'a>) -> Requested<'a> {
     if session.is_replica {
         return Ok(ReplicationRequest::Nothing);
     }

@@ -1,7 +1,7 @@
 //! FAILOVER: a master hands its part over to a replica.
 
 use crate::clients::Session;
-use crate::replication::{FailoverRequest, ReplicaState, ReplicationRequest, ReplicationView};
+use crate::replication::{FailoverRequest, ReplicaState, ReplicationRequest, ReplicationView, Requested};
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::Reply;
 
@@ -52,7 +52,7 @@ pub(super) fn failover<'a>(
     _: &Session,
     args: Args<'a>,
     _: &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+) -> Requested<'a> {
     if view.config().cluster.enabled {
         return Err(CommandError::text(IN_CLUSTER));
     }

@@ -1,7 +1,7 @@
 //! ROLE and REPLICAOF: whose replica the server is.
 
 use crate::clients::Session;
-use crate::replication::{LinkState, ReplicationRequest, ReplicationView};
+use crate::replication::{LinkState, ReplicationRequest, ReplicationView, Requested};
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
@@ -14,7 +14,7 @@ pub(super) fn role<'a>(
     _: &Session,
     _: Args<'a>,
     reply: &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+) -> Requested<'a> {
     match view.link() {
         None => {
             reply.array(3);
@@ -46,7 +46,7 @@ pub(super) fn replicaof<'a>(
     session: &Session,
     args: Args<'a>,
     reply: &mut dyn Reply,
-) -> Result<ReplicationRequest<'a>, CommandError> {
+) -> Requested<'a> {
     if view.config().cluster.enabled {
         return Err(CommandError::text("ERR REPLICAOF not allowed in cluster mode."));
     }

@@ -8,9 +8,12 @@ mod waits;
 use crate::core::{Handler, PartHandler};
 use crate::replication::NO_MASTER_LINK;
 use crate::spec::{Flags, Row};
-use attach::{HEIR_IS_MASTER, OTHER_HISTORY, SNAPSHOT_ONLY_RANGE};
+use attach::{HEIR_IS_MASTER, OTHER_HISTORY};
 use follow::{BY_A_REPLICA, INVALID_PORT, WHILE_FAILING_OVER};
-use waits::{LOCAL_OUT_OF_RANGE, NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
+use waits::{NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
+
+/// The refusal of a word that is to be 0 or 1.
+const NEITHER_0_NOR_1: &str = "ERR value is out of range, value must between 0 and 1";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -46,7 +49,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .errors(&[
             "ERR value is not an integer or out of range",
-            LOCAL_OUT_OF_RANGE,
+            NEITHER_0_NOR_1,
             "ERR value is out of range, must be positive",
             "ERR timeout is negative",
             "ERR timeout is not an integer or out of range",
@@ -94,7 +97,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR syntax error",
             "ERR value is not an integer or out of range",
             "ERR Unrecognized REPLCONF option: *",
-            SNAPSHOT_ONLY_RANGE,
+            NEITHER_0_NOR_1,
             "ERR Unsupported rdb-filter-only option: *",
             "ERR REPLCONF ip-address provided by replica instance is too long: *",
         ]),

@@ -1,9 +1,9 @@
 //! WAIT and WAITAOF: until replicas have said that they have a client's writes.
 
+use super::NEITHER_0_NOR_1;
 use crate::replication::{ReplicaWait, ReplicationView};
 use crate::spec::{Args, CommandError, TimeoutRule, parse_integer_timeout_ms};
 
-pub(super) const LOCAL_OUT_OF_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
 pub(super) const NO_APPEND_ONLY_FILE: &str =
     "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
 pub(super) const WAIT_ON_REPLICA: &str = "ERR WAIT cannot be used with replica instances. Please also note that since \
@@ -38,7 +38,7 @@ pub(super) fn waitaof(
     rule: TimeoutRule,
     args: Args<'_>,
 ) -> Result<Awaited, CommandError> {
-    let local = args.int_in(1, 0, 1, CommandError::text(LOCAL_OUT_OF_RANGE))?;
+    let local = args.int_in(1, 0, 1, CommandError::text(NEITHER_0_NOR_1))?;
     let replicas = args.count(2)?;
     let timeout_ms = parse_integer_timeout_ms(&args[3], rule)?;
     if view.is_replica() {
