@@ -204,6 +204,26 @@ fn slots_that_have_moved_come_back_with_the_first_reset() {
     assert_at_start(&topology);
 }
 
+/// A message that is refused is lost: its connection ends, and the next one asks anew.
+#[test]
+fn a_node_that_refused_messages_when_it_came_back_has_not_failed_for_ever() {
+    let (topology, mut clients) = cluster();
+    assert_eq!(text(&mut clients[0], "FAULT.ADD refuses ON cluster DO ERROR \"ERR a rule says so\""), "+OK");
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
+    text(&mut clients[1], "CLOCK.ADVANCE 40000");
+    assert!(text(&mut clients[1], "CLUSTER NODES").contains("master,fail"));
+    assert_eq!(text(&mut clients[1], "FAULT.UP 0"), ":1");
+    (0..3).for_each(|_| _ = text(&mut clients[1], "CLOCK.ADVANCE 1000"));
+    let mut clients = clients_of(&topology);
+    assert_eq!(text(&mut clients[0], "FAULT.CLEAR"), ":1");
+    // Nobody is silent meanwhile, as in one long advance: no connection ends for that.
+    (0..60).for_each(|_| _ = text(&mut clients[0], "CLOCK.ADVANCE 1000"));
+    for client in &mut clients {
+        let nodes = text(client, "CLUSTER NODES");
+        assert!(!nodes.contains("fail") && !nodes.contains("disconnected"), "{nodes}");
+    }
+}
+
 #[test]
 fn a_failover_and_one_back_are_done_when_they_are_answered() {
     let (_topology, mut clients) = cluster();

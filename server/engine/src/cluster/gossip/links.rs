@@ -236,8 +236,12 @@ impl Gossip {
         }
         match (awaited, answer) {
             (None, _) => self.close(view, number),
-            (Some(_), Answer::Refused(why)) => {
+            (Some(refused), Answer::Refused(why)) => {
                 tracing::debug!("Another node refuses what this one says: {why}");
+                // A message is lost with its answer. The next connection asks anew, as after an error of Redis' bus.
+                if matches!(refused, Awaited::Message(_)) {
+                    self.close(view, number);
+                }
             }
             (Some(Awaited::Login), _) => {}
             (Some(Awaited::Message(_)), Answer::Alive) => {
