@@ -5,7 +5,7 @@ mod stream_dump;
 use crate::client::Client;
 use crate::pair::word;
 use crate::reply::Reply;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use stream_dump::StreamDump;
 
@@ -18,7 +18,7 @@ pub struct KeyState {
     pub encoding: String,
     /// The content, in an order of its own where the type has none.
     pub content: Reply,
-    /// The deadline in milliseconds since 1970, or -1.
+    /// The deadline in milliseconds since 1970, or [`NO_DEADLINE`].
     pub deadline_ms: i64,
     /// The answer of DUMP.
     pub dump: Vec<u8>,
@@ -73,6 +73,9 @@ pub fn payloads_agree(real: &[u8], ours: &[u8]) -> bool {
     }
 }
 
+/// The deadline of a key that has none; below it is what PEXPIRETIME answers where there is no key.
+const NO_DEADLINE: i64 = -1;
+
 /// The keys of the connection's selected database, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -94,15 +97,17 @@ impl Snapshot {
         let kinds: Vec<String> = answers.chunks(ABOUT).map(|about| text(&about[0])).collect();
         let contents: Vec<_> = names.iter().zip(&kinds).map(|(name, kind)| content(name, kind)).collect();
         let contents = client.pipeline(&contents);
+        let expired = expired(client, &names, &answers);
         let mut of_fields = field_deadlines(client, &names, &kinds, &contents);
         let mut keys = BTreeMap::new();
         for (((name, kind), content), about) in
             names.into_iter().zip(kinds).zip(contents).zip(answers.chunks(ABOUT))
         {
-            // Gone between the two questions: it expired, and is not part of the state.
-            if kind != "none" {
+            let deadline_ms = about[2].as_int().unwrap_or(NO_DEADLINE);
+            // What has expired between two questions is not part of the state.
+            let has_expired = kind == "none" || deadline_ms < NO_DEADLINE || expired.contains(&name);
+            if !has_expired {
                 let encoding = text(&about[1]);
-                let deadline_ms = about[2].as_int().unwrap_or(-1);
                 let content = in_order(&kind, content);
                 let dump = about[3].as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
                 let fields_ms = of_fields.remove(&name).unwrap_or_default();
@@ -132,6 +137,21 @@ impl Snapshot {
         }
         lines
     }
+}
+
+/// Of the keys with a deadline, those that are not there any more.
+fn expired(client: &mut Client, names: &[Vec<u8>], answers: &[Reply]) -> BTreeSet<Vec<u8>> {
+    let has_deadline = |about: &[Reply]| about[2].as_int().is_some_and(|ms| ms > NO_DEADLINE);
+    let leased = names.iter().zip(answers.chunks(ABOUT)).filter(|(_, about)| has_deadline(about));
+    let leased: Vec<&Vec<u8>> = leased.map(|(name, _)| name).collect();
+    let questions: Vec<Vec<&[u8]>> = leased.iter().map(|name| vec![b"EXISTS".as_slice(), name]).collect();
+    let is_there = client.pipeline(&questions);
+    leased
+        .into_iter()
+        .zip(is_there)
+        .filter(|(_, is_there)| *is_there == Reply::Int(0))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, lines: &mut Vec<String>) {

@@ -2,7 +2,10 @@
 //!
 //! The key holds the theoretical arrival time of the next cell in nanoseconds since the epoch, and ends with it.
 
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
+    Symbol, grammar,
+};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
@@ -10,7 +13,16 @@ use lockwheel_store::values::{Str, Value};
 const NS_PER_SECOND: i128 = 1_000_000_000;
 const NS_PER_MS: i128 = 1_000_000;
 
+const THROTTLE: &CommandGrammar = grammar!("key max-burst:0.. count:1.. seconds:1.. [quantity:0..]");
+
+const MAX_BURST: Symbol = THROTTLE.symbol("max-burst");
+const COUNT: Symbol = THROTTLE.symbol("count");
+const SECONDS: Symbol = THROTTLE.symbol("seconds");
+const QUANTITY: Symbol = THROTTLE.symbol("quantity");
+
 const ARRIVAL: CommandError = CommandError::text("ERR the key holds no arrival time");
+const TOO_LONG: CommandError =
+    CommandError::text("ERR at this rate, max-burst or quantity takes longer than can be counted");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -25,12 +37,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "    Limit actions to so many in so many seconds, and a burst: whether it is limited, the limit, what \
                  is left of it, and the seconds until to retry and until all is left.",
         ])
-        .syntax("key max-burst:integer count seconds [quantity:integer]")
+        .grammar(THROTTLE)
         .errors(&[
-            "ERR syntax error",
-            "ERR value is out of range, must be positive",
-            "ERR value is not an integer or out of range",
+            "ERR syntax error: *",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
             "ERR the key holds no arrival time",
+            "ERR at this rate, max-burst or quantity takes longer than can be counted",
         ]),
     Row::help_command("cl.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])
@@ -91,17 +104,14 @@ fn clamp(number: i128) -> i64 {
 
 fn throttle(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    if args.len() > 6 {
-        return Err(errors::SYNTAX);
-    }
-    let at_least =
-        |at, least| args.int_in(at, least, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map(i128::from);
-    let (burst, count, period) = (at_least(2, 0)?, at_least(3, 1)?, at_least(4, 1)?);
-    let quantity = if args.len() == 6 { at_least(5, 0)? } else { 1 };
+    let given: ParsedArgs<'_> = THROTTLE.parse(args)?;
+    let number = |symbol| given.integer(symbol).map(|number| number.map_or(1, i128::from));
+    let (burst, count, period) = (number(MAX_BURST)?, number(COUNT)?, number(SECONDS)?);
+    let quantity = number(QUANTITY)?;
     // A rate above one in a nanosecond is that.
     let quota = Quota { limit: burst + 1, emission_ns: (period * NS_PER_SECOND / count).max(1) };
     if quota.emission_ns.checked_mul(quota.limit.max(quantity)).is_none_or(|ns| ns > i128::MAX / 4) {
-        return Err(errors::NOT_AN_INTEGER);
+        return Err(TOO_LONG);
     }
     let now_ns = i128::from(tx.now().wall_us) * 1000;
     let arrival = tx.read::<Str>(key)?.map(|text| text.text().to_vec());

@@ -12,6 +12,8 @@ pub(super) const ZSET: u8 = 3;
 pub(super) const HASH: u8 = 4;
 /// A sorted set, member by member with its score in eight bytes.
 pub(super) const ZSET_2: u8 = 5;
+/// Values of modules, before and since Redis 4.0: only refused.
+pub(super) const OF_MODULES: [u8; 2] = [6, 7];
 /// A hash as a zipmap, up to Redis 2.4.
 pub(super) const HASH_ZIPMAP: u8 = 9;
 /// A list as one ziplist, up to Redis 3.0.

@@ -122,6 +122,8 @@ fn wrong_rules_are_refused_and_change_nothing() {
     for (rule, error) in [
         ("x ON", "syntax error"),
         ("x ON nosuch DO HOLD", "unknown command 'nosuch'"),
+        ("x ON clock.advance DO HOLD", "rules do not see 'clock.advance', which steers a test"),
+        ("x ON FAULT.GO DO HOLD", "rules do not see 'fault.go', which steers a test"),
         ("x ON get ON set DO HOLD", "a condition is named twice"),
         ("x CLIENT 1 LIB x DO HOLD", "a condition is named twice"),
         (&format!("x SCRIPT {sha} DO HOLD"), "a script is named by the 40 digits of its SHA-1"),

@@ -175,20 +175,28 @@ fn throttle_answers_what_redis_cell_documents() {
         .check("CL.THROTTLE one 0 1 2 1", "[:1, :1, :0, :2, :2]");
     s.run("RPUSH list x");
     s.run("SET text x");
-    let positive = "-ERR value is out of range, must be positive";
+    let positive = "value is out of range, must be positive";
+    for (line, error, argument) in [
+        ("CL.THROTTLE k -1 1 1", positive, "max-burst must be an integer from 0 to N, not '-1'"),
+        ("CL.THROTTLE k 1 0 1", positive, "count must be an integer from 1 to N, not '0'"),
+        ("CL.THROTTLE k 1 1 0", positive, "seconds must be an integer from 1 to N, not '0'"),
+        ("CL.THROTTLE k 1 1 1 -1", positive, "quantity must be an integer from 0 to N, not '-1'"),
+        (
+            "CL.THROTTLE k x 1 1",
+            "value is not an integer or out of range",
+            "max-burst must be an integer from 0 to N, not 'x'",
+        ),
+    ] {
+        s.check(line, &format!("-ERR {error}: {}", argument.replace('N', "9223372036854775807")));
+    }
     for (line, error) in [
         ("CL.THROTTLE k 1 1", "-ERR wrong number of arguments for 'cl.throttle' command"),
-        ("CL.THROTTLE k -1 1 1", positive),
-        ("CL.THROTTLE k 1 0 1", positive),
-        ("CL.THROTTLE k 1 1 0", positive),
-        ("CL.THROTTLE k 1 1 1 -1", positive),
-        ("CL.THROTTLE k 1 1 1 1 1", "-ERR syntax error"),
-        ("CL.THROTTLE k x 1 1", "-ERR value is not an integer or out of range"),
+        ("CL.THROTTLE k 1 1 1 1 1", "-ERR syntax error: '1' is one word too many"),
         ("CL.THROTTLE text 1 1 1", "-ERR the key holds no arrival time"),
         ("CL.THROTTLE list 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
         (
             "CL.THROTTLE k 9223372036854775807 1 9223372036854775807",
-            "-ERR value is not an integer or out of range",
+            "-ERR at this rate, max-burst or quantity takes longer than can be counted",
         ),
     ] {
         s.check(line, error);

@@ -5,7 +5,7 @@ use super::super::hooks::Hook;
 use super::state::Faults;
 use crate::clients::{Closing, Slot};
 use crate::core::OtherClients;
-use crate::spec::{Args, CommandError, no_such_command};
+use crate::spec::{Args, CommandError, Flags, no_such_command};
 
 impl Engine {
     /// Adds the rule of a request: its name and its words.
@@ -16,7 +16,13 @@ impl Engine {
         let commands = &self.commands;
         let resolve = |name: &[u8]| {
             let command = commands.find_full(name).ok_or_else(|| no_such_command(commands, name))?;
-            Ok(command.name.clone())
+            match command.has(Flags::CONTROL) {
+                true => Err(CommandError::new(format!(
+                    "ERR rules do not see '{}', which steers a test",
+                    command.name
+                ))),
+                false => Ok(command.name.clone()),
+            }
         };
         self.faults.rules.add(args, &resolve)?;
         self.note_rules();

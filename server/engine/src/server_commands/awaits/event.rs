@@ -11,7 +11,7 @@ use lockwheel_resp::Reply;
 use std::cell::Cell;
 
 const EVENT: &CommandGrammar = grammar!(
-    "event [KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:0..] [LIMIT milliseconds:0..]"
+    "event [KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:1..] [LIMIT milliseconds:0..]"
 );
 
 symbols!(EVENT: KEY, OWNER, SINCE, COUNT, LIMIT);
@@ -89,7 +89,7 @@ fn event(
     let event = *known.ok_or_else(|| no_such_event(&args[1]))?;
     let options = EVENT.parse(args)?;
     let filter = HistoryFilter::of(&options, [KEY, OWNER, SINCE])?;
-    let count = options.number(COUNT)?.unwrap_or(1).max(1);
+    let count = options.number(COUNT)?.unwrap_or(1);
     let limit_ms = limit_ms(&options, LIMIT)?;
     let history = HistoryReader::of(&engine.keyspace).ok_or(HISTORY_IS_OFF)?;
     let (seen, history, found) = (Cell::new(filter.since), Cell::new(history.number()), Cell::new(0));

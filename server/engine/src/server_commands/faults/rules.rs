@@ -17,6 +17,7 @@ const ADD_ERRORS: &[&str] = &[
     "ERR syntax error: *",
     "ERR there can be no more than 1000 rules",
     "ERR all rules can take no more than 1048576 bytes",
+    "ERR rules do not see '*', which steers a test",
     "ERR there is a rule 'name' already",
     "ERR unknown command *",
     "ERR value is not an integer or out of range: *",

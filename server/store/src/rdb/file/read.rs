@@ -3,7 +3,7 @@
 use super::{HEADER, REDIS, VALKEY, marks};
 use crate::rdb::crc64::crc64;
 use crate::rdb::file::Access;
-use crate::rdb::{Corrupt, Reader, load, payload};
+use crate::rdb::{Corrupt, Reader, load, payload, types};
 use crate::values::{Encodings, Value};
 use std::borrow::Cow;
 use std::fmt;
@@ -20,6 +20,8 @@ pub struct FileError {
     pub why: String,
 }
 
+/// The file has a key whose value only a module can read.
+const MODULE_DATA: &str = "The RDB file contains module data I can't load: no matching module type";
 /// The file ends before its end.
 const UNEXPECTED_EOF: &str = "Unexpected EOF reading RDB file";
 
@@ -131,9 +133,22 @@ impl<'a> FileReader<'a> {
         let mark = self.reader.byte().map_err(|Corrupt| self.cut())?;
         match self.read(mark, encodings) {
             Ok(Some(step)) => Ok(step),
-            Ok(None) => Err(FileError { offset, why: format!("Unknown RDB encoding type {mark}") }),
+            Ok(None) => Err(self.refuse_form(mark, offset)),
             Err(Corrupt) if self.reader.is_short() => Err(self.cut()),
             Err(Corrupt) => Err(self.fail(format!("Bad data after a byte {mark} at offset {offset}"))),
+        }
+    }
+
+    /// The error of a key whose value has a form that is not read here: a module's, in Redis' words, or an unknown one.
+    /// The key itself has been read.
+    #[cold]
+    fn refuse_form(&mut self, form: u8, offset: usize) -> FileError {
+        if !types::OF_MODULES.contains(&form) {
+            return FileError { offset, why: format!("Unknown RDB encoding type {form}") };
+        }
+        match self.reader.number() {
+            Ok(id) => FileError { offset, why: format!("{MODULE_DATA} '{}'", module_name(id)) },
+            Err(Corrupt) => self.cut(),
         }
     }
 
@@ -212,6 +227,13 @@ pub fn early_library(reader: &mut Reader<'_>) -> Result<Vec<u8>, Corrupt> {
     }
     let text = reader.string()?;
     Ok([b"#!", &*engine, b" name=", &name, b"\n", &text].concat())
+}
+
+/// The name in the number of a module's type: nine characters of six bits each, above ten bits of a version.
+fn module_name(id: u64) -> String {
+    const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let bits = (0..9).rev().map(|place| id >> (10 + 6 * place) & 63);
+    bits.map(|bits| char::from(CHARACTERS[bits as usize])).collect()
 }
 
 /// Skips what a module keeps beside keys: its number, when it is to be read, and values that each say what they are.

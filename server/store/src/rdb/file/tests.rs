@@ -150,6 +150,19 @@ fn what_is_no_file_is_refused_with_its_place() {
         why(b"REDIS0011\x63\x00"),
         "Internal error in RDB reading offset 9 -> Unknown RDB encoding type 99"
     );
+    // As redis-server 7.0.15 names the type whose number that is.
+    for form in [b"\x06", b"\x07"] {
+        let module = [b"REDIS0009", &form[..], b"\x01k\x81\x12\x34\x56\x78\x9a\xbc\xde\xf0"].concat();
+        assert_eq!(
+            why(&module),
+            "Internal error in RDB reading offset 9 -> The RDB file contains module data I can't load: no matching \
+             module type 'EjRWeJq83'"
+        );
+    }
+    assert_eq!(
+        why(b"REDIS0009\x07\x01k\x81\x12"),
+        "Internal error in RDB reading offset 13 -> Unexpected EOF reading RDB file"
+    );
     assert_eq!(
         why(b"REDIS0011\xfe"),
         "Internal error in RDB reading offset 10 -> Unexpected EOF reading RDB file"
