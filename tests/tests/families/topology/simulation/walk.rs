@@ -189,8 +189,8 @@ impl Walk {
 
     /// Whether two sentinels name different masters in one epoch, and so none follows the other.
     ///
-    /// A failover that is asked of a sentinel takes its next epoch without votes: of two sentinels that are cut off from
-    /// each other, both may take the same, as in Redis. Another failover has a later epoch.
+    /// A failover that is asked of a sentinel takes its next epoch without votes: two sentinels that are cut off from
+    /// each other may take the same, as in Redis. Another failover has a later epoch.
     fn sentinels_share_an_epoch(&mut self) -> bool {
         let mut masters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for sentinel in self.sentinels() {
