@@ -248,7 +248,11 @@ impl Network {
         }
         let spared = if asker.node == master { asker.client } else { 0 };
         if nodes[replica].is_node() {
-            nodes[replica].take_over_slots();
+            let of_master = nodes.get_mut(master).and_then(|node| {
+                node.with_gossip(|_, view| (view.claim(view.my_number()), view.me().config_epoch))
+            });
+            let (slots, epoch) = of_master.unwrap_or_default();
+            nodes[replica].with_gossip(|gossip, view| gossip.succeed(view, &slots, epoch));
         } else {
             nodes[replica].unfollow_master();
         }

@@ -2,6 +2,7 @@
 
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
+use super::super::slot_set::SlotSet;
 use super::super::view::ClusterView;
 use super::message::{Body, Header};
 use super::obstacles::Obstacle;
@@ -235,6 +236,16 @@ impl Gossip {
         self.end_manual();
         self.changed();
         self.tell_all(view);
+    }
+
+    /// Takes over from a master that has these slots and this epoch, without asking anybody. This node need not have
+    /// heard of either: another one may have replaced the master that it knows. O(slots).
+    pub(crate) fn succeed(&mut self, view: &mut ClusterView, slots: &SlotSet, epoch: u64) {
+        view.current_epoch = view.current_epoch.max(epoch);
+        if let Some(master) = view.me().master {
+            slots.iter().for_each(|slot| view.assign(slot, Some(master)));
+        }
+        self.seize(view);
     }
 
     /// The same without asking anybody.

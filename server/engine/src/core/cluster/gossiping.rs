@@ -88,11 +88,6 @@ impl Engine {
         Ok(answer.flatten().map(|answer| answer.write()))
     }
 
-    /// Takes over from its master without asking anybody.
-    pub(crate) fn take_over_slots(&mut self) {
-        self.with_gossip(Gossip::seize);
-    }
-
     /// Sends a message for subscribers to the other nodes.
     #[cold]
     pub(crate) fn publish_to_nodes(&mut self, channel: &[u8], message: &[u8], is_shard: bool) {

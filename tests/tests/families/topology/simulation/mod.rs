@@ -91,6 +91,16 @@ fn what_a_partition_holds_between_nodes_does_not_arrive_after_a_reset() {
 }
 
 #[test]
+fn a_node_that_has_not_heard_of_a_failover_gets_the_slots_by_another() {
+    let mut walk = Walk::new(Shape::Cluster(2, 2), 1);
+    // Servers 3 and 5 are the replicas of server 1.
+    for line in ["FAULT.PARTITION NODES 3 FROM 5", "FAULT.FAILOVER 3", "FAULT.FAILOVER 5"] {
+        walk.ask(1, line);
+    }
+    walk.heal();
+}
+
+#[test]
 fn the_same_seed_gives_the_same_history() {
     for shape in [REPLICAS, SENTINELS, CLUSTER] {
         let [one, again, other] = [3, 3, 4].map(|seed| play(shape, seed, 60).history);

@@ -167,7 +167,8 @@ impl Walk {
         }
         let mut problem = self.pass_until_whole();
         if problem.is_some() && self.sentinels_share_an_epoch() {
-            self.ask(self.shape.holders(), "SENTINEL FAILOVER mymaster");
+            // One that knows no replica which it could promote refuses.
+            self.sentinels().find(|&sentinel| self.ask(sentinel, "SENTINEL FAILOVER mymaster") == "+OK\r\n");
             problem = self.pass_until_whole();
         }
         if let Some(problem) = problem {
