@@ -1,6 +1,6 @@
 //! `LOCK.CHECK` and `LOCK.ASSERT`: whether a lock is still held by the grant of a token.
 
-use super::{ledger, ownership};
+use super::{ownership, records};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     Symbol, grammar,
@@ -43,7 +43,7 @@ const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
 
 /// Whether a key is held by the grant of this token. O(n), n the holders.
 fn is_current(tx: &Tx<'_>, key: &[u8], token: i64) -> bool {
-    u64::try_from(token).is_ok_and(|token| ledger::has_grant(tx, key, token))
+    u64::try_from(token).is_ok_and(|token| records::has_grant(tx, key, token))
 }
 
 fn token(args: Args<'_>) -> Result<i64, CommandError> {
@@ -60,7 +60,7 @@ fn check(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn assert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let token = token(args)?;
     if !is_current(tx, &args[1], token) {
-        return Err(ownership::stale(token, ledger::current_token(tx, &args[1])));
+        return Err(ownership::stale(token, records::current_token(tx, &args[1])));
     }
     reply.ok();
     Ok(())

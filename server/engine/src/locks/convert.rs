@@ -6,9 +6,10 @@ use super::acquire::{conversion, counter, told};
 use super::events::announce;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
-use super::ledger::{self, Delay, Detail};
+use super::ledger::{Delay, Detail};
 use super::options::{block_ms, lease_ms};
 use super::ownership;
+use super::records;
 use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
 use super::session_leases::SessionLease;
@@ -152,7 +153,7 @@ impl Attempt for Convert {
         if is_written != becomes_writer {
             let mode = if becomes_writer { "exclusive" } else { "shared" };
             let field = if becomes_writer { &writer } else { owner };
-            let grant = ledger::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
+            let grant = records::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
             announce_converted(tx, key, owner, grant, mode);
             told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
         }
@@ -175,12 +176,12 @@ impl Convert {
         let lease = converting_lease(tx, sessions_of(tx, key, owner), hands.reads);
         let detail = detail_of(tx, key, owner);
         let writer = write_field(owner);
-        let counter = if ledger::is_fenced(tx, key, owner) { Some(counter::next(tx, key)?) } else { None };
+        let counter = if records::is_fenced(tx, key, owner) { Some(counter::next(tx, key)?) } else { None };
         let at = read_write::write(tx, key, owner, 1, lease_ms)?;
-        let acquired = ledger::acquired(tx, at, key, &writer, false);
+        let acquired = records::acquired(tx, at, key, &writer, false);
         if let Some(Detail { data, delay, .. }) = detail {
             let delay = delay.map(|delay| Delay { mode: LockMode::Exclusive, ..delay });
-            ledger::describe(tx, acquired.grant, Detail { token: counter, data, delay });
+            records::describe(tx, acquired.grant, Detail { token: counter, data, delay });
         }
         if let Some(lease) = lease {
             sessions::begin(tx, acquired.grant, SessionLease { holder: (*writer).into(), holds: 1, ..lease });
@@ -199,17 +200,17 @@ impl Convert {
         hands: Hands,
     ) -> Result<Granted, CommandError> {
         let leases = joined(sessions_of(tx, key, owner), sessions_of(tx, key, &write_field(owner)));
-        let of_reads = ledger::grant(tx, key, owner).map(|grant| grant.number);
+        let of_reads = records::grant(tx, key, owner).map(|grant| grant.number);
         let lease = self.lease_ms.map_or_else(|| (left_ms(tx, key), true), |lease_ms| (lease_ms, false));
         read_write::downgrade(tx, key, owner, hands, lease)?;
-        if let Some(grant) = ledger::grant(tx, key, owner).map(|grant| grant.number) {
+        if let Some(grant) = records::grant(tx, key, owner).map(|grant| grant.number) {
             // What was read beneath is one with it.
             for ended in of_reads.into_iter().chain([grant]) {
-                ledger::with_leases(tx, |leases| leases.end(ended));
+                records::with_leases(tx, |leases| leases.end(ended));
             }
             if let Some(delay) = detail_of(tx, key, owner).and_then(|detail| detail.delay) {
                 let delay = Some(Delay { mode: LockMode::Shared, ..delay });
-                ledger::describe(tx, grant, Detail { delay, ..Detail::default() });
+                records::describe(tx, grant, Detail { delay, ..Detail::default() });
             }
             for lease in leases {
                 sessions::begin(tx, grant, SessionLease { holder: owner.into(), ..lease });
@@ -222,7 +223,7 @@ impl Convert {
 
 /// The leases of the connections as long as which the hold in a field lasts, if it does.
 fn sessions_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Vec<SessionLease> {
-    ledger::grant(tx, key, field).map_or_else(Vec::new, |grant| ledger::leases(tx).by_id(grant.number))
+    records::grant(tx, key, field).map_or_else(Vec::new, |grant| records::leases(tx).by_id(grant.number))
 }
 
 /// The lease of the hold that is to be exclusive: that of the client that asks, if it has one; or that of the first,
@@ -250,12 +251,12 @@ fn joined(mut of_reads: Vec<SessionLease>, of_writes: Vec<SessionLease>) -> Vec<
 
 /// What else is known of the hold in a field.
 fn detail_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Detail> {
-    ledger::grant(tx, key, field).and_then(|grant| ledger::detail(tx, grant.number).cloned())
+    records::grant(tx, key, field).and_then(|grant| records::detail(tx, grant.number).cloned())
 }
 
 /// What an owner has. A reader's lease is its own, a writer's that of the lock.
 fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
-    let token = ledger::token(tx, key, field).unwrap_or(0);
+    let token = records::token(tx, key, field).unwrap_or(0);
     let own = read_write::longest_lease(tx, key, field, holds).map(|deadline| deadline - tx.now().wall_ms());
     Granted { token, holds, ttl_ms: own.unwrap_or_else(|| left_ms(tx, key)), predecessor: None }
 }

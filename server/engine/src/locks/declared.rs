@@ -3,8 +3,8 @@
 
 use super::history::{Event, Happening};
 use super::history_command::{FLAGS, OFF};
-use super::ledger::{self, LockLedger};
 use super::ownership;
+use super::records::{self, LockRecords};
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar,
     kept_pattern, symbols,
@@ -76,8 +76,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 ];
 
 fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    tx.subscriber::<LockLedger>().and_then(LockLedger::history).ok_or(OFF)?;
-    ledger::record(tx, Happening { text: &args[1], ..Happening::new(Event::Mark, b"", b"") });
+    tx.subscriber::<LockRecords>().and_then(LockRecords::history).ok_or(OFF)?;
+    records::record(tx, Happening { text: &args[1], ..Happening::new(Event::Mark, b"", b"") });
     reply.ok();
     Ok(())
 }
@@ -85,11 +85,11 @@ fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options: ParsedArgs<'_> = OBSERVE.parse(args)?;
     let pattern = kept_pattern(&args[args.len() - 1])?;
-    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
+    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
     if options.has(DEL) {
-        let known = ledger.observed.remove(pattern);
+        let known = records.ledger.observed.remove(pattern);
         reply.integer(i64::from(known));
-    } else if ledger.observed.add(pattern) {
+    } else if records.ledger.observed.add(pattern) {
         reply.ok();
     } else {
         return Err(TOO_MANY_PATTERNS);
@@ -103,12 +103,12 @@ fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options: ParsedArgs<'_> = ENTER.parse(args)?;
     let token = options.number(TOKEN)?.unwrap_or(0);
     let db = tx.db();
-    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
-    if !ledger.sections.enter(db, key, owner) {
+    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
+    if !records.sections.enter(db, key, owner) {
         return Err(TOO_MANY_SECTIONS);
     }
     let entered = Happening::new(Event::Entered, key, owner);
-    ledger::record(tx, Happening { grant: token, ..entered });
+    records::record(tx, Happening { grant: token, ..entered });
     reply.integer(1);
     Ok(())
 }
@@ -116,10 +116,10 @@ fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn leave(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
     let db = tx.db();
-    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
-    let left = ledger.sections.leave(db, key, owner);
+    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
+    let left = records.sections.leave(db, key, owner);
     if left {
-        ledger::record(tx, Happening::new(Event::Left, key, owner));
+        records::record(tx, Happening::new(Event::Left, key, owner));
     }
     reply.integer(i64::from(left));
     Ok(())

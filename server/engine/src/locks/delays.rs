@@ -7,7 +7,8 @@
 
 use super::held::Held;
 use super::layouts::read_write;
-use super::ledger::{self, Delay};
+use super::ledger::Delay;
+use super::records;
 use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE, read_lease_key, write_field};
 use super::release;
 use super::snapshot::{LockLayout, LockMode};
@@ -20,7 +21,7 @@ pub(crate) fn follow_up(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) {
     if !field.is_empty() {
         return read_write::reap(tx, key, field);
     }
-    if let Some((db, key, delay)) = ledger::next_delay(tx) {
+    if let Some((db, key, delay)) = records::next_delay(tx) {
         tx.select(db);
         begin(tx, &key, delay);
     }

@@ -2,7 +2,8 @@
 
 use super::delays;
 use super::held::Held;
-use super::ledger::{self, ReleaseCause};
+use super::ledger::ReleaseCause;
+use super::records;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::release;
 use crate::spec::{
@@ -55,7 +56,7 @@ impl<'a> Evicted<'a> {
                 field == *owner || field.strip_suffix(WRITE_SUFFIX).is_some_and(|name| name == *owner)
             }
             Evicted::Grant(token) => {
-                let grant = ledger::token(tx, key, field);
+                let grant = records::token(tx, key, field);
                 grant.is_some_and(|grant| i64::try_from(grant) == Ok(*token))
             }
         }
@@ -83,7 +84,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     if matches!(evicted, Evicted::All) {
         delays::end(tx, key);
     }
-    ledger::because(tx, reason, |tx| ledger::ending_as(tx, ReleaseCause::Forced, evict_all))?;
+    records::because(tx, reason, |tx| records::ending_as(tx, ReleaseCause::Forced, evict_all))?;
     reply.integer(holders.len() as i64);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::history::format::edn::Operations;
 use super::history::{Filter, Ring, format};
 use super::history_work::{BYTES_PER_ENTRY, HistoryHandler, HistoryWork, Reading, read};
-use super::ledger::LockLedger;
+use super::records::LockRecords;
 use crate::spec::{Args, CommandError, CommandGrammar, Flags, Row, grammar, symbols};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::Tx;
@@ -174,8 +174,8 @@ fn history(
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options = Options::of(args)?;
-    let (ledger, _) = tx.subscriber_mut::<LockLedger>().ok_or(OFF)?;
-    let history = ledger.history_mut().ok_or(OFF)?;
+    let (records, _) = tx.subscriber_mut::<LockRecords>().ok_or(OFF)?;
+    let history = records.history_mut().ok_or(OFF)?;
     let ring = history.ring();
     let seen = options.filter.since;
     let after = usize::try_from(ring.next().saturating_sub(seen.max(ring.first()))).unwrap_or(usize::MAX);

@@ -2,13 +2,14 @@
 
 use super::history::{Event, Filter, Happening, History, Merging, Request, Ring};
 use super::history_work::{MAX_AT_ONCE, PIECE};
-use super::ledger::{LockLedger, ReleaseCause};
+use super::ledger::ReleaseCause;
+use super::records::LockRecords;
 use crate::finally::finally;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
-    keyspace.marker_itself::<LockLedger>()?.history_mut()
+    keyspace.marker_itself::<LockRecords>()?.history_mut()
 }
 
 /// A request is about to run.
@@ -81,8 +82,8 @@ pub(crate) fn history_is_read(keyspace: &mut Keyspace) {
 /// Runs `act`: the holds that it ends are lost since another server takes over, which knows of other ones.
 pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
     let declare = |keyspace: &mut Keyspace, cause| {
-        if let Some((ledger, _)) = keyspace.subscriber_mut::<LockLedger>(0) {
-            ledger.declare(cause);
+        if let Some((records, _)) = keyspace.subscriber_mut::<LockRecords>(0) {
+            records.ledger.declare(cause);
         }
     };
     declare(keyspace, Some(ReleaseCause::FailedOver));
@@ -162,15 +163,15 @@ impl MergingHistory {
 /// The histories of these keyspaces that are on.
 fn recorded_by<'a>(servers: &[(&'a Keyspace, String)]) -> Vec<(&'a Ring, Box<[u8]>)> {
     let rings = servers.iter().filter_map(|(keyspace, name)| {
-        let ledger: &LockLedger = keyspace.subscriber()?;
-        Some((ledger.history()?.ring(), name.as_bytes().into()))
+        let records: &LockRecords = keyspace.subscriber()?;
+        Some((records.history()?.ring(), name.as_bytes().into()))
     });
     rings.collect()
 }
 
 /// Gives a keyspace another history, or none; the one that it had.
 fn exchange(keyspace: &mut Keyspace, history: Option<Box<History>>) -> Option<Box<History>> {
-    keyspace.subscriber_itself::<LockLedger>()?.exchange_history(history)
+    keyspace.subscriber_itself::<LockRecords>()?.exchange_history(history)
 }
 
 /// The history as the engine reads it.
@@ -183,8 +184,8 @@ pub(crate) struct HistoryReader<'a> {
 impl<'a> HistoryReader<'a> {
     /// The history of a keyspace, if it is on.
     pub(crate) fn of(keyspace: &'a Keyspace) -> Option<Self> {
-        let ledger: &LockLedger = keyspace.subscriber()?;
-        Some(HistoryReader { ring: ledger.history()?.ring(), number: ledger.histories })
+        let records: &LockRecords = keyspace.subscriber()?;
+        Some(HistoryReader { ring: records.history()?.ring(), number: records.histories })
     }
 
     /// The numbers of the entries of this kind after `seq` that a filter wants.

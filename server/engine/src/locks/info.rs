@@ -3,11 +3,12 @@
 use super::full_info::{FullHolder, FullInfo, FullWaiter};
 use super::graph::waiting_listeners;
 use super::layouts::read_write;
+use super::ledger::ReleaseCause;
 use super::listening::ListeningHandler;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 use super::wait_queue::mode_of;
-use super::{delays, latches, ledger, rates, semaphores};
+use super::{delays, latches, rates, records, semaphores};
 use crate::pubsub::PubSub;
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, grammar, symbols,
@@ -88,14 +89,14 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
 /// What else there is of a lock of which this is the snapshot. O(n log n), n the holders, their leases and the
 /// waiters.
 fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
-    let predecessor = ledger::last_cause(tx, key).map(ledger::ReleaseCause::name);
+    let predecessor = records::last_cause(tx, key).map(ReleaseCause::name);
     let native = native_waiters(tx, key);
     let is_reader = |mode| (snapshot.layout, mode) == (LockLayout::ReadWrite, LockMode::Shared);
     let holders = snapshot.holders.iter().map(|holder| {
         let own = || read_write::longest_lease(tx, key, &holder.owner, holder.holds);
         let own_ms = if is_reader(holder.mode) { own() } else { None };
         let own_ms = own_ms.map(|deadline| deadline - tx.now().wall_ms());
-        let lease = holder.grant.and_then(|grant| ledger::leases(tx).get(grant));
+        let lease = holder.grant.and_then(|grant| records::leases(tx).get(grant));
         FullHolder { ttl_ms: own_ms.or(snapshot.ttl_ms), session: lease.map(|lease| lease.session) }
     });
     let waiters = snapshot.waiters.iter().enumerate().map(|(at, waiter)| {
@@ -141,16 +142,16 @@ fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64)
         (LockLayout::ReadWrite, None) => (field, LockMode::Shared),
         _ => (field, LockMode::Exclusive),
     };
-    let grant = ledger::grant(tx, key, field);
+    let grant = records::grant(tx, key, field);
     let number = grant.map(|grant| grant.number);
-    let detail = number.and_then(|number| ledger::detail(tx, number));
+    let detail = number.and_then(|number| records::detail(tx, number));
     LockHolder {
         owner: owner.to_vec(),
         mode,
         holds,
         is_native: grant.is_some_and(|grant| grant.native),
         grant: number,
-        counter: ledger::token(tx, key, field).filter(|token| Some(*token) != number),
+        counter: records::token(tx, key, field).filter(|token| Some(*token) != number),
         data: detail.and_then(|detail| detail.data.as_deref()).map(<[u8]>::to_vec),
         delay_ms: detail.and_then(|detail| detail.delay).map(|delay| delay.ms),
     }

@@ -4,7 +4,8 @@
 
 use super::history::{Cause, Entry, Event, Name, Ring};
 use super::history_feed::MergedHistory;
-use super::ledger::{self, Grant};
+use super::ledger::Grant;
+use super::records;
 use super::semaphores::native_permits;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
@@ -66,10 +67,10 @@ pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, no
     for (key, total) in semaphores(ring) {
         let (mut tx, key) = (keyspace.tx(ring.db(key).unwrap_or(0), now), ring.text(key));
         let native = native_permits(&tx, key);
-        ledger::inherit_permits(&mut tx, key, total, native);
+        records::inherit_permits(&mut tx, key, total, native);
     }
     for last in last_grants(history.ring()) {
-        ledger::inherit(&mut keyspace.tx(last.db, now), last.key, last.owner, (last.grant, true));
+        records::inherit(&mut keyspace.tx(last.db, now), last.key, last.owner, (last.grant, true));
     }
 }
 
@@ -77,8 +78,8 @@ pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, no
 pub(crate) fn receive_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     for last in last_grants(history.ring()).into_iter().filter(|last| last.has_left) {
         let tx = &mut keyspace.tx(last.db, now);
-        if ledger::inherit(tx, last.key, last.owner, (last.grant, false)) {
-            ledger::record_arrival(tx, last.key, last.owner, last.grant);
+        if records::inherit(tx, last.key, last.owner, (last.grant, false)) {
+            records::record_arrival(tx, last.key, last.owner, last.grant);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::held::Held;
 use super::layouts::read_write;
-use super::ledger::{self, ReleaseCause};
+use super::ledger::ReleaseCause;
+use super::records;
 use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
 use super::release;
 use super::session_leases::{LeaseKind, SessionLease};
@@ -16,7 +17,7 @@ pub(super) const HELD_LOCK: LeaseKind = LeaseKind { renew, give_back };
 
 /// Whether the hold is still the one by that grant.
 fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
-    ledger::grant(tx, &lease.key, &lease.holder).is_some_and(|grant| grant.number == id)
+    records::grant(tx, &lease.key, &lease.holder).is_some_and(|grant| grant.number == id)
 }
 
 fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
@@ -37,7 +38,7 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
     if !is_held(tx, id, lease) {
         return;
     }
-    ledger::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
+    records::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
         Some(Value::Hash(hash)) => {
             let held = held(hash, &lease.holder);
             // Whose hold it was that somebody else gave back is not known: those who live keep theirs.

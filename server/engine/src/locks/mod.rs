@@ -1,8 +1,9 @@
 //! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
 //!
 //! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; releasing it
-//! publishes what Redisson's script would. What keys cannot express is in `ledger`, all other state in the keyspace.
-//! Waiters are parked by the engine and retried when the key changes, whatever changed it, first come first served.
+//! publishes what Redisson's script would. What keys cannot express is in `ledger` and `records`, all other state in
+//! the keyspace. Waiters are parked by the engine and retried when the key changes, whatever changed it, first come
+//! first served.
 //! Redisson's names stand in `redisson` alone.
 
 mod acquire;
@@ -37,6 +38,7 @@ mod options;
 mod ownership;
 mod past;
 mod rates;
+mod records;
 mod redisson;
 mod refusals;
 mod release;
@@ -75,9 +77,9 @@ pub(crate) use history_readings::{HistoryReadings, ReadingRequest};
 pub(crate) use history_work::HistoryHandler;
 pub(crate) use info::snapshot;
 pub(crate) use inheritance::{inherit_holds, receive_holds};
-pub(crate) use ledger::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
 pub(crate) use past::{bytes_apart_from_keys, fence_bytes, forget_past, past_bytes};
+pub(crate) use records::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
@@ -124,7 +126,7 @@ pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
 
 /// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
 pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
-    keyspace.subscribe(Box::new(ledger::LockLedger::new(seed)));
+    keyspace.subscribe(Box::new(records::LockRecords::new(seed)));
     keyspace.subscribe(Box::new(fences::Fences::default()));
     keyspace.subscribe(Box::new(latches::LatchEnds::default()));
     keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
@@ -141,7 +143,7 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
 
 /// The numbers of grants begin anew, as on a server that knows of none.
 pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
-    if let Some((_, mut context)) = tx.subscriber_mut::<ledger::LockLedger>() {
+    if let Some((_, mut context)) = tx.subscriber_mut::<records::LockRecords>() {
         context.restart_numbers();
     }
 }
@@ -154,12 +156,12 @@ pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
 
 /// Grants get numbers behind this one from now on.
 pub(crate) fn numbers_go_on_after(tx: &mut Tx<'_>, last: u64) {
-    if let Some((_, mut context)) = tx.subscriber_mut::<ledger::LockLedger>() {
+    if let Some((_, mut context)) = tx.subscriber_mut::<records::LockRecords>() {
         context.numbers_go_on_after(last);
     }
 }
 
 /// The number of the last grant.
 pub(crate) fn last_number(tx: &mut Tx<'_>) -> u64 {
-    tx.subscriber_mut::<ledger::LockLedger>().map_or(0, |(_, context)| context.last_number())
+    tx.subscriber_mut::<records::LockRecords>().map_or(0, |(_, context)| context.last_number())
 }

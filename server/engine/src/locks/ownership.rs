@@ -1,6 +1,6 @@
 //! The checks of owners and tokens by lock commands.
 
-use super::ledger;
+use super::records;
 use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
@@ -8,7 +8,7 @@ use lockwheel_store::keyspace::Tx;
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
-    let current = ledger::token(tx, key, field);
+    let current = records::token(tx, key, field);
     if current.is_some_and(|current| i64::try_from(current) == Ok(token)) {
         return Ok(());
     }

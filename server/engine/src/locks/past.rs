@@ -2,20 +2,20 @@
 
 use super::fences::Fences;
 use super::latches::LatchEnds;
-use super::ledger::LockLedger;
+use super::records::LockRecords;
 use lockwheel_store::keyspace::{Keyspace, Subscriber};
 
 /// Bytes of what is remembered of holds and latches that have ended. O(1).
 pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {
-    let ledger = keyspace.subscriber().map_or(0, LockLedger::past_bytes);
-    ledger + keyspace.subscriber().map_or(0, LatchEnds::memory)
+    let records = keyspace.subscriber().map_or(0, LockRecords::past_bytes);
+    records + keyspace.subscriber().map_or(0, LatchEnds::memory)
 }
 
 /// Forgets how holds and latches have ended: keys need the memory. The ends of latches that clients still wait for
 /// stay.
 pub(crate) fn forget_past(keyspace: &mut Keyspace) {
-    if let Some(ledger) = keyspace.subscriber_itself::<LockLedger>() {
-        ledger.forget_past();
+    if let Some(records) = keyspace.subscriber_itself::<LockRecords>() {
+        records.forget_past();
     }
     if let Some((ends, context)) = keyspace.subscriber_mut::<LatchEnds>(0) {
         ends.forget_unawaited(&context);
@@ -29,5 +29,5 @@ pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
 
 /// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(1).
 pub(crate) fn bytes_apart_from_keys(keyspace: &Keyspace) -> usize {
-    fence_bytes(keyspace) + keyspace.subscriber().map_or(0, LockLedger::recorded_bytes)
+    fence_bytes(keyspace) + keyspace.subscriber().map_or(0, LockRecords::recorded_bytes)
 }

@@ -2,7 +2,7 @@
 //! renewing a hold that is lost. The history has it from the answer.
 
 use super::history::{Cause, Event, Happening};
-use super::ledger::{self, LockLedger};
+use super::records::{self, LockRecords};
 use super::redisson::{self, Channels, MODE_FIELD};
 use super::warnings::lint;
 use crate::spec::Args;
@@ -41,7 +41,7 @@ impl<'a> Answer<'a> {
 pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, reply: &[u8]) -> bool {
     let is_of_one = matches!(reply, [b':' | b'_', ..] | [b'$', b'-', ..]);
     let Some(key) = args.get(3).filter(|_| is_of_one) else { return false };
-    let history = keyspace.marker::<LockLedger>().and_then(LockLedger::history);
+    let history = keyspace.marker::<LockRecords>().and_then(LockRecords::history);
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn call_ended(
                 && source.is_some_and(deletes_by_comparison)
                 && let Some(key) = args.get(3).filter(|_| args.count(2).is_ok_and(|count| count > 0))
             {
-                ledger::note_comparison(tx, key);
+                records::note_comparison(tx, key);
             }
             script(tx, args, answer);
         }
@@ -88,18 +88,18 @@ pub(crate) fn call_ended(
             }
         }
         "delifeq" if answer == Answer::Integer(0) => {
-            ledger::note_comparison(tx, &args[1]);
+            records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
         // With a digest nothing is known of the owner that asks.
         "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
-            ledger::note_comparison(tx, &args[1]);
+            records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
         }
         "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
         "keys" => {
             let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
-            ledger::record(tx, what);
+            records::record(tx, what);
         }
         _ => {}
     }
@@ -137,11 +137,11 @@ fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<
     };
     for key in keys {
         if tx.marked(key).is_none() {
-            ledger::note_unleased(tx, key, owner, Some(true));
+            records::note_unleased(tx, key, owner, Some(true));
         }
         let what =
             Happening { cause, text, native: Some(true), ..Happening::new(Event::Refused, key, owner) };
-        ledger::record(tx, what);
+        records::record(tx, what);
     }
 }
 
@@ -264,14 +264,14 @@ fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[
     if tx.marked(key).is_none() && tx.peek(key).is_some() {
         return None;
     }
-    let is_owner = |word: &&&[u8]| redisson::is_owner(word) || ledger::last_loss(tx, key, word).is_some();
+    let is_owner = |word: &&&[u8]| redisson::is_owner(word) || records::last_loss(tx, key, word).is_some();
     arguments.iter().find(is_owner).map(|owner| (**owner).into())
 }
 
 /// A text was compared with that of a key, and is another: the owner has lost the lock.
 fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     let is_lock = tx.marked(key).is_some() || tx.peek(key).is_none();
-    if is_lock && ledger::last_loss(tx, key, owner).is_some() {
+    if is_lock && records::last_loss(tx, key, owner).is_some() {
         note(tx, event, key, owner);
     }
 }
@@ -291,7 +291,7 @@ fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
 /// Somebody asked for a lock that is held.
 fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     if tx.marked(key).is_none() {
-        ledger::note_unleased(tx, key, owner, None);
+        records::note_unleased(tx, key, owner, None);
     } else if !holds(tx, key, owner) {
         note(tx, Event::Refused, key, owner);
     }
@@ -308,7 +308,7 @@ fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
 
 /// Whether the request has made an entry for this key, or there is no history.
 fn has_recorded(tx: &Tx<'_>, key: &[u8]) -> bool {
-    let history = tx.subscriber::<LockLedger>().and_then(LockLedger::history);
+    let history = tx.subscriber::<LockRecords>().and_then(LockRecords::history);
     history.is_none_or(|history| history.has_recorded(tx.db(), key))
 }
 
@@ -320,7 +320,7 @@ fn note_script(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     note(tx, event, key, owner);
     match event {
         Event::ReleaseRefused => lint(tx, key, owner, "release-by-other"),
-        _ if ledger::last_loss(tx, key, owner).is_some() => lint(tx, key, owner, "renewal-after-loss"),
+        _ if records::last_loss(tx, key, owner).is_some() => lint(tx, key, owner, "renewal-after-loss"),
         _ => {}
     }
 }
@@ -328,8 +328,8 @@ fn note_script(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
 /// Adds an entry, unless the request has made one for this key already: then it did something.
 fn note(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     if !has_recorded(tx, key) {
-        let loss = ledger::last_loss(tx, key, owner);
+        let loss = records::last_loss(tx, key, owner);
         let grant = loss.map_or(0, |loss| loss.grant);
-        ledger::record(tx, Happening { grant, ..Happening::new(event, key, owner) });
+        records::record(tx, Happening { grant, ..Happening::new(event, key, owner) });
     }
 }

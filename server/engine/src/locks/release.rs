@@ -2,8 +2,9 @@
 
 use super::held::Held;
 use super::layouts::{read_write, text};
-use super::ledger::{self, Release};
+use super::ledger::Release;
 use super::ownership;
+use super::records;
 use super::redisson::{MODE_FIELD, write_field};
 use super::{channels, sessions, warnings};
 use crate::spec::{
@@ -84,7 +85,7 @@ pub(super) fn give_back_one(
     }
     leave(tx, key, held, left)?;
     if left > 0
-        && let Some(grant) = ledger::grant(tx, key, held.field)
+        && let Some(grant) = records::grant(tx, key, held.field)
     {
         sessions::add_holds(tx, grant.number, -1);
         sessions::uphold(tx, grant.number);
@@ -104,7 +105,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     } else if let Some(edit) = tx.write::<Hash>(key)? {
         edit.value.set(held.field, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
-        ledger::released_partly(tx, key, held.field, left);
+        records::released_partly(tx, key, held.field, left);
     }
     Ok(())
 }
@@ -185,9 +186,9 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
 
 /// The error for an owner that has lost the lock.
 pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
-    let losses = [owner, writer].into_iter().filter_map(|field| ledger::last_loss(tx, key, field));
+    let losses = [owner, writer].into_iter().filter_map(|field| records::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;
-    let current = ownership::or_none(ledger::current_grant(tx, key));
+    let current = ownership::or_none(records::current_grant(tx, key));
     let cause = cause.name();
     Some(CommandError::new(format!(
         "LOCKLOST this owner's hold with grant {grant} {cause} at {wall_ms}, current grant {current}"

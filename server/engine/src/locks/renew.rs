@@ -3,9 +3,9 @@
 use super::events::announce;
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
-use super::ledger;
 use super::options;
 use super::ownership;
+use super::records;
 use super::redisson::write_field;
 use super::sessions;
 use super::warnings::lint;
@@ -111,19 +111,19 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
     for (key, lease) in keys.iter().zip(leases) {
-        if matches!(lease, Lease::None) && ledger::last_loss(tx, key, owner).is_some() {
+        if matches!(lease, Lease::None) && records::last_loss(tx, key, owner).is_some() {
             lint(tx, key, owner, "renewal-after-loss");
         }
         let is_set = set(tx, key, owner, lease, (deadline, options.has(GT)))?;
         if is_set {
             let mut lease_ms = lease_ms;
             for field in [owner, &write_field(owner)] {
-                if let Some(grant) = ledger::grant(tx, key, field) {
+                if let Some(grant) = records::grant(tx, key, field) {
                     sessions::uphold(tx, grant.number);
                     lease_ms = sessions::longest_ms(tx, grant.number).unwrap_or(0).max(lease_ms);
                 }
             }
-            ledger::renewed(tx, key, owner);
+            records::renewed(tx, key, owner);
             announce(tx, key, "renewed", || {
                 vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]
             });

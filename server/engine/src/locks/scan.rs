@@ -2,8 +2,8 @@
 
 use super::channel_waiters::{channel_waiters, listened_channels};
 use super::graph::Listeners;
-use super::ledger;
 use super::listening::ListeningHandler;
+use super::records;
 use super::redisson;
 use super::wait_queue::{FAIR_NAME, mode_of};
 use crate::pubsub::PubSub;
@@ -85,7 +85,7 @@ impl<'a> Wanted<'a> {
 fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let mut page = Vec::new();
     let next = tx.scan(cursor, wanted.count, &mut |key, value| {
-        let is_lock = ledger::is_held(tx, key) || redisson::is_held_read_write(value);
+        let is_lock = records::is_held(tx, key) || redisson::is_held_read_write(value);
         if is_lock && wanted.has(key, Some(value)) {
             page.push(key.into());
         }

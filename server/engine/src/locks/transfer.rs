@@ -3,9 +3,10 @@
 use super::acquire::counter;
 use super::held::Held;
 use super::layouts::read_write::{self, LEASES_MAX};
-use super::ledger::{self, Detail, ReleaseCause};
+use super::ledger::{Detail, ReleaseCause};
 use super::options;
 use super::ownership;
+use super::records;
 use super::redisson::WRITE_SUFFIX;
 use super::release;
 use crate::spec::{
@@ -63,7 +64,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
     // Counts last of all that can fail: an error changes nothing.
-    let fenced = already == 0 && ledger::is_fenced(tx, key, held.field);
+    let fenced = already == 0 && records::is_fenced(tx, key, held.field);
     let counter = if fenced { Some(counter::next(tx, key)?) } else { None };
     if let Some(lease_ms) = lease_ms {
         let deadline = tx.now().wall_ms().saturating_add(lease_ms);
@@ -77,7 +78,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         false => put(tx, key, held.field, (&field, holds, already > 0))?,
     };
     if let Some(counter) = counter {
-        ledger::describe(tx, token, Detail { token: Some(counter), ..Detail::default() });
+        records::describe(tx, token, Detail { token: Some(counter), ..Detail::default() });
         token = counter;
     }
     reply.integer(token as i64);
@@ -119,11 +120,11 @@ fn put(
     (to, holds, again): (&[u8], i64, bool),
 ) -> Result<u64, CommandError> {
     let at = tx.write_or_new::<Hash>(key)?.at;
-    ledger::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
+    records::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.remove(from);
     edit.value.set(to, &IntText::new(holds), edit.encodings);
-    let token = ledger::acquired(tx, at, key, to, again).token;
+    let token = records::acquired(tx, at, key, to, again).token;
     tx.changed(key, events::HDEL);
     tx.changed(key, events::HINCRBY);
     Ok(token)
@@ -132,9 +133,9 @@ fn put(
 /// Puts another owner into a lock that is a string; the number of the new grant.
 fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, CommandError> {
     let at = tx.write_or_new::<Str>(key)?.at;
-    ledger::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
+    records::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
     let at = tx.set(key, Value::Str(Str::new(to)), true);
-    let token = ledger::acquired(tx, at, key, to, false).token;
+    let token = records::acquired(tx, at, key, to, false).token;
     tx.changed(key, events::SET);
     Ok(token)
 }

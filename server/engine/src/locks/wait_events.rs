@@ -1,7 +1,7 @@
 //! Events of those who wait for locks, and of those whose locks are waited for.
 
 use super::events::{HoldNews, announce, effect, push};
-use super::ledger;
+use super::records;
 use lockwheel_store::keyspace::{EventValue, Keyspace, Tx};
 use lockwheel_store::time::Now;
 
@@ -12,11 +12,11 @@ fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
 /// An owner begins to wait for a lock: its holders' connections are told that it is contended, each once.
 pub(super) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     announce(tx, key, "queued", || vec![owner_field(owner)]);
-    if !ledger::is_followed(tx) {
+    if !records::is_followed(tx) {
         return;
     }
     let mut pushes = Vec::new();
-    for (grant, hold) in ledger::wanted_holds(tx, key, |_, hold| *hold.owner != *owner) {
+    for (grant, hold) in records::wanted_holds(tx, key, |_, hold| *hold.owner != *owner) {
         let number = i64::try_from(grant).unwrap_or(i64::MAX);
         let told = vec![
             owner_field(&hold.owner),

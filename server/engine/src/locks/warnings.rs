@@ -2,7 +2,7 @@
 
 use super::events::{HoldNews, announce, push};
 use super::layouts::read_write;
-use super::ledger;
+use super::records;
 use super::redisson::{self, MODE_FIELD};
 use crate::spec::CommandError;
 use lockwheel_resp::number;
@@ -16,7 +16,7 @@ fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
 /// Little of the lease of a lock may be left: then its owners are told, and looked at again when it ends, since a
 /// renewal may have come. Otherwise the lease has been renewed, and is looked at later.
 pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
-    let (near_ms, now_ms) = (ledger::jeopardy_ms(tx), tx.now().wall_ms());
+    let (near_ms, now_ms) = (records::jeopardy_ms(tx), tx.now().wall_ms());
     let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) else { return };
     let left_ms = deadline - now_ms;
     if left_ms > near_ms {
@@ -24,7 +24,7 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
     // At its end it is renewed or gone.
     if left_ms > 0 {
-        match ledger::reader_of(tx, key) {
+        match records::reader_of(tx, key) {
             Some([lock, reader]) if own_end(tx, &lock, &reader) == Some(deadline) => {
                 tell_owner_of_jeopardy(tx, &lock, &reader, left_ms);
             }
@@ -38,7 +38,7 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
 /// A native re-entry has set the lease of a lock anew, of which the ledger is not told: its owners are, when little of
 /// it is left.
 pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
-    let near_ms = ledger::jeopardy_ms(tx);
+    let near_ms = records::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
         look_again(tx, key, deadline.saturating_sub(near_ms).max(tx.now().wall_ms()));
     }
@@ -60,7 +60,7 @@ pub(crate) fn watch_leases(tx: &mut Tx<'_>, before_ms: i64) {
 fn own_end(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<i64> {
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
     let holds = hash.get(field).and_then(number::parse_i64).filter(|_| hash.contains(MODE_FIELD))?;
-    ledger::grant(tx, key, field).filter(|grant| grant.native)?;
+    records::grant(tx, key, field).filter(|grant| grant.native)?;
     read_write::longest_lease(tx, key, field, holds)
 }
 
@@ -74,7 +74,7 @@ fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
         for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
             // Who has a lease of its own is told of that.
             if own_end(tx, key, &field).is_none()
-                && let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number)
+                && let Some(grant) = records::grant(tx, key, &field).map(|grant| grant.number)
             {
                 let owner = redisson::owner_of(&field);
                 announce(tx, key, "jeopardy", || of_jeopardy(owner, grant, left_ms));
@@ -83,10 +83,10 @@ fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
     }
     // A writer's hold is no reader's, though its owner may read, too.
     let is_reader = |grant, owner: &[u8]| {
-        let grant_of_reader = ledger::grant(tx, key, owner).map(|grant| grant.number);
+        let grant_of_reader = records::grant(tx, key, owner).map(|grant| grant.number);
         grant_of_reader == Some(grant) && own_end(tx, key, owner).is_some()
     };
-    let holds = ledger::wanted_holds(tx, key, |grant, hold| !is_reader(grant, &hold.owner));
+    let holds = records::wanted_holds(tx, key, |grant, hold| !is_reader(grant, &hold.owner));
     let pushes: Vec<Effect> = holds
         .into_iter()
         .map(|(grant, hold)| {
@@ -103,10 +103,10 @@ fn of_jeopardy(owner: &[u8], grant: u64, left_ms: i64) -> Vec<(&'static str, Eve
 }
 
 fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i64) {
-    let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
+    let Some(grant) = records::grant(tx, key, field).map(|grant| grant.number) else { return };
     let owner = redisson::owner_of(field);
     announce(tx, key, "jeopardy", || of_jeopardy(owner, grant, left_ms));
-    for session in ledger::connections(tx, grant) {
+    for session in records::connections(tx, grant) {
         let hold = HoldNews { db: tx.db(), key, owner, grant };
         tx.push_effect(push(session, "lock-jeopardy", &hold, of_jeopardy(owner, grant, left_ms)));
     }

@@ -2,8 +2,9 @@
 
 use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::{Layout, Standing, fair};
-use super::super::ledger::{self, ReleaseCause};
+use super::super::ledger::ReleaseCause;
 use super::super::lock_session::HELD_LOCK;
+use super::super::records;
 use super::super::session_leases::SessionLease;
 use super::super::sessions;
 use super::super::{wait_queue, warnings};
@@ -59,16 +60,16 @@ pub(in crate::locks) fn grant(
         fair::dequeue(tx, key, owner, options.fair_wait_ms())?;
     }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
-    if again && let Some(grant) = ledger::grant(tx, key, &field) {
+    if again && let Some(grant) = records::grant(tx, key, &field) {
         if !options.session {
             sessions::add_holds(tx, grant.number, 1);
         }
         sessions::uphold(tx, grant.number);
         warnings::lease_set(tx, key);
     }
-    let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
+    let acquired = records::acquired(tx, at, key, &field, holds > 1);
     if counter.is_some() || options.describes() {
-        ledger::describe(tx, acquired.grant, options.detail(counter));
+        records::describe(tx, acquired.grant, options.detail(counter));
     }
     let token = counter.unwrap_or(acquired.token);
     if options.session {
@@ -83,7 +84,7 @@ pub(in crate::locks) fn grant(
 
 /// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.
 fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
-    let is_counted = if holds > 1 { ledger::is_fenced(tx, key, field) } else { options.fenced };
+    let is_counted = if holds > 1 { records::is_fenced(tx, key, field) } else { options.fenced };
     if is_counted { TokenSource::Counter((tx.db(), key.into())) } else { TokenSource::Sequence }
 }
 

@@ -1,6 +1,6 @@
 //! `GETHOLDER`: who is refused is told who holds the lock.
 
-use super::super::{ledger, redisson, wait_queue};
+use super::super::{records, redisson, wait_queue};
 use crate::spec::Answer;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
@@ -46,8 +46,8 @@ fn first_holder(value: &Value) -> Option<Box<[u8]>> {
 
 /// What a holder says of itself.
 fn data(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Box<[u8]>> {
-    let grant = ledger::grant(tx, key, field)?;
-    ledger::detail(tx, grant.number)?.data.clone()
+    let grant = records::grant(tx, key, field)?;
+    records::detail(tx, grant.number)?.data.clone()
 }
 
 impl Holder {

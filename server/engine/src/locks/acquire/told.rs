@@ -1,7 +1,7 @@
 //! Who is told of a grant: listeners of events, and the connection that is to be told when the hold is lost.
 
 use super::super::events::HolderConnection;
-use super::super::{ledger, wait_events};
+use super::super::{records, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
@@ -16,7 +16,7 @@ pub(in crate::locks) fn tell(
     if waited_ms.is_none() && protocol != Protocol::Resp3 {
         return;
     }
-    let Some(grant) = ledger::grant(tx, key, field).map(|grant| grant.number) else { return };
+    let Some(grant) = records::grant(tx, key, field).map(|grant| grant.number) else { return };
     if let Some(waited_ms) = waited_ms {
         wait_events::granted(tx, key, owner, grant, waited_ms);
     }
@@ -24,6 +24,6 @@ pub(in crate::locks) fn tell(
         && let Some(session) = tx.client()
     {
         let connection = HolderConnection { session, db: tx.db(), key: key.into(), owner: owner.into() };
-        ledger::follow(tx, grant, connection);
+        records::follow(tx, grant, connection);
     }
 }

@@ -1,4 +1,4 @@
-//! What the ledger has to tell of holds that begin and end.
+//! What is to be told of holds that begin and end.
 
 use super::message;
 use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};

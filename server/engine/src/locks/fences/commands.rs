@@ -1,7 +1,7 @@
 //! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests that have none.
 
 use super::super::history::{Event, Happening};
-use super::super::ledger;
+use super::super::records;
 use super::highest::Fences;
 use super::resource::{Resource, TokenSource};
 use crate::spec::{
@@ -69,7 +69,7 @@ fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let shown = Fences::of_mut(tx).show(&args[1], token);
     let event = if shown.is_ok() { Event::Fenced } else { Event::FenceRefused };
     let write = Happening::new(event, &args[1], b"");
-    ledger::record(tx, Happening { grant: token.unsigned_abs(), ..write });
+    records::record(tx, Happening { grant: token.unsigned_abs(), ..write });
     shown?;
     reply.ok();
     Ok(())

@@ -3,7 +3,7 @@
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
-use super::super::ledger::LockLedger;
+use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
 use super::listeners::Reader;
 use crate::pubsub::PubSub;
@@ -116,14 +116,14 @@ impl ListenerCount {
         if waiters.is_empty() {
             return 0;
         }
-        let ledger: Option<&LockLedger> = keyspace.subscriber();
-        let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
+        let records: Option<&LockRecords> = keyspace.subscriber();
+        let Some((records, history)) = records.and_then(|records| Some((records, records.history()?))) else {
             self.known = None;
             return waiters.len();
         };
         let ring = history.ring();
-        let known = self.known.take().filter(|known| known.can_go_on(ring, ledger.histories));
-        let known = self.known.insert(known.unwrap_or_else(|| Known::new(ring, ledger.histories, lock)));
+        let known = self.known.take().filter(|known| known.can_go_on(ring, records.histories));
+        let known = self.known.insert(known.unwrap_or_else(|| Known::new(ring, records.histories, lock)));
         self.looks += known.go_on(ring);
         waiters.iter().filter(|waiter| known.waits(waiter)).count()
     }

@@ -12,7 +12,7 @@
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
-use super::super::ledger::LockLedger;
+use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::{DbKey, Tx};
@@ -162,11 +162,11 @@ impl Listeners {
 
     /// Returns the listeners of a transaction's keyspace: of all locks, or of one in its database.
     pub(in crate::locks) fn of_tx(tx: &Tx<'_>, wanted: Option<&[u8]>) -> Self {
-        Listeners::of_ledger(tx.subscriber(), wanted.map(|key| (tx.db(), key)))
+        Listeners::of_records(tx.subscriber(), wanted.map(|key| (tx.db(), key)))
     }
 
-    fn of_ledger(ledger: Option<&LockLedger>, wanted: Option<(usize, &[u8])>) -> Self {
-        let history = ledger.and_then(LockLedger::history);
+    fn of_records(records: Option<&LockRecords>, wanted: Option<(usize, &[u8])>) -> Self {
+        let history = records.and_then(LockRecords::history);
         history.map_or_else(Listeners::default, |history| Listeners::of(history.ring(), wanted))
     }
 

@@ -1,7 +1,7 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
-use super::super::{ledger, wait_events};
+use super::super::{records, wait_events};
 use super::edges::{self, Kept, Wait};
 use super::foreign::ForeignWaits;
 use crate::spec::CommandError;
@@ -85,7 +85,7 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
     }
     for key in newcomer.keys.iter().filter(|_| newcomer.together) {
         if edges::has(tx, key, newcomer.owner) {
-            ledger::adopt(tx, key, newcomer.owner);
+            records::adopt(tx, key, newcomer.owner);
         }
     }
     check_waiting(tx, newcomer.into(), &ForeignWaits::default())

@@ -1,8 +1,8 @@
 //! The history of locks: what happened to them, in order, in a ring of bounded size; and how replies show it.
 //!
-//! It is filled while `lock-history` is yes. The ledger notices who comes to hold a lock and how holds end; the engine
-//! tells which request runs, who waits, and what tests do to clocks and connections. Everything else that wants an
-//! entry calls `ledger::record`.
+//! It is filled while `lock-history` is yes. It subscribes to the ledger, which notices who comes to hold a lock and
+//! how holds end; the engine tells which request runs, who waits, and what tests do to clocks and connections.
+//! Everything else that wants an entry calls `records::record`.
 
 mod entries;
 mod entry;

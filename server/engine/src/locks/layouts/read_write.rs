@@ -5,7 +5,8 @@
 
 use super::super::channels;
 use super::super::held::Held;
-use super::super::ledger;
+use super::super::ledger::ReleaseCause;
+use super::super::records;
 use super::super::redisson::{
     DELAY_FIELD, MODE_FIELD, READ, READ_MESSAGE, UNLOCK_MESSAGE, WRITE, WRITE_SUFFIX, read_lease_key,
     write_field,
@@ -167,7 +168,7 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     let name = read_lease_key(key, owner, n);
     let at = tx.set(&name, Value::Str(Str::new(b"1")), false);
     tx.set_deadline(&name, deadline);
-    ledger::leased(tx, at, key, (owner, n));
+    records::leased(tx, at, key, (owner, n));
     tx.changed(&name, events::SET);
     tx.changed(&name, events::EXPIRE);
 }
@@ -237,7 +238,7 @@ pub(in crate::locks) fn downgrade(
     let at = edit.at;
     edit.value.set(MODE_FIELD, READ, edit.encodings);
     edit.value.set(owner, &IntText::new(reads), edit.encodings);
-    ledger::converted(tx, at, key, &writer, owner);
+    records::converted(tx, at, key, &writer, owner);
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.remove(&writer);
     tx.changed(key, events::HSET);
@@ -249,7 +250,7 @@ pub(in crate::locks) fn downgrade(
         lease(tx, key, owner, reads, deadline);
     }
     lengthen(tx, key, deadline);
-    ledger::record_conversion(tx, key, owner);
+    records::record_conversion(tx, key, owner);
     channels::notify_read_write(tx, key, READ_MESSAGE);
     Ok(())
 }
@@ -267,7 +268,7 @@ pub(in crate::locks) fn release(
     if left > 0 {
         edit.value.set(held.field, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
-        ledger::released_partly(tx, key, held.field, left);
+        records::released_partly(tx, key, held.field, left);
     } else {
         tx.field_removed(at, key, held.field);
         if let Some(edit) = tx.write::<Hash>(key)? {
@@ -342,7 +343,7 @@ pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<
 
 /// When the longest lease of all readers ends, if it is known which are not native.
 fn longest_known(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
-    let (native, others) = ledger::last_read_lease(tx, key)?;
+    let (native, others) = records::last_read_lease(tx, key)?;
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
     let holds = others.iter().filter_map(|owner| Some((owner, number::parse_i64(hash.get(owner)?)?)));
     let foreign = holds.filter_map(|(owner, count)| longest_lease(tx, key, owner, count));
@@ -388,7 +389,7 @@ pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], 
 /// A lease of a native reader has ended: when it was the last, its owner no longer holds the lock, as if the lease of
 /// a lock of its own had run out. Owners that Redisson made are left to it: its unlock would fail.
 pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
-    let is_native = owner == DELAY_FIELD || ledger::grant(tx, key, owner).is_some_and(|grant| grant.native);
+    let is_native = owner == DELAY_FIELD || records::grant(tx, key, owner).is_some_and(|grant| grant.native);
     let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
     // The whole lock ends at this instant too.
     let ends = tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms());
@@ -397,6 +398,6 @@ pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
         return;
     }
     let held = Held { field: owner, holds: reads, has_mode: true, is_text: false };
-    let released = ledger::ending_as(tx, ledger::ReleaseCause::Expired, |tx| release(tx, key, &held, 0));
+    let released = records::ending_as(tx, ReleaseCause::Expired, |tx| release(tx, key, &held, 0));
     debug_assert!(released.is_ok(), "the key holds a hash");
 }

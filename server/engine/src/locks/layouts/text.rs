@@ -1,6 +1,6 @@
 //! A lock that is one string, its owner, as `SET key owner NX PX` makes it: of redlock libraries and most others.
 
-use super::super::ledger;
+use super::super::records;
 use super::Standing;
 use crate::spec::{CommandError, errors};
 use lockwheel_store::keyspace::{EntryId, Tx, events};
@@ -34,7 +34,7 @@ pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> 
 pub(in crate::locks) fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<bool> {
     match tx.peek(key) {
         Some(Value::Str(text)) if *text.text() == *owner => Some(true),
-        Some(Value::Str(text)) => ledger::grant(tx, key, &text.text()).map(|_| false),
+        Some(Value::Str(text)) => records::grant(tx, key, &text.text()).map(|_| false),
         _ => None,
     }
 }

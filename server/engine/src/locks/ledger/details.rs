@@ -24,14 +24,14 @@ pub(in crate::locks) struct Detail {
 
 /// The details of holds, by the number of their grant, each with its database.
 #[derive(Debug, Default)]
-pub(super) struct Details {
+pub(in crate::locks) struct Details {
     by_grant: BTreeMap<u64, (usize, Detail)>,
     data_bytes: usize,
 }
 
 impl Details {
     /// A hold in a database that began with this grant has these details; those that are not given stay. O(log n).
-    pub(super) fn add(&mut self, db: usize, grant: u64, detail: Detail) {
+    pub(in crate::locks) fn add(&mut self, db: usize, grant: u64, detail: Detail) {
         let (_, known) = self.by_grant.entry(grant).or_insert_with(|| (db, Detail::default()));
         known.token = detail.token.or(known.token);
         known.delay = detail.delay.or(known.delay);
@@ -43,12 +43,12 @@ impl Details {
     }
 
     /// Whether none is known of any hold.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::locks) fn is_empty(&self) -> bool {
         self.by_grant.is_empty()
     }
 
     /// The details of a hold. O(log n).
-    pub(super) fn get(&self, grant: u64) -> Option<&Detail> {
+    pub(in crate::locks) fn get(&self, grant: u64) -> Option<&Detail> {
         if self.by_grant.is_empty() {
             return None;
         }
@@ -56,13 +56,13 @@ impl Details {
     }
 
     /// The token of a hold: that of its grant, if it is not fenced. O(log n).
-    pub(super) fn token_of(&self, grant: u64) -> u64 {
+    pub(in crate::locks) fn token_of(&self, grant: u64) -> u64 {
         self.get(grant).and_then(|detail| detail.token).unwrap_or(grant)
     }
 
     /// A hold has ended. O(log n).
     #[inline]
-    pub(super) fn remove(&mut self, grant: u64) -> Option<Detail> {
+    pub(in crate::locks) fn remove(&mut self, grant: u64) -> Option<Detail> {
         if self.by_grant.is_empty() { None } else { self.take(grant) }
     }
 
@@ -74,20 +74,20 @@ impl Details {
     }
 
     /// All keys of a database are gone. O(n).
-    pub(super) fn flushed(&mut self, gone: usize) {
+    pub(in crate::locks) fn flushed(&mut self, gone: usize) {
         let gone = self.by_grant.extract_if(.., |_, (db, _)| *db == gone);
         self.data_bytes -= gone.map(|(_, (_, detail))| data_bytes(&detail)).sum::<usize>();
     }
 
     /// The keys of two databases have been exchanged. O(n).
-    pub(super) fn swap(&mut self, one: usize, other: usize) {
+    pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for (db, _) in self.by_grant.values_mut().filter(|(db, _)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };
         }
     }
 
     /// Bytes of all of it, of the nodes of its tree about. O(1).
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::locks) fn memory(&self) -> usize {
         self.by_grant.len() * size_of::<(u64, (usize, Detail))>() + self.data_bytes
     }
 }

@@ -13,7 +13,7 @@ pub(in crate::locks) struct Grant {
 
 /// The content of a lock's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marked {
+pub(in crate::locks) enum Marked {
     /// Its only owner holds it by this grant.
     One(Grant),
     /// It has several owners, whose grants are kept elsewhere.
@@ -31,7 +31,7 @@ impl Marked {
     /// Decodes a mark: 46 bits of a number, which last for two years of a million grants a second, and the lowest bit
     /// for a native hold; that alone for several owners, since numbers begin at 1. The highest bit stands for a lease.
     #[inline]
-    pub(super) fn read(mark: Mark) -> Self {
+    pub(in crate::locks) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
         let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         if bits == SEVERAL {
@@ -45,7 +45,7 @@ impl Marked {
 
     /// Encodes a mark.
     #[inline]
-    pub(super) fn mark(self) -> Mark {
+    pub(in crate::locks) fn mark(self) -> Mark {
         let bits = match self {
             Marked::One(grant) => grant.number << 1 | u64::from(grant.native),
             Marked::Several => SEVERAL,

@@ -10,7 +10,7 @@ const WORDS: [&[u8]; 4] = [b"lock", b"locks", b"mutex", b"mutexes"];
 const OTHERS: [&[u8]; 7] = [b"block", b"blocks", b"clock", b"clocks", b"flock", b"flocks", b"unlock"];
 
 /// Whether one of the words of a key's name is that of a lock. O(n), n its bytes.
-pub(super) fn names_lock(key: &[u8]) -> bool {
+pub(in crate::locks) fn names_lock(key: &[u8]) -> bool {
     let mut from = 0;
     for at in 0..key.len() {
         if !key[at].is_ascii_alphabetic() {

@@ -16,7 +16,7 @@ pub(in crate::locks) struct Observed {
 
 impl Observed {
     /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::locks) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
@@ -43,12 +43,12 @@ impl Observed {
     }
 
     /// Whether a key is one of them. O(patterns).
-    pub(super) fn has(&self, key: &[u8]) -> bool {
+    pub(in crate::locks) fn has(&self, key: &[u8]) -> bool {
         self.patterns.iter().any(|pattern| glob::matches(pattern, key, false))
     }
 
     /// Bytes of all of it. O(1).
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::locks) fn memory(&self) -> usize {
         of_vec(&self.patterns) + self.pattern_bytes
     }
 }

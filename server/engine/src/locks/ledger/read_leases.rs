@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock, one of its readers, and which of its holds it is.
 #[derive(Clone, Debug)]
-pub(super) struct ReadLease {
-    pub(super) key: Box<[u8]>,
-    pub(super) owner: Box<[u8]>,
+pub(in crate::locks) struct ReadLease {
+    pub(in crate::locks) key: Box<[u8]>,
+    pub(in crate::locks) owner: Box<[u8]>,
     hold: i64,
     /// When it ends, in wall milliseconds.
     ends_ms: i64,
@@ -72,7 +72,7 @@ impl Others {
 
 /// All such leases, by the number in the mark beside their keys.
 #[derive(Debug)]
-pub(super) struct ReadLeases {
+pub(in crate::locks) struct ReadLeases {
     leases: BTreeMap<u64, (usize, ReadLease)>,
     by_lock: HashMap<DbKey, LockLeases, FixedState>,
     last: u64,
@@ -82,18 +82,18 @@ pub(super) struct ReadLeases {
 
 impl ReadLeases {
     /// None. The seed decides the hash of keys: clients choose their names.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::locks) fn new(seed: u64) -> Self {
         let by_lock = HashMap::with_hasher(FixedState::with_seed(seed));
         ReadLeases { leases: BTreeMap::new(), by_lock, last: 0, names: 0 }
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::locks) fn is_empty(&self) -> bool {
         self.leases.is_empty()
     }
 
     /// The key of this entry holds the lease of a reader's so many-th hold of a lock. O(log n).
-    pub(super) fn add(
+    pub(in crate::locks) fn add(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
         (owner, hold): (&[u8], i64),
@@ -122,7 +122,7 @@ impl ReadLeases {
     }
 
     /// The key with this number is gone, or holds something else. O(log n).
-    pub(super) fn take(&mut self, number: u64) -> Option<ReadLease> {
+    pub(in crate::locks) fn take(&mut self, number: u64) -> Option<ReadLease> {
         let (db, lease) = self.leases.remove(&number)?;
         self.names -= lease.key.len() + lease.owner.len();
         self.unlist(db, &lease, number);
@@ -130,7 +130,7 @@ impl ReadLeases {
     }
 
     /// The lease with this number. O(log n).
-    pub(super) fn get(&self, number: u64) -> Option<&ReadLease> {
+    pub(in crate::locks) fn get(&self, number: u64) -> Option<&ReadLease> {
         self.leases.get(&number).map(|(_, lease)| lease)
     }
 
@@ -145,7 +145,7 @@ impl ReadLeases {
     }
 
     /// The key with this number has another deadline. O(log n).
-    pub(super) fn redate(&mut self, number: u64, ends_ms: i64) {
+    pub(in crate::locks) fn redate(&mut self, number: u64, ends_ms: i64) {
         let Some((db, lease)) = self.leases.get_mut(&number) else { return };
         let before = std::mem::replace(&mut lease.ends_ms, ends_ms);
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(*db, &lease.key))
@@ -156,7 +156,7 @@ impl ReadLeases {
     }
 
     /// Somebody else has taken a hold of a lock for an owner, perhaps as a reader.
-    pub(super) fn mix(&mut self, db: usize, key: &[u8], owner: &[u8]) {
+    pub(in crate::locks) fn mix(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
             self.names -= of_lock.others.bytes();
             of_lock.others.add(owner);
@@ -166,7 +166,7 @@ impl ReadLeases {
 
     /// When the last native lease of a lock ends, and the owners who may have others; `None` when these are not known.
     /// O(log n), and what has become void since.
-    pub(super) fn last_end(
+    pub(in crate::locks) fn last_end(
         &mut self,
         db: usize,
         key: &[u8],
@@ -194,7 +194,7 @@ impl ReadLeases {
     }
 
     /// All keys of a database are gone. O(n).
-    pub(super) fn flushed(&mut self, gone: usize) {
+    pub(in crate::locks) fn flushed(&mut self, gone: usize) {
         let locks = self.by_lock.extract_if(|(db, _), _| *db == gone);
         self.names -= locks.map(|(_, of_lock)| of_lock.others.bytes()).sum::<usize>();
         let gone = self.leases.extract_if(.., |_, (db, _)| *db == gone);
@@ -202,7 +202,7 @@ impl ReadLeases {
     }
 
     /// The keys of two databases have been exchanged. O(n).
-    pub(super) fn swap(&mut self, one: usize, other: usize) {
+    pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for (db, _) in self.leases.values_mut().filter(|(db, _)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };
         }
@@ -214,7 +214,7 @@ impl ReadLeases {
     }
 
     /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::locks) fn memory(&self) -> usize {
         let of_lease = size_of::<(u64, (usize, ReadLease))>() + size_of::<(i64, u64)>();
         self.by_lock.allocation_size() + self.names + self.leases.len() * of_lease
     }

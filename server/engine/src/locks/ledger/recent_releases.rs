@@ -6,10 +6,10 @@ use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
 /// The most releases remembered.
-pub(super) const MOST: usize = 4096;
+pub(in crate::locks) const MOST: usize = 4096;
 
 /// The most bytes of keys and owners that are remembered.
-pub(super) const MAX_NAME_BYTES: usize = 1 << 20;
+pub(in crate::locks) const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// One release that is remembered.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct Memory<T> {
 
 /// A ring of the last releases, found by key and owner.
 #[derive(Debug)]
-pub(super) struct RecentReleases<T> {
+pub(in crate::locks) struct RecentReleases<T> {
     hasher: FixedState,
     /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner is stored elsewhere.
     ring: Vec<Option<Memory<T>>>,
@@ -39,7 +39,7 @@ pub(super) struct RecentReleases<T> {
 
 impl<T> RecentReleases<T> {
     /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::locks) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         RecentReleases { hasher, ring: Vec::new(), next: 0, oldest: 0, places: HashTable::new(), names: 0 }
     }
@@ -49,7 +49,7 @@ impl<T> RecentReleases<T> {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::locks) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
@@ -61,17 +61,17 @@ impl<T> RecentReleases<T> {
         self.places.find(self.hash_of(db, key, owner), is).map(|&at| usize::from(at))
     }
 
-    pub(super) fn get(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<&T> {
+    pub(in crate::locks) fn get(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<&T> {
         self.ring[self.find(db, key, owner)?].as_ref().map(|memory| &memory.what)
     }
 
-    pub(super) fn get_mut(&mut self, db: usize, key: &[u8], owner: &[u8]) -> Option<&mut T> {
+    pub(in crate::locks) fn get_mut(&mut self, db: usize, key: &[u8], owner: &[u8]) -> Option<&mut T> {
         let at = self.find(db, key, owner)?;
         self.ring[at].as_mut().map(|memory| &mut memory.what)
     }
 
     /// Remembers what happened to a key and owner, in place of their former release or of the oldest. O(1).
-    pub(super) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
+    pub(in crate::locks) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
         let at = self.next;
         self.next = (at + 1) % MOST;
         if at == self.ring.len() {
@@ -119,13 +119,13 @@ impl<T> RecentReleases<T> {
     }
 
     /// Forgets all of it, and gives its memory back. O(n).
-    pub(super) fn clear(&mut self) {
+    pub(in crate::locks) fn clear(&mut self) {
         (self.ring, self.places, self.next, self.oldest, self.names) =
             (Vec::new(), HashTable::new(), 0, 0, 0);
     }
 
     /// Forgets what happened to a key and owner.
-    pub(super) fn forget(&mut self, db: usize, key: &[u8], owner: &[u8]) {
+    pub(in crate::locks) fn forget(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(at) = self.find(db, key, owner)
             && let Some(memory) = self.ring[at].take()
         {
@@ -134,7 +134,7 @@ impl<T> RecentReleases<T> {
     }
 
     /// The keys of two databases have been exchanged. O(n), n all releases.
-    pub(super) fn swap(&mut self, one: usize, other: usize) {
+    pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for memory in self.ring.iter_mut().flatten() {
             match memory.db {
                 db if db == one => memory.db = other,
@@ -151,7 +151,7 @@ impl<T> RecentReleases<T> {
     }
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::locks) fn memory(&self) -> usize {
         self.ring.capacity() * size_of::<Option<Memory<T>>>() + self.places.allocation_size() + self.names
     }
 

@@ -48,7 +48,7 @@ impl ReleaseCause {
 
     /// How a hold of `owner` ends when its key is gone for this cause.
     #[inline]
-    pub(super) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
+    pub(in crate::locks) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
         match cause {
             Cause::Command => ReleaseCause::by(actor, owner),
             Cause::Overwrite if compares(actor, owner) => ReleaseCause::Released,
@@ -60,7 +60,7 @@ impl ReleaseCause {
 
     /// How a hold of `owner` ends that this actor removes: released, if the command names the owner, or is one of a
     /// transaction that had the key watched while the client looked.
-    pub(super) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
+    pub(in crate::locks) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
         let named_by_command = || is_named(owner, actor.command.get(1..).unwrap_or_default());
         match actor.called_by {
             CalledBy::Script(script) if is_named(owner, script.arguments) || is_named(owner, script.keys) => {
@@ -107,7 +107,7 @@ fn is_watched(command: &[&[u8]], watched: &Watched) -> bool {
 
 /// Whether one of these words is an owner, which a command mostly names in its last.
 #[inline(always)]
-pub(super) fn is_named(owner: &[u8], words: &[&[u8]]) -> bool {
+pub(in crate::locks) fn is_named(owner: &[u8], words: &[&[u8]]) -> bool {
     let is_owner = |word: &[u8]| {
         word == owner || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_writer(word, owner))
     };
@@ -121,10 +121,10 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
 
 /// How the last hold of a key ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LastEnd {
-    pub(super) cause: ReleaseCause,
+pub(in crate::locks) struct LastEnd {
+    pub(in crate::locks) cause: ReleaseCause,
     /// Whether it, or one before, was a native command's: so the key is a lock's, whoever takes it next.
-    pub(super) was_native: bool,
+    pub(in crate::locks) was_native: bool,
 }
 
 /// The end of a hold.

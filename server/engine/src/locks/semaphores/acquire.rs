@@ -1,7 +1,7 @@
 //! `SEM.ACQUIRE`: takes permits, at once or after a wait.
 
 use super::super::options::DEFAULT_LEASE_MS;
-use super::super::{ledger, options, sessions};
+use super::super::{options, records, sessions};
 use super::holds::{Hold, Id, Lease};
 use super::{HistoryCause, change_account, count, ids, owner, publish, session};
 use crate::locks::redisson::NEVER_MS;
@@ -146,7 +146,7 @@ impl Acquire {
         let order = tx.next_order();
         let lease = deadline_ms.map(|deadline_ms| Lease::new(deadline_ms, order));
         let ids: Vec<Id> = (0..if self.ids { self.permits } else { 0 }).map(|_| ids::new(tx)).collect();
-        let token = ledger::next_grant(tx);
+        let token = records::next_grant(tx);
         count::write(tx, key, left);
         if self.ids {
             ids::give_out(tx, key, &ids, deadline_ms.unwrap_or(NEVER_MS))?;

@@ -3,7 +3,7 @@
 //! An account belongs to one incarnation of its key: it ends when the key is deleted, flushed, renamed, moved, expires
 //! or is overwritten. What is not seen, since Redisson or a bare command does it, is inferred from what is left.
 
-use super::super::ledger::{is_semaphore_command, permits_of_key};
+use super::super::records::{is_semaphore_command, permits_of_key};
 use super::super::redisson;
 use super::holds::Holds;
 use lockwheel_store::keyspace::{

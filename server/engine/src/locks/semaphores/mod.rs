@@ -15,8 +15,8 @@ mod session;
 mod set;
 
 use super::history::Cause as HistoryCause;
-use super::ledger::PermitsNote;
 use super::listening::ListeningHandler;
+use super::records::PermitsNote;
 use super::{count, redisson};
 use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, ValidValues, errors};
 use lockwheel_store::keyspace::{KeyTimer, Order, Tx};
@@ -103,7 +103,7 @@ pub(super) fn native_permits(tx: &Tx<'_>, key: &[u8]) -> i64 {
 /// A command, or the end of a lease, has changed so many permits, of which `added` are more in all.
 fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits: i64, added: i64) {
     let native = native_permits(tx, key);
-    super::ledger::note_permits(
+    super::records::note_permits(
         tx,
         PermitsNote { key, owner, cause, permits, added, native, lease_ms: None },
     );
@@ -113,7 +113,7 @@ fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits:
 fn note_taken(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], permits: i64, lease_ms: Option<i64>) {
     let native = native_permits(tx, key);
     let cause = HistoryCause::Acquire;
-    super::ledger::note_permits(tx, PermitsNote { key, owner, cause, permits, added: 0, native, lease_ms });
+    super::records::note_permits(tx, PermitsNote { key, owner, cause, permits, added: 0, native, lease_ms });
 }
 
 /// When the first hold of an account ends, in wall milliseconds, and when that was made.

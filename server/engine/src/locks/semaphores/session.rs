@@ -1,6 +1,6 @@
 //! Permits that are held as long as a connection.
 
-use super::super::ledger;
+use super::super::records;
 use super::super::session_leases::{LeaseKind, SessionLease};
 use super::super::sessions;
 use super::holds::{Id, Lease, Place};
@@ -26,7 +26,7 @@ pub(super) fn begin(
 /// The permits of a grant have been given back, if none of it is held any more.
 pub(super) fn end(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64) {
     if of_grant(tx, key, owner, token).is_empty() {
-        ledger::with_leases(tx, |leases| leases.end(token));
+        records::with_leases(tx, |leases| leases.end(token));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the engine does about the leases of connections: it renews them in time, and gives them back at the end.
 
-use super::super::ledger::{leases, with_leases};
+use super::super::records::{leases, with_leases};
 use super::super::session_leases::SessionLeases;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::time::Now;

@@ -1,6 +1,6 @@
 //! How commands reach the leases of connections, within their transaction.
 
-use super::super::ledger;
+use super::super::records;
 use super::super::session_leases::SessionLease;
 use lockwheel_store::keyspace::Tx;
 
@@ -8,39 +8,39 @@ use lockwheel_store::keyspace::Tx;
 /// is that of a grant. O(log n).
 pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
-    ledger::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
-    ledger::leased_to_session(tx, id);
+    records::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
+    records::leased_to_session(tx, id);
 }
 
 /// A hold that connections lease has been given a lease by a command: it is no shorter than theirs. O(log n).
 pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
-    if ledger::leases(tx).is_empty() {
+    if records::leases(tx).is_empty() {
         return;
     }
     let now_ms = tx.now().monotonic_ms();
-    for lease in ledger::leases(tx).by_id(id) {
+    for lease in records::leases(tx).by_id(id) {
         if (lease.kind.renew)(tx, id, &lease) {
-            ledger::with_leases(tx, |leases| leases.renewed((id, lease.session), now_ms));
+            records::with_leases(tx, |leases| leases.renewed((id, lease.session), now_ms));
         }
     }
 }
 
 /// The longest lease of the connections that lease a hold, in milliseconds. O(log n).
 pub(in crate::locks) fn longest_ms(tx: &Tx<'_>, id: u64) -> Option<i64> {
-    ledger::leases(tx).by_id(id).iter().map(|lease| lease.lease_ms).max()
+    records::leases(tx).by_id(id).iter().map(|lease| lease.lease_ms).max()
 }
 
 /// Whether connections lease the holds in a field. O(log n).
 pub(in crate::locks) fn lease_some(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
-    let leases = ledger::leases(tx);
+    let leases = records::leases(tx);
     !leases.is_empty()
-        && ledger::grant(tx, key, field).is_some_and(|grant| leases.get(grant.number).is_some())
+        && records::grant(tx, key, field).is_some_and(|grant| leases.get(grant.number).is_some())
 }
 
 /// The client of this request has taken a hold once more without leasing it, or has given back one of several: that is
 /// one of its own, if it leases the hold. O(log n).
 pub(in crate::locks) fn add_holds(tx: &mut Tx<'_>, id: u64, more: i64) {
-    if let Some(session) = tx.client().filter(|_| !ledger::leases(tx).is_empty()) {
-        ledger::with_leases(tx, |leases| leases.add_holds(id, session, more));
+    if let Some(session) = tx.client().filter(|_| !records::leases(tx).is_empty()) {
+        records::with_leases(tx, |leases| leases.add_holds(id, session, more));
     }
 }

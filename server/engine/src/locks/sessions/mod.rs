@@ -1,7 +1,7 @@
 //! Leases that last as long as a connection.
 //!
 //! The server renews such a lease when a third of it has passed, on the monotonic clock, and gives back what was leased
-//! when the connection ends. What that is, a lock's hold or permits, the kind of the lease knows. The ledger keeps the
+//! when the connection ends. What that is, a lock's hold or permits, the kind of the lease knows. The records keep the
 //! leases, so that they end with the holds; the engine sets the timers and says when a connection has ended.
 
 mod engine;

@@ -3,7 +3,7 @@
 use super::super::history::{Filter, Ring};
 use super::super::history_command::{FLAGS, OFF};
 use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
-use super::super::ledger::LockLedger;
+use super::super::records::LockRecords;
 use super::tally::{Count, Tally};
 use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
 use lockwheel_resp::Reply;
@@ -69,9 +69,9 @@ fn stats(
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options: ParsedArgs<'_> = STATS.parse(args)?;
     let key = options.value(KEY).map(kept_pattern).transpose()?.map(Box::from);
-    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Err(OFF) };
-    let since = ledger.counted_up_to;
-    let history = ledger.history_mut().ok_or(OFF)?;
+    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Err(OFF) };
+    let since = records.counted_up_to;
+    let history = records.history_mut().ok_or(OFF)?;
     let ring = history.ring();
     let next = ring.next();
     let counting = Counting {
@@ -83,7 +83,7 @@ fn stats(
     let entries = usize::try_from(next.saturating_sub(since)).unwrap_or(usize::MAX).min(ring.len());
     let work = read(history, entries, counting, reply);
     if options.has(RESET) {
-        ledger.counted_up_to = next - 1;
+        records.counted_up_to = next - 1;
     }
     Ok(work)
 }

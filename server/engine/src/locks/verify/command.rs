@@ -3,7 +3,7 @@
 use super::super::history::Ring;
 use super::super::history_command::FLAGS;
 use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
-use super::super::ledger::LockLedger;
+use super::super::records::LockRecords;
 use super::finding::{Finding, Level, evidence};
 use super::findings::Wanted;
 use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
@@ -86,8 +86,8 @@ fn verify(
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let wanted = Wanted::of(args)?;
     let now = tx.now();
-    let ledger = tx.subscriber_mut::<LockLedger>().map(|(ledger, _)| ledger);
-    let Some((limits, history)) = ledger.and_then(|ledger| Some((ledger.limits, ledger.history_mut()?)))
+    let records = tx.subscriber_mut::<LockRecords>().map(|(records, _)| records);
+    let Some((limits, history)) = records.and_then(|records| Some((records.limits, records.history_mut()?)))
     else {
         head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), (0, true), 0, reply);
         reply.array(0);
@@ -152,7 +152,7 @@ fn write(ring: &Ring, finding: &Finding, reply: &mut dyn Reply) {
 #[cfg(test)]
 mod tests {
     use super::super::super::history::{Event, Happening, History, Mode};
-    use super::super::super::ledger::VerifyLimits;
+    use super::super::super::records::VerifyLimits;
     use super::*;
 
     const ENTRIES: usize = 4000;

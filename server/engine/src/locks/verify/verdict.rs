@@ -1,7 +1,7 @@
 //! The way through the history, and what comes of it.
 
 use super::super::history::{Entry, Ring};
-use super::super::ledger::VerifyLimits;
+use super::super::records::VerifyLimits;
 use super::finding::Level;
 use super::findings::{Findings, Wanted};
 use super::invariant::Invariant;

@@ -1,13 +1,11 @@
-//! How the ledger learns of locks: from what happens to keys.
+//! How the records learn of locks: from what happens to keys.
 //!
 //! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 
+use super::super::ledger::{MAX_RELEASES, Marked, names_lock};
 use super::super::redisson::{self, MODE_FIELD};
 use super::super::wait_queue::LOCK_LINE;
-use super::grant::Marked;
-use super::lock_ledger::LockLedger;
-use super::lock_names::names_lock;
-use super::recent_releases::MOST;
+use super::lock_records::LockRecords;
 use super::unleased::Unleased;
 use lockwheel_store::keyspace::{
     Cause, Change, Context, EntryId, Flushed, Interests, KeyTimer, Mark, Removal, Subscriber, What,
@@ -15,14 +13,14 @@ use lockwheel_store::keyspace::{
 use lockwheel_store::values::Value;
 use std::collections::BTreeSet;
 
-impl Subscriber for LockLedger {
+impl Subscriber for LockRecords {
     fn interests(&self) -> Interests {
-        let is_recorded = self.history.is_some();
+        let is_recorded = self.subscribers.history.is_some();
         let mut interests = if is_recorded { Interests::ALL_VALUES } else { Interests::VALUES };
-        if self.observes {
+        if self.ledger.observes {
             interests = interests.with(Interests::ADDED);
         }
-        if self.sees_leases || !self.observed.is_empty() {
+        if self.sees_leases || !self.ledger.observed.is_empty() {
             interests = interests.with(Interests::KEYS);
         }
         if is_recorded {
@@ -40,13 +38,15 @@ impl Subscriber for LockLedger {
     }
 
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
-        self.news.listen(context);
+        self.subscribers.news.listen(context);
         let is_granted = std::mem::take(&mut self.is_granted);
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
-            What::FieldRaised { field } => self.read_leases.mix(change.db, change.key, field),
+            What::FieldRaised { field } => self.ledger.read_leases.mix(change.db, change.key, field),
             What::Redated => self.redated(change, context),
-            What::FieldRemoved { at, field, cause } => self.end(change, *at, (field, *cause), context),
+            What::FieldRemoved { at, field, cause } => {
+                self.ledger.end(change, *at, (field, *cause), context, &mut self.subscribers);
+            }
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
             What::Copied { .. } => self.copied(change, context),
             What::Restored { at, mark } => self.restored(change, *at, *mark, context),
@@ -59,34 +59,23 @@ impl Subscriber for LockLedger {
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
             What::Changed { event: None } | What::ChangedQuietly => {}
         }
-        self.leases.tell(context);
-        self.news.tell(context);
-        if self.delays_untold > 0 {
-            self.tell_delays(context);
-        }
-        if self.history.is_none() {
+        self.subscribers.leases.tell(context);
+        self.subscribers.news.tell(context);
+        self.subscribers.delays.tell(context);
+        if self.subscribers.history.is_none() {
             context.set_idle(self.is_quiet());
         }
     }
 }
 
-impl LockLedger {
+impl LockRecords {
     /// Two databases have been exchanged. Those who wait in them stay, and others may hold what they wait for.
     fn exchanged(&mut self, one: usize, other: usize, context: &Context<'_>) {
         self.swapped(one, other);
         for db in [one, other] {
             for (label, key) in context.labels_in(db) {
-                self.news.hold_changed(db, key, label);
+                self.subscribers.news.hold_changed(db, key, label);
             }
-        }
-    }
-
-    /// Delays are to begin.
-    #[cold]
-    fn tell_delays(&mut self, context: &mut Context<'_>) {
-        let told = self.delays.len() - std::mem::take(&mut self.delays_untold);
-        for (_, key, _) in self.delays.iter().skip(told) {
-            context.follow_up(key.clone(), Box::default());
         }
     }
 
@@ -96,18 +85,18 @@ impl LockLedger {
     #[inline(always)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
-        if !self.read_leases.is_empty() {
-            self.read_leases.mix(change.db, change.key, field);
+        if !self.ledger.read_leases.is_empty() {
+            self.ledger.read_leases.mix(change.db, change.key, field);
         }
         let is_new = match before {
             None => self.is_owner((change.db, change.key), field, context),
             Some(mark) => {
-                let grant = self.grant_of(change.db, change.key, (context.value(at), mark), field);
+                let grant = self.ledger.grant_of(change.db, change.key, (context.value(at), mark), field);
                 field != MODE_FIELD && grant.is_none()
             }
         };
         if is_new {
-            self.begin((change.db, change.key, at), before, field, false, change.now, context);
+            self.begin((change.db, change.key, at), before, (field, false), change.now, context);
             (self.is_granted, self.last_taken) = (true, at);
         }
     }
@@ -120,7 +109,7 @@ impl LockLedger {
             && let Some(Marked::ReadLease(number)) = context.mark(at).map(Marked::read)
             && let Some(ends_ms) = context.deadline(at)
         {
-            self.read_leases.redate(number, ends_ms);
+            self.ledger.read_leases.redate(number, ends_ms);
         }
     }
 
@@ -129,16 +118,16 @@ impl LockLedger {
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
         let has_lease = context.has_deadline(at);
-        if let Some(history) = self.history.as_deref().filter(|_| !has_lease) {
+        if let Some(history) = self.subscribers.history.as_deref().filter(|_| !has_lease) {
             self.unleased.remember(change.db, change.key, b"", Unleased::new(history.request()));
         }
         if context.mark(at).is_some() {
             // It is observed: that it was set has been seen already.
         } else if has_lease || names_lock(change.key) {
-            self.begin((change.db, change.key, at), None, text, false, change.now, context);
+            self.begin((change.db, change.key, at), None, (text, false), change.now, context);
         }
         if !has_lease {
-            self.news.lint((change.db, change.key), text, "no-lease");
+            self.subscribers.news.lint((change.db, change.key), text, "no-lease");
         }
     }
 
@@ -147,11 +136,11 @@ impl LockLedger {
     fn copied(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         let What::Copied { at, from_db, from, mark, moved } = *change.what else { return };
         let value = context.value(at);
-        let owners = mark.map_or_else(Vec::new, |mark| self.owners_of(from_db, from, (value, mark)));
+        let owners = mark.map_or_else(Vec::new, |mark| self.ledger.owners_of(from_db, from, (value, mark)));
         if moved {
             let removal = Removal { value, mark, cause: Cause::Command };
             let of_from = Change { db: from_db, key: from, ..*change };
-            if self.history.is_some() {
+            if self.subscribers.history.is_some() {
                 self.semaphore_gone(&of_from, Cause::Command, context);
             }
             let noted = self.end_all(&of_from, removal, context);
@@ -161,7 +150,7 @@ impl LockLedger {
             self.restored(change, at, None, context);
         }
         for (owner, native) in owners {
-            self.begin((change.db, change.key, at), context.mark(at), &owner, native, change.now, context);
+            self.begin((change.db, change.key, at), context.mark(at), (&owner, native), change.now, context);
         }
     }
 
@@ -180,7 +169,7 @@ impl LockLedger {
             _ => return,
         };
         for owner in owners {
-            self.begin((change.db, change.key, at), context.mark(at), &owner, false, change.now, context);
+            self.begin((change.db, change.key, at), context.mark(at), (&owner, false), change.now, context);
         }
     }
 
@@ -204,19 +193,19 @@ impl LockLedger {
     #[inline(always)]
     fn removed(&mut self, change: &Change<'_>, removal: &Removal<'_>, context: &mut Context<'_>) {
         if let Some(Marked::ReadLease(number)) = removal.mark.map(Marked::read)
-            && let Some(lease) = self.read_leases.take(number)
+            && let Some(lease) = self.ledger.read_leases.take(number)
             && matches!(removal.cause, Cause::Deadline { .. })
         {
             return context.follow_up(lease.key, lease.owner);
         }
         // Permits are counted in texts, and their leases are in sorted sets.
-        if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
+        if self.subscribers.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
             self.semaphore_gone(change, removal.cause, context);
             self.text_removed(change, removal);
         }
         let noted = self.end_all(change, *removal, context);
         noted.tell(change.db, change.key, context);
-        if self.jeopardy_ms > 0 {
+        if self.subscribers.jeopardy_ms > 0 {
             context.cancel_key_timer(change.db, change.key, KeyTimer::Jeopardy);
         }
         if removal.cause == (Cause::Deadline { turned: true }) && context.has_audience() {
@@ -229,7 +218,7 @@ impl LockLedger {
     #[inline(never)]
     fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
         let waited_for: BTreeSet<&[u8]> = flushed.waited_for().map(|(key, _)| key).collect();
-        let others = flushed.marked().filter(|(key, _)| !waited_for.contains(key)).take(MOST);
+        let others = flushed.marked().filter(|(key, _)| !waited_for.contains(key)).take(MAX_RELEASES);
         for (key, removal) in others.chain(flushed.waited_for()) {
             let noted = self.end_all(&Change { key, ..*change }, removal, context);
             noted.tell(change.db, key, context);

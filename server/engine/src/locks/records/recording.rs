@@ -1,13 +1,12 @@
-//! What the ledger adds to the history, while it is on.
+//! What the records add to the history, while it is on.
 
 use super::super::history::{Cause, Event, Happening, Mode};
+use super::super::ledger::{Grant, ReleaseCause, names_lock};
 use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::super::wait_queue::LOCK_LINE;
 use super::fair_queues::{Owner, difference};
-use super::grant::Grant;
-use super::lock_ledger::LockLedger;
-use super::lock_names::names_lock;
-use super::release::ReleaseCause;
+use super::lock_records::LockRecords;
+use super::subscribers::LedgerSubscribers;
 use super::unleased::Unleased;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Actor, CalledBy, Change, Context, EntryId, Event as KeyEvent, events};
@@ -78,21 +77,20 @@ pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
 }
 
-impl LockLedger {
+impl LedgerSubscribers {
     /// An owner has come to hold a lock, or holds it once more; or a writer has become a reader. It is the running
-    /// request's doing, or this client's.
+    /// request's doing, or this client's. `declared` is the cause for which the command ends holds, if it says so.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(
         &mut self,
-        (event, client): (Event, Option<u64>),
+        (event, client, declared): (Event, Option<u64>, Option<ReleaseCause>),
         (db, key, at): (usize, &[u8], EntryId),
         owner: &[u8],
         grant: Grant,
         now: Now,
         context: &Context<'_>,
     ) {
-        let declared = self.declared();
         let session = !self.leases.is_empty() && self.leases.get(grant.number).is_some();
         let Some(history) = self.history.as_deref_mut() else { return };
         let value = context.value(at);
@@ -118,31 +116,6 @@ impl LockLedger {
             native: Some(grant.native),
             session,
             ..Happening::new(event, key, owner)
-        };
-        history.record(now, what);
-    }
-
-    /// A lock has come from another server, by the grant that it had there.
-    pub(super) fn record_arrival(
-        &mut self,
-        (db, key, at): (usize, &[u8], EntryId),
-        owner: &[u8],
-        grant: Grant,
-        now: Now,
-        context: &Context<'_>,
-    ) {
-        let Some(history) = self.history.as_deref_mut() else { return };
-        let value = context.value(at);
-        let what = Happening {
-            db,
-            cause: Cause::Migrated,
-            client: Some(0),
-            grant: grant.number,
-            holds: holds(value, owner),
-            ttl_ms: context.deadline(at).map(|deadline| deadline - now.wall_ms()),
-            mode: mode(value, owner),
-            native: Some(grant.native),
-            ..Happening::new(Event::Acquired, key, owner)
         };
         history.record(now, what);
     }
@@ -182,6 +155,49 @@ impl LockLedger {
         };
         history.record(now, what);
     }
+}
+
+impl LockRecords {
+    /// The same of a hold that is known already.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record_grant(
+        &mut self,
+        (event, client): (Event, Option<u64>),
+        place: (usize, &[u8], EntryId),
+        owner: &[u8],
+        grant: Grant,
+        now: Now,
+        context: &Context<'_>,
+    ) {
+        let what = (event, client, self.ledger.declared());
+        self.subscribers.record_grant(what, place, owner, grant, now, context);
+    }
+
+    /// A lock has come from another server, by the grant that it had there.
+    pub(super) fn record_arrival(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        owner: &[u8],
+        grant: Grant,
+        now: Now,
+        context: &Context<'_>,
+    ) {
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
+        let value = context.value(at);
+        let what = Happening {
+            db,
+            cause: Cause::Migrated,
+            client: Some(0),
+            grant: grant.number,
+            holds: holds(value, owner),
+            ttl_ms: context.deadline(at).map(|deadline| deadline - now.wall_ms()),
+            mode: mode(value, owner),
+            native: Some(grant.native),
+            ..Happening::new(Event::Acquired, key, owner)
+        };
+        history.record(now, what);
+    }
 
     /// A key has changed in a way that adds or removes no owner.
     #[cold]
@@ -204,12 +220,12 @@ impl LockLedger {
             }
             return;
         }
-        if self.history.is_some()
+        if self.subscribers.history.is_some()
             && let Some(lock) = redisson::lock_of_queue(change.key)
         {
             return self.queue_changed(change, event, lock, context);
         }
-        if self.history.is_some() && LockLedger::is_of_permits(event) {
+        if self.subscribers.history.is_some() && LockRecords::is_of_permits(event) {
             self.semaphore_changed(change, Some(event), context);
         }
         match event {
@@ -218,7 +234,7 @@ impl LockLedger {
             events::INCRBY | events::INCRBYFLOAT | events::APPEND | events::SETRANGE | events::SETBIT => {
                 self.unleased.forget(change.db, change.key, b"");
             }
-            events::PERSIST if self.history.is_some() && !is_native(change.actor) => {
+            events::PERSIST if self.subscribers.history.is_some() && !is_native(change.actor) => {
                 if let Some(at) = context.entry(change.key) {
                     self.lease_changed(change, at, context);
                 }
@@ -236,10 +252,10 @@ impl LockLedger {
         at: EntryId,
         context: &mut Context<'_>,
     ) {
-        if self.jeopardy_ms > 0 && !is_count && context.mark(at).is_some() {
-            self.watch_lease(change.key, at, change.now, context);
+        if self.subscribers.jeopardy_ms > 0 && !is_count && context.mark(at).is_some() {
+            self.subscribers.watch_lease(change.key, at, change.now, context);
         }
-        if self.history.is_none() || is_native(change.actor) {
+        if self.subscribers.history.is_none() || is_native(change.actor) {
             return;
         }
         match is_count {
@@ -259,11 +275,8 @@ impl LockLedger {
     /// owner that has held it until now. Whether a hold begins.
     fn key_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
         let &Change { db, key, now, .. } = change;
-        let is_overwritten = || {
-            let last = self.causes.get(db, key, b"");
-            last.is_some_and(|last| last.cause == ReleaseCause::Overwritten) && names_lock(key)
-        };
-        if !self.observed.has(key) && !is_overwritten() {
+        let is_overwritten = || self.ledger.was_overwritten(db, key) && names_lock(key);
+        if !self.ledger.observed.has(key) && !is_overwritten() {
             return false;
         }
         let Some(at) = context.entry(key).filter(|at| context.mark(*at).is_none()) else { return false };
@@ -271,7 +284,7 @@ impl LockLedger {
         let owner: Box<[u8]> = (*text.text()).into();
         let begins = *owner != *DELAY_FIELD;
         if begins {
-            self.begin((db, key, at), None, &owner, false, now, context);
+            self.begin((db, key, at), None, (&owner, false), now, context);
         }
         begins
     }
@@ -279,7 +292,7 @@ impl LockLedger {
     /// A key that is a lock has been set to the text that it has: its owner renews it, or takes its lease away.
     /// Whether it is a lock.
     fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
-        if self.history.is_none() {
+        if self.subscribers.history.is_none() {
             return false;
         }
         let Some(at) = context.entry(change.key).filter(|at| context.mark(*at).is_some()) else {
@@ -293,7 +306,7 @@ impl LockLedger {
     /// a comparison it was meant to.
     fn text_set(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
-        if self.history.is_some()
+        if self.subscribers.history.is_some()
             && let Some(plain) = self.plain_sets.set(db, key, actor)
             && let Some(at) = context.entry(key)
             && let Value::Str(text) = context.value(at)
@@ -312,13 +325,13 @@ impl LockLedger {
             // It is new: the grant has been recorded.
             return;
         }
-        let Some(grant) = self.grant_of(db, key, (value, mark), owner) else { return };
+        let Some(grant) = self.ledger.grant_of(db, key, (value, mark), owner) else { return };
         let event = if ups > 0 { Event::Reentered } else { Event::Released };
         if event == Event::Reentered {
             return self.record_grant((event, None), (db, key, at), owner, grant, now, context);
         }
         let (mode, native) = (mode(value, owner), Some(grant.native));
-        let Some(history) = self.history.as_deref_mut() else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let what = Happening {
             db,
             grant: grant.number,
@@ -339,22 +352,22 @@ impl LockLedger {
             self.note_late_lease(change, context.value(at));
         }
         // What the end of a hold leaves to others is nobody's renewal.
-        let is_end = self.declared().is_some();
-        let Some(history) = self.history.as_deref_mut().filter(|_| !is_end) else { return };
+        let is_end = self.ledger.declared().is_some();
+        let Some(history) = self.subscribers.history.as_deref_mut().filter(|_| !is_end) else { return };
         // What the server renews by itself is no part of the request that ran last.
         let is_of_request = client(actor).is_none();
         if is_of_request && ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
             return;
         }
         let value = context.value(at);
-        let owners = self.owners_of(db, key, (value, mark));
+        let owners = self.ledger.owners_of(db, key, (value, mark));
         let named = |owner: &[u8]| ReleaseCause::by(actor, owner) == ReleaseCause::Released;
         let only = owners.len() == 1;
         let renewed: Vec<_> = owners.into_iter().filter(|(owner, _)| only || named(owner)).collect();
         // What the server does for a connection that lives is not the doing of the request that ran last.
         let what = (Event::Renewed, client(actor));
         for (owner, _) in renewed {
-            if let Some(grant) = self.grant_of(db, key, (context.value(at), mark), &owner) {
+            if let Some(grant) = self.ledger.grant_of(db, key, (context.value(at), mark), &owner) {
                 self.record_grant(what, (db, key, at), &owner, grant, now, context);
             }
         }
@@ -368,7 +381,7 @@ impl LockLedger {
         }
         let Value::Str(text) = context.value(at) else { return };
         let owner: Box<[u8]> = (*text.text()).into();
-        self.begin((db, key, at), None, &owner, false, now, context);
+        self.begin((db, key, at), None, (&owner, false), now, context);
         self.note_late_lease(change, context.value(at));
     }
 
@@ -378,7 +391,7 @@ impl LockLedger {
         let &Change { db, key, now, .. } = change;
         let Some(&Unleased { request: taken_by, .. }) = self.unleased.get(db, key, b"") else { return };
         self.unleased.forget(db, key, b"");
-        if let (Some(history), Value::Str(text)) = (self.history.as_deref_mut(), value)
+        if let (Some(history), Value::Str(text)) = (self.subscribers.history.as_deref_mut(), value)
             && history.request() != taken_by
         {
             let owner = text.text();
@@ -393,8 +406,8 @@ impl LockLedger {
         if redisson::is_owner(field) {
             return true;
         }
-        let is_known = (!self.observed.is_empty() && self.observed.has(key))
-            || (self.history.is_some() && self.was_native(db, key))
+        let is_known = (!self.ledger.observed.is_empty() && self.ledger.observed.has(key))
+            || (self.subscribers.history.is_some() && self.ledger.was_native(db, key))
             || (context.is_waited_for_in_line(key, LOCK_LINE)
                 && context.waits_as(db, redisson::owner_of(field)));
         is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
@@ -404,7 +417,7 @@ impl LockLedger {
     fn queue_changed(&mut self, change: &Change<'_>, event: KeyEvent, lock: &[u8], context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let is_move = [events::EXPIRE, events::PERSIST].contains(&event);
-        let Some(history) = self.history.as_deref_mut().filter(|_| !is_move) else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut().filter(|_| !is_move) else { return };
         let before = self.fair_queues.take(db, key);
         let after: VecDeque<Owner> = match context.peek(key) {
             Some(Value::List(list)) => list.iter().map(Owner::from).collect(),

@@ -1,22 +1,28 @@
-//! How native commands reach the ledger, within their transaction.
+//! How native commands reach the records, within their transaction.
 
 use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
+use super::super::ledger::{Delay, Detail, Grant, LockLedger, Marked, Release, ReleaseCause};
 use super::super::redisson::{self, WRITE_SUFFIX, write_field};
 use super::super::session_leases::SessionLeases;
-use super::details::{Delay, Detail};
-use super::grant::{Grant, Marked};
-use super::lock_ledger::LockLedger;
+use super::lock_records::LockRecords;
 use super::permits::PermitsNote;
 use super::recording::recorded;
-use super::release::{Release, ReleaseCause};
-use lockwheel_store::keyspace::{EntryId, Tx};
+use lockwheel_store::keyspace::{Context, EntryId, Tx};
 use lockwheel_store::values::Value;
 
-const SUBSCRIBED: &str = "an engine has subscribed its ledger";
+const SUBSCRIBED: &str = "an engine has subscribed its records";
+
+fn records<'t>(tx: &'t Tx<'_>) -> &'t LockRecords {
+    tx.subscriber().expect(SUBSCRIBED)
+}
+
+fn records_mut<'t>(tx: &'t mut Tx<'_>) -> (&'t mut LockRecords, Context<'t>) {
+    tx.subscriber_mut().expect(SUBSCRIBED)
+}
 
 fn ledger<'t>(tx: &'t Tx<'_>) -> &'t LockLedger {
-    tx.subscriber().expect(SUBSCRIBED)
+    &records(tx).ledger
 }
 
 /// The grant by which an owner holds a key, if the server saw it taken. O(log n), n the owners.
@@ -38,47 +44,47 @@ pub(in crate::locks) fn detail<'t>(tx: &'t Tx<'_>, grant: u64) -> Option<&'t Det
 /// More is known of the hold of this grant than before. O(log n).
 pub(in crate::locks) fn describe(tx: &mut Tx<'_>, grant: u64, detail: Detail) {
     let db = tx.db();
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.details.add(db, grant, detail);
+    records_mut(tx).0.ledger.details.add(db, grant, detail);
 }
 
 /// The next delay that is to begin: its database, its key, and for how long.
 pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>, Delay)> {
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.delays.pop_front()
+    records_mut(tx).0.subscribers.delays.next()
 }
 
 /// The key of this entry holds the lease of a native reader's so many-th hold of a lock. O(log n), n its leases.
 pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner, hold): (&[u8], i64)) {
     let db = tx.db();
-    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
+    let (records, mut context) = records_mut(tx);
+    records.ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
 /// When the last of a lock's native leases ends, and the readers who may have others; `None` when these are not known.
 /// O(log n), n its leases.
 pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    let (records, context) = records_mut(tx);
     // What scripts do may be unseen.
-    if ledger.observes { ledger.read_leases.last_end(db, key, &context) } else { None }
+    if records.ledger.observes { records.ledger.read_leases.last_end(db, key, &context) } else { None }
 }
 
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
 pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
     let db = tx.db();
-    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.convert((db, key, at), (from, to), &mut context);
+    let (records, mut context) = records_mut(tx);
+    records.ledger.convert((db, key, at), (from, to), &mut context, &mut records.subscribers);
 }
 
 /// That is complete: the lease is set.
 pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    if ledger.history().is_some()
+    let (records, context) = records_mut(tx);
+    if records.history().is_some()
         && let Some(at) = context.entry(key)
         && let Some(mark) = context.mark(at)
-        && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), to)
+        && let Some(grant) = records.ledger.grant_of(db, key, (context.value(at), mark), to)
     {
-        ledger.record_grant((Event::Converted, None), (db, key, at), to, grant, now, &context);
+        records.record_grant((Event::Converted, None), (db, key, at), to, grant, now, &context);
     }
 }
 
@@ -121,7 +127,7 @@ pub(in crate::locks) fn ending_as<T>(
 }
 
 fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.declare(cause);
+    records_mut(tx).0.ledger.declare(cause);
 }
 
 /// Runs `end`: the holds that it ends are lost for this reason, as their owners are told.
@@ -137,7 +143,7 @@ pub(in crate::locks) fn because<T>(
 }
 
 fn news<'t>(tx: &'t mut Tx<'_>) -> &'t mut News {
-    &mut tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.news
+    &mut records_mut(tx).0.subscribers.news
 }
 
 /// The connection that a hold is for is to be told when it is lost or contended. O(log n).
@@ -147,7 +153,7 @@ pub(in crate::locks) fn follow(tx: &mut Tx<'_>, grant: u64, connection: HolderCo
 
 /// Whether any connection is to be told of its holds, or anybody listens.
 pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
-    ledger(tx).news.is_wanted()
+    records(tx).subscribers.news.is_wanted()
 }
 
 /// The lock and the native reader whose lease the key is. O(log n), n their leases.
@@ -159,7 +165,7 @@ pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<[Box<[u8]>;
 
 /// The connections that are to be told of a hold.
 pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
-    ledger(tx).news.connections(grant).map(|connection| connection.session).collect()
+    records(tx).subscribers.news.connections(grant).map(|connection| connection.session).collect()
 }
 
 /// The connections with a wanted hold of a lock, each with the first of these holds by its grant.
@@ -168,24 +174,24 @@ pub(in crate::locks) fn wanted_holds<'t>(
     key: &[u8],
     is_wanted: impl Fn(u64, &HolderConnection) -> bool,
 ) -> Vec<(u64, &'t HolderConnection)> {
-    ledger(tx).news.wanted_holds(tx.db(), key, is_wanted)
+    records(tx).subscribers.news.wanted_holds(tx.db(), key, is_wanted)
 }
 
 /// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
 pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
-    ledger(tx).jeopardy_ms
+    records(tx).subscribers.jeopardy_ms
 }
 
 /// The leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
-    &ledger(tx).leases
+    &records(tx).subscribers.leases
 }
 
 /// Changes the leases of connections.
 pub(in crate::locks) fn with_leases(tx: &mut Tx<'_>, change: impl FnOnce(&mut SessionLeases)) {
-    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    change(&mut ledger.leases);
-    ledger.leases.tell(&mut context);
+    let (records, mut context) = records_mut(tx);
+    change(&mut records.subscribers.leases);
+    records.subscribers.leases.tell(&mut context);
 }
 
 /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
@@ -196,8 +202,8 @@ pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Opti
 /// How the last hold of a key ended, as far as it is remembered. O(1).
 pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<ReleaseCause> {
     let db = tx.db();
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.last_cause(db, key, &context)
+    let (records, context) = records_mut(tx);
+    records.ledger.last_cause(db, key, &context)
 }
 
 /// The result of a native acquisition.
@@ -221,32 +227,37 @@ pub(in crate::locks) fn acquired(
     re_entry: bool,
 ) -> Acquired {
     let (db, now) = (tx.db(), tx.now());
-    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.news.listen(&context);
+    let (records, mut context) = records_mut(tx);
+    records.subscribers.news.listen(&context);
     let mark = context.mark(at);
     if re_entry
         && let Some(mark) = mark
-        && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), owner)
+        && let Some(grant) = records.ledger.grant_of(db, key, (context.value(at), mark), owner)
     {
-        if ledger.history().is_some() {
-            ledger.record_grant((Event::Reentered, None), (db, key, at), owner, grant, now, &context);
+        if records.history().is_some() {
+            records.record_grant((Event::Reentered, None), (db, key, at), owner, grant, now, &context);
         }
-        let token = ledger.details.token_of(grant.number);
-        ledger.news.re_entered(&HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number });
-        ledger.news.tell(&mut context);
+        let token = records.ledger.details.token_of(grant.number);
+        records.subscribers.news.re_entered(&HoldNews {
+            db,
+            key,
+            owner: redisson::owner_of(owner),
+            grant: grant.number,
+        });
+        records.subscribers.news.tell(&mut context);
         return Acquired { grant: grant.number, token, predecessor: None };
     }
-    let predecessor = if re_entry { None } else { ledger.last_cause(db, key, &context) };
-    let grant = ledger.begin((db, key, at), mark, owner, true, now, &mut context);
-    ledger.news.tell(&mut context);
+    let predecessor = if re_entry { None } else { records.ledger.last_cause(db, key, &context) };
+    let grant = records.begin((db, key, at), mark, (owner, true), now, &mut context);
+    records.subscribers.news.tell(&mut context);
     Acquired { grant, token: grant, predecessor }
 }
 
 /// Adds an entry to the history, if it is on; the request that runs is its client.
 pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let (db, now) = (tx.db(), tx.now());
-    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return };
-    if let Some(history) = ledger.history_mut() {
+    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return };
+    if let Some(history) = records.history_mut() {
         history.record(now, Happening { db, ..happening });
     }
 }
@@ -260,9 +271,9 @@ pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8],
     };
     let (db, now) = (tx.db(), tx.now());
     if *text != *owner
-        && let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>()
+        && let Some((records, _)) = tx.subscriber_mut::<LockRecords>()
     {
-        ledger.record_unleased((db, key, now), &text, native);
+        records.record_unleased((db, key, now), &text, native);
     }
 }
 
@@ -274,15 +285,15 @@ pub(in crate::locks) fn note_comparison(tx: &mut Tx<'_>, key: &[u8]) {
         None => Box::default(),
     };
     let (db, now) = (tx.db(), tx.now());
-    if let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() {
-        ledger.record_comparison((db, key, now), &text);
+    if let Some((records, _)) = tx.subscriber_mut::<LockRecords>() {
+        records.record_comparison((db, key, now), &text);
     }
 }
 
 /// What has just been taken by this grant lasts as long as a connection.
 pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
-    let (ledger, _) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    if let Some(history) = ledger.history_mut() {
+    let (records, _) = records_mut(tx);
+    if let Some(history) = records.history_mut() {
         history.leased_to_session(grant);
     }
 }
@@ -291,16 +302,16 @@ pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
 pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
     let (db, now) = (tx.db(), tx.now());
     let client = if tx.client().is_some() { None } else { Some(0) };
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    if ledger.history().is_some() {
-        ledger.note_permits((db, now), client, note, &context);
+    let (records, context) = records_mut(tx);
+    if records.history().is_some() {
+        records.note_permits((db, now), client, note, &context);
     }
 }
 
 /// A native command has given back some of an owner's holds; so many are left. The end of the last hold is noticed by
 /// itself.
 pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
-    if ledger(tx).history().is_some()
+    if records(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)
     {
         // What is declared is nobody's request.
@@ -315,16 +326,16 @@ pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8
 /// A native command has set the leases of an owner's holds anew, as a reader or plain holder and as a writer.
 pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    if ledger.history().is_none() {
+    let (records, context) = records_mut(tx);
+    if records.history().is_none() {
         return;
     }
     for field in [owner, &[owner, WRITE_SUFFIX].concat()] {
         if let Some(at) = context.entry(key)
             && let Some(mark) = context.mark(at)
-            && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), field)
+            && let Some(grant) = records.ledger.grant_of(db, key, (context.value(at), mark), field)
         {
-            ledger.record_grant((Event::Renewed, None), (db, key, at), field, grant, now, &context);
+            records.record_grant((Event::Renewed, None), (db, key, at), field, grant, now, &context);
         }
     }
 }
@@ -338,8 +349,8 @@ pub(in crate::locks) fn inherit(
     (grant, replaces): (Grant, bool),
 ) -> bool {
     let db = tx.db();
-    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.inherit((db, key), owner, (grant, replaces), &mut context)
+    let (records, mut context) = records_mut(tx);
+    records.ledger.inherit((db, key), owner, (grant, replaces), &mut context)
 }
 
 /// What an owner holds of a lock that it waits for among others is known from now on, if the server has not seen it
@@ -357,22 +368,22 @@ pub(in crate::locks) fn adopt(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
 /// has given out before, and what else is not left is out, too. O(log n).
 pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64, bool), native: i64) {
     let db = tx.db();
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    if ledger.history().is_some() {
-        ledger.inherit_permits((db, key), total, native, &context);
+    let (records, context) = records_mut(tx);
+    if records.history().is_some() {
+        records.inherit_permits((db, key), total, native, &context);
     }
 }
 
 /// MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());
-    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    let (records, context) = records_mut(tx);
     if let Some(at) = context.entry(key) {
-        ledger.record_arrival((db, key, at), owner, grant, now, &context);
+        records.record_arrival((db, key, at), owner, grant, now, &context);
     }
 }
 
 /// The number of a grant of something that is no lock, above that of every earlier grant.
 pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).1.next_number()
+    records_mut(tx).1.next_number()
 }

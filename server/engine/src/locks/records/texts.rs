@@ -2,14 +2,14 @@
 //! NX. What clients do with them later tells whether they may be locks.
 
 use super::super::history::{Cause as HistoryCause, Event, Happening, OVERWRITES};
-use super::lock_ledger::LockLedger;
+use super::super::ledger::ReleaseCause;
+use super::lock_records::LockRecords;
 use super::plain_sets::{PlainSet, Replacement};
-use super::release::ReleaseCause;
 use lockwheel_store::keyspace::{Cause, Change, Removal};
 use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
-impl LockLedger {
+impl LockRecords {
     /// Records, once, that a text without a lease is used as a lock: its owner is the text. `native`: by LOCK commands.
     #[cold]
     pub(super) fn record_unleased(
@@ -19,7 +19,9 @@ impl LockLedger {
         native: Option<bool>,
     ) {
         let Some(unleased) = self.unleased.get_mut(db, key, b"") else { return };
-        let Some(history) = self.history.as_deref_mut().filter(|_| !unleased.is_recorded) else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut().filter(|_| !unleased.is_recorded) else {
+            return;
+        };
         unleased.is_recorded = true;
         let habit = Happening::new(Event::Habit, key, owner);
         history.record(now, Happening { db, cause: HistoryCause::NoLease, native, ..habit });
@@ -42,7 +44,7 @@ impl LockLedger {
     /// Records that a key was given back, or was to be, by a comparison of its text, if a SET that excludes nobody has
     /// set it.
     pub(super) fn record_comparison(&mut self, (db, key, now): (usize, &[u8], Now), owner: &[u8]) {
-        if self.history.is_some()
+        if self.subscribers.history.is_some()
             && let Some(plain) = self.plain_sets.compare(db, key)
         {
             self.record_plain_set((db, key, now), owner, plain);
@@ -51,7 +53,7 @@ impl LockLedger {
 
     /// Notes which text has taken the place of another one.
     pub(super) fn text_replaced(&mut self, change: &Change<'_>, before: &[u8], after: &[u8]) {
-        if self.history.is_none() {
+        if self.subscribers.history.is_none() {
             return;
         }
         let by = match ReleaseCause::of(Cause::Overwrite, change.actor, before) {
@@ -70,7 +72,7 @@ impl LockLedger {
         owner: &[u8],
         plain: PlainSet,
     ) {
-        if let Some(history) = self.history.as_deref_mut() {
+        if let Some(history) = self.subscribers.history.as_deref_mut() {
             let text: &[u8] = if plain.overwrites { OVERWRITES } else { b"" };
             let habit = Happening { text, ..Happening::new(Event::Habit, key, owner) };
             history.record(now, Happening { db, cause: HistoryCause::PlainSet, ..habit });

@@ -1,13 +1,13 @@
-//! What the ledger adds to the history of semaphores, while it is on: their permits, whoever takes them.
+//! What the records add to the history of semaphores, while it is on: their permits, whoever takes them.
 //!
 //! Native commands tell themselves what they do. What scripts and bare commands do is seen from the count and from the
 //! set of leases; a semaphore is known from a native command, or from a script that names its channel beside its key.
 
 use super::super::history::{Cause, Event, Happening};
+use super::super::ledger::ReleaseCause;
 use super::super::redisson;
-use super::lock_ledger::LockLedger;
+use super::lock_records::LockRecords;
 use super::recording::client;
-use super::release::ReleaseCause;
 use super::semaphores::{Deed, Followed, Permits};
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{
@@ -60,7 +60,7 @@ fn names_channel(actor: &Actor<'_>, key: &[u8]) -> bool {
     matches!(actor.called_by, CalledBy::Script(inputs) if redisson::names_channel_of(inputs.keys, key))
 }
 
-impl LockLedger {
+impl LockRecords {
     /// A native command has done this.
     pub(super) fn note_permits(
         &mut self,
@@ -94,7 +94,7 @@ impl LockLedger {
             native: Some(true),
             ..Happening::new(Event::Permits, note.key, note.owner)
         };
-        if let Some(history) = self.history.as_deref_mut() {
+        if let Some(history) = self.subscribers.history.as_deref_mut() {
             history.record(now, shown(permits, what));
         }
     }
@@ -118,7 +118,7 @@ impl LockLedger {
     /// A script sets the count of a semaphore, which had another one.
     pub(super) fn semaphore_replaced(&mut self, change: &Change<'_>, before: &Value, context: &Context<'_>) {
         let &Change { db, key, actor, .. } = change;
-        if self.history.is_some()
+        if self.subscribers.history.is_some()
             && let Value::Str(before) = before
             && let Some(left) = before.to_i64()
             && let Some((_, with_id)) = permits_of_key(key, context)
@@ -172,7 +172,7 @@ impl LockLedger {
 
     /// What is known of a semaphore when a request finds it.
     fn fresh(&self, actor: &Actor<'_>) -> Followed {
-        let request = self.history.as_deref().map_or(0, |history| history.request());
+        let request = self.subscribers.history.as_deref().map_or(0, |history| history.request());
         Followed { request: if actor.session.is_some() { request } else { 0 }, ..Followed::default() }
     }
 
@@ -250,7 +250,7 @@ impl LockLedger {
         let permits = followed.now;
         let is_of_request = followed.request != 0;
         self.semaphores.put(db, key, followed);
-        let Some(history) = self.history.as_deref_mut() else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let lease = lease_given(change).map(|lease_ms| lease_ms.to_string()).unwrap_or_default();
         let what = Happening {
             db,
@@ -272,7 +272,7 @@ impl LockLedger {
         if self.semaphores.get(change.db, change.key).is_some() {
             return self.semaphore_ended(change, change.key, cause);
         }
-        if self.declared() == Some(ReleaseCause::FailedOver)
+        if self.ledger.declared() == Some(ReleaseCause::FailedOver)
             && let Some(key) = redisson::semaphore_of_leases(change.key)
         {
             // Other leases take their place, which nobody has seen begin.
@@ -285,7 +285,7 @@ impl LockLedger {
         let &Change { db, actor, now, .. } = change;
         let Some(followed) = self.semaphores.take(db, key) else { return };
         let cause = self.ending_of(cause, actor);
-        let Some(history) = self.history.as_deref_mut() else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let what = Happening {
             db,
             grant: followed.now.held().max(0).unsigned_abs(),
@@ -303,7 +303,7 @@ impl LockLedger {
             ReleaseCause::Released => ReleaseCause::Deleted,
             other => other,
         };
-        super::recording::recorded(self.declared().unwrap_or(seen))
+        super::recording::recorded(self.ledger.declared().unwrap_or(seen))
     }
 
     /// The semaphores of a database are about to go to another one.
@@ -331,7 +331,7 @@ impl LockLedger {
         with: impl FnOnce(Happening<'a>) -> Happening<'a>,
     ) {
         let &Change { db, now, actor, .. } = change;
-        let Some(history) = self.history.as_deref_mut() else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let what = Happening {
             db,
             cause: Cause::Swapped,

@@ -1,6 +1,6 @@
-//! The ledger alone: how it follows changes.
+//! The records alone: how it follows changes.
 
-use super::{LockLedger, current_grant, grant, last_loss};
+use super::{LockRecords, current_grant, grant, last_loss};
 use lockwheel_store::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
 use lockwheel_store::time::{ExpiryRule, Now};
 use lockwheel_store::values::{Encodings, Hash, Str, Value};
@@ -15,7 +15,7 @@ fn at(wall_ms: i64) -> Now {
 
 fn keyspace() -> Keyspace {
     let mut keyspace = Keyspace::new(1, 7);
-    keyspace.subscribe(Box::new(LockLedger::new(7)));
+    keyspace.subscribe(Box::new(LockRecords::new(7)));
     keyspace
 }
 
@@ -147,8 +147,8 @@ fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
             known.push(format!("{:?} {:?}", grant(&tx, key, owner), last_loss(&tx, key, owner)));
         }
     }
-    let (ledger, context) = keyspace.subscriber_mut::<LockLedger>(0).unwrap();
-    known.extend(KEYS.map(|key| format!("{:?}", ledger.last_cause(0, key, &context))));
+    let (records, context) = keyspace.subscriber_mut::<LockRecords>(0).unwrap();
+    known.extend(KEYS.map(|key| format!("{:?}", records.ledger.last_cause(0, key, &context))));
     known
 }
 

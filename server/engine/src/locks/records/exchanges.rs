@@ -1,23 +1,23 @@
-//! What the ledger adds to the history, while it is on, when whole databases go: by a flush, or by SWAPDB.
+//! What the records add to the history, while it is on, when whole databases go: by a flush, or by SWAPDB.
 //!
 //! A lock goes with its database, by the grant that it has; who asks for it by its old place finds it free. So the hold
 //! is lost there, and begins at the new place; all are lost before any begins.
 
 use super::super::history::{Cause, Event, Happening, Mode};
+use super::super::ledger::{Grant, ReleaseCause};
 use super::super::redisson;
-use super::lock_ledger::LockLedger;
+use super::lock_records::LockRecords;
 use super::recording::{client, recorded};
-use super::release::ReleaseCause;
 use lockwheel_store::keyspace::{Change, Context, EntryId};
 
-impl LockLedger {
+impl LockRecords {
     /// The keys of a database are about to go to another one.
     #[cold]
     pub(super) fn leave(&mut self, change: &Change<'_>, context: &Context<'_>) {
         for (key, _, owners) in self.held(change.db, context) {
             let change = &Change { key: &key, ..*change };
             for (owner, grant) in owners {
-                self.record_end(change, &owner, grant, ReleaseCause::Swapped, None);
+                self.subscribers.record_end(change, &owner, grant, ReleaseCause::Swapped, None);
             }
         }
         self.record_queues(change, Event::LeftQueue, Cause::Swapped);
@@ -27,23 +27,23 @@ impl LockLedger {
     /// The keys of a database have come from another one.
     #[cold]
     pub(super) fn arrive(&mut self, change: &Change<'_>, context: &Context<'_>) {
-        let before = self.declared();
-        self.declare(Some(ReleaseCause::Swapped));
+        let before = self.ledger.declared();
+        self.ledger.declare(Some(ReleaseCause::Swapped));
         for (key, at, owners) in self.held(change.db, context) {
             for (owner, grant) in owners {
                 let what = (Event::Acquired, client(change.actor));
                 self.record_grant(what, (change.db, &key, at), &owner, grant, change.now, context);
             }
         }
-        self.declare(before);
+        self.ledger.declare(before);
         self.record_queues(change, Event::Queued, Cause::Swapped);
         self.semaphores_arrive(change);
     }
 
     /// All keys of a database are gone, and the queues of fair locks among them.
     pub(super) fn queues_flushed(&mut self, change: &Change<'_>) {
-        if self.history.is_some() {
-            let cause = self.declared().map_or(Cause::Deleted, recorded);
+        if self.subscribers.history.is_some() {
+            let cause = self.ledger.declared().map_or(Cause::Deleted, recorded);
             self.record_queues(change, Event::LeftQueue, cause);
             for (key, _) in self.fair_queues.of_database(change.db) {
                 self.fair_queues.take(change.db, &key);
@@ -55,9 +55,9 @@ impl LockLedger {
     fn held(&self, db: usize, context: &Context<'_>) -> Vec<Held> {
         let held = context.marked().into_iter().filter_map(|(key, at)| {
             let known = (context.value(at), context.mark(at)?);
-            let owners = self.owners_of(db, &key, known).into_iter();
+            let owners = self.ledger.owners_of(db, &key, known).into_iter();
             let granted = owners.filter_map(|(owner, _)| {
-                let grant = self.grant_of(db, &key, known, &owner)?;
+                let grant = self.ledger.grant_of(db, &key, known, &owner)?;
                 Some((owner, grant))
             });
             let owners = granted.collect();
@@ -68,7 +68,7 @@ impl LockLedger {
 
     /// Those who stand in the queues of a database's fair locks have left them, or stand there now.
     fn record_queues(&mut self, change: &Change<'_>, event: Event, cause: Cause) {
-        let Some(history) = self.history.as_deref_mut() else { return };
+        let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let &Change { db, now, actor, .. } = change;
         for (key, queue) in self.fair_queues.of_database(db) {
             let Some(lock) = redisson::lock_of_queue(&key) else { continue };
@@ -83,4 +83,4 @@ impl LockLedger {
 }
 
 /// A lock: its key, its entry, and its owners with their grants.
-type Held = (Box<[u8]>, EntryId, Vec<(Box<[u8]>, super::grant::Grant)>);
+type Held = (Box<[u8]>, EntryId, Vec<(Box<[u8]>, Grant)>);

@@ -1,14 +1,14 @@
-//! What of the ledger the parameters decide.
+//! What of the records the parameters decide.
 
 use super::super::history::{History, StampSource};
 use super::fair_queues::FairQueues;
 use super::limits::VerifyLimits;
-use super::lock_ledger::LockLedger;
+use super::lock_records::LockRecords;
 use super::plain_sets::PlainSets;
 use super::semaphores::Semaphores;
 use lockwheel_store::keyspace::Keyspace;
 
-/// The parameters that concern the ledger.
+/// The parameters that concern the records of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct LedgerSettings {
     /// `lock-ledger`: whether holds are observed that no native command has taken.
@@ -23,21 +23,21 @@ pub(crate) struct LedgerSettings {
     pub(crate) stamps: Option<StampSource>,
 }
 
-/// Makes parameters hold for the ledger of a keyspace, if it has one.
+/// Makes parameters hold for the records of a keyspace, if it has one.
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
-    if let Some((ledger, _)) = keyspace.subscriber_mut::<LockLedger>(0) {
-        ledger.configure(settings);
+    if let Some((records, _)) = keyspace.subscriber_mut::<LockRecords>(0) {
+        records.configure(settings);
         keyspace.renew_interests();
     }
 }
 
-impl LockLedger {
+impl LockRecords {
     fn configure(&mut self, settings: LedgerSettings) {
-        self.observes = settings.observes;
+        self.ledger.observes = settings.observes;
         self.limits = settings.limits;
-        self.jeopardy_ms = settings.jeopardy_ms;
+        self.subscribers.jeopardy_ms = settings.jeopardy_ms;
         self.sees_leases = settings.history.is_some() || settings.jeopardy_ms > 0;
-        match (settings.history, &mut self.history) {
+        match (settings.history, &mut self.subscribers.history) {
             (None, history) => {
                 *history = None;
                 self.fair_queues = FairQueues::default();
@@ -58,17 +58,17 @@ impl LockLedger {
     /// The history, while it is on.
     #[inline]
     pub(in crate::locks) fn history(&self) -> Option<&History> {
-        self.history.as_deref()
+        self.subscribers.history.as_deref()
     }
 
     /// Another one takes its place, or none does; the one that there was.
     pub(in crate::locks) fn exchange_history(&mut self, other: Option<Box<History>>) -> Option<Box<History>> {
-        std::mem::replace(&mut self.history, other)
+        std::mem::replace(&mut self.subscribers.history, other)
     }
 
     /// The same, to be added to.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
-        self.history.as_deref_mut()
+        self.subscribers.history.as_deref_mut()
     }
 }
