@@ -1,7 +1,7 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
 use super::super::fences::{Fences, TokenSource};
-use super::super::layouts::{Layout, Standing, fair};
+use super::super::layouts::{Layout, Standing};
 use super::super::ledger::ReleaseCause;
 use super::super::lock_session::HELD_LOCK;
 use super::super::records;
@@ -56,9 +56,6 @@ pub(in crate::locks) fn grant(
     }
     // An owner that writes may have no shared hold yet.
     let counter = if options.fenced && holds <= 1 { Some(counter::next(tx, key)?) } else { None };
-    if layout == Layout::Fair && !again {
-        fair::dequeue(tx, key, owner, options.fair_wait_ms())?;
-    }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
     if again && let Some(grant) = records::grant(tx, key, &field) {
         if !options.session {

@@ -14,8 +14,6 @@ use self::grant::grant;
 use self::options::Options;
 use self::refusal::{may_wait, refuse};
 use self::wait_classes::class_of;
-use super::layouts::{Layout, fair};
-use super::redisson::queue_key;
 use super::{graph, ownership, wait_events, wait_queue};
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
@@ -92,7 +90,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     };
     let shares = wait_queue::shares(class.name);
     graph::check(tx, graph::Newcomer { owner: &args[2], keys: &[&args[1]], rank, shares, together: false })?;
-    let beside = acquire.join(tx, args)?;
+    let beside = acquire.options.layout.join(tx, &args[1], &args[2])?;
     wait_events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
@@ -108,21 +106,6 @@ struct Acquire {
     options: Options,
 }
 
-impl Acquire {
-    fn is_fair(&self) -> bool {
-        self.options.layout == Layout::Fair
-    }
-
-    /// Puts an owner that is about to wait into the queue of a fair lock; the key of the queue.
-    fn join(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Option<Box<[u8]>>, CommandError> {
-        if !self.is_fair() {
-            return Ok(None);
-        }
-        fair::join(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
-        Ok(Some(queue_key(&args[1]).into()))
-    }
-}
-
 impl Attempt for Acquire {
     fn attempt(
         &self,
@@ -131,24 +114,21 @@ impl Attempt for Acquire {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        if waited_ms.is_none() {
-            let is_held_back = !self.is_fair() && wait_queue::is_held_back(tx, &args[1], self.options.rank());
-            if is_held_back || several::is_ahead(tx, &args[1], &args[2], &self.options)? {
-                return Ok(false);
-            }
+        let (key, owner) = (&args[1], &args[2]);
+        let Options { layout, .. } = self.options;
+        if waited_ms.is_none()
+            && (layout.is_held_back(tx, key, self.options.rank())
+                || several::is_ahead(tx, key, owner, &self.options)?)
+        {
+            return Ok(false);
         }
-        let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
+        let granted = grant(tx, key, owner, &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {
-            let (key, owner) = (&args[1], &args[2]);
-            let field = self.options.layout.field(owner);
-            told::tell(tx, (key, owner, &field), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &layout.field(owner)), waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
-            if waited_ms.is_some() && self.is_fair() {
-                fair::leave_served(tx, key, owner, self.options.fair_wait_ms());
-            }
         }
-        if granted.is_none() && waited_ms.is_some() && self.is_fair() {
-            fair::keep(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
+        if waited_ms.is_some() {
+            layout.retried(tx, key, owner, granted.is_some())?;
         }
         Ok(granted.is_some())
     }
@@ -158,17 +138,10 @@ impl Attempt for Acquire {
     }
 
     fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
-        if !self.is_fair() {
-            return None;
-        }
-        fair::ready_at_ms(tx, &args[1], self.options.fair_wait_ms())
+        self.options.layout.ready_at_ms(tx, &args[1])
     }
 
     fn leave(&self, tx: &mut Tx<'_>, args: Args<'_>) {
-        let (key, owner) = (&args[1], &args[2]);
-        if self.is_fair() && !fair::waits(tx, key, owner) {
-            // A queue of another type is nobody's.
-            let _ = fair::leave(tx, key, owner, self.options.fair_wait_ms());
-        }
+        self.options.layout.leave(tx, &args[1], &args[2]);
     }
 }

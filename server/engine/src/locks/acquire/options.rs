@@ -127,7 +127,7 @@ impl Options {
 
     fn read_others(&mut self, tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<(), CommandError> {
         self.priority = args.integer(PRIORITY)?.unwrap_or(0);
-        self.layout = layout(args)?;
+        self.layout = layout(args, self.block)?;
         self.limit = limit(args)?;
         self.fenced = args.has(FENCED);
         self.session = args.has(SESSION);
@@ -147,16 +147,26 @@ impl Options {
 }
 
 /// The layout that a request asks for. A string knows no modes; a fair queue has an order of its own.
-fn layout(args: &ParsedArgs<'_>) -> Result<Layout, CommandError> {
-    const MODES: &[(Symbol, Layout)] =
-        &[(SHARED, Layout::Shared), (EXCLUSIVE, Layout::Exclusive), (FAIR, Layout::Fair)];
+fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, CommandError> {
+    const MODES: &[(Symbol, Layout)] = &[
+        (SHARED, Layout::Shared),
+        (EXCLUSIVE, Layout::Exclusive),
+        (FAIR, Layout::Fair { wait_ms: fair::WAIT_MS }),
+    ];
     match args.one_of(MODES) {
-        Some(Layout::Fair) if args.has(PRIORITY) => Err(FAIR_PRIORITY),
+        Some(Layout::Fair { .. }) if args.has(PRIORITY) => Err(FAIR_PRIORITY),
         Some(_) if args.has(STRING) => Err(STRING_MODE),
+        Some(Layout::Fair { .. }) => Ok(Layout::Fair { wait_ms: fair_wait_ms(block) }),
         Some(mode) => Ok(mode),
         None if args.has(STRING) => Ok(Layout::Text),
         None => Ok(Layout::Plain),
     }
+}
+
+/// How long an owner that waits so long stands in the queue of a fair lock.
+fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
+    let block = block.flatten().and_then(|ms| i64::try_from(ms).ok());
+    block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
 }
 
 fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
@@ -202,12 +212,6 @@ impl Options {
         let (layout, mode) = self.layout.kind();
         let delay = self.delay_ms.map(|ms| Delay { ms, layout, mode });
         Detail { token, data: self.data.clone(), delay }
-    }
-
-    /// How long the owner stands in the queue of a fair lock.
-    pub(super) fn fair_wait_ms(&self) -> i64 {
-        let block = self.block.flatten().and_then(|ms| i64::try_from(ms).ok());
-        block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
     }
 }
 

@@ -86,7 +86,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     let count = options::keys_before(&parsed, OWNER);
     ownership::check_owner(&args[count + 2])?;
     let options = Options::of(tx, &parsed, "lock.macquire")?;
-    if options.layout == Layout::Fair {
+    if matches!(options.layout, Layout::Fair { .. }) {
         return Err(FAIR);
     }
     let keys = &args.from(2)[..count];

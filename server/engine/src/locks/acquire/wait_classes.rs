@@ -42,7 +42,7 @@ pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     match layout {
         Layout::Shared => &SHARED,
         Layout::Exclusive => &EXCLUSIVE,
-        Layout::Fair => &FAIR,
+        Layout::Fair { .. } => &FAIR,
         Layout::Plain | Layout::Text => &PLAIN,
     }
 }

@@ -13,7 +13,7 @@ use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
 use super::super::wait_queue::FAIR_NAME;
 use super::{Standing, plain};
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{Tx, WaiterId, events};
+use lockwheel_store::keyspace::{EntryId, Tx, WaiterId, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
 
 /// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
@@ -29,13 +29,22 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
     Ok(if standing == Standing::Free && !is_next { Standing::Others } else { standing })
 }
 
-/// Takes an owner that gets the lock out of the queue: those behind it wait so much less.
-pub(in crate::locks) fn dequeue(
+/// Writes the owner's holds and the lease. An owner that has held none leaves the queue.
+pub(super) fn take(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &[u8],
-    wait_ms: i64,
-) -> Result<(), CommandError> {
+    holds: i64,
+    (lease_ms, wait_ms): (i64, i64),
+) -> Result<EntryId, CommandError> {
+    if !tx.exists(key) {
+        dequeue(tx, key, owner, wait_ms)?;
+    }
+    plain::take(tx, key, owner, holds, lease_ms)
+}
+
+/// Takes an owner that gets the lock out of the queue: those behind it wait so much less.
+fn dequeue(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     keeping_order(tx, key, |tx| {
         let is_head = head(tx, key)?.is_some_and(|head| *head == *owner);
         let has_time = timeout(tx, key, owner)?.is_some();
@@ -49,12 +58,7 @@ pub(in crate::locks) fn dequeue(
 }
 
 /// Puts an owner at the end of the queue, unless it stands there.
-pub(in crate::locks) fn join(
-    tx: &mut Tx<'_>,
-    key: &[u8],
-    owner: &[u8],
-    wait_ms: i64,
-) -> Result<(), CommandError> {
+pub(super) fn join(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     if timeout(tx, key, owner)?.is_some() {
         return Ok(());
     }
@@ -79,12 +83,7 @@ pub(in crate::locks) fn join(
 
 /// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead, and
 /// that of the head, if that waits natively too.
-pub(in crate::locks) fn keep(
-    tx: &mut Tx<'_>,
-    key: &[u8],
-    owner: &[u8],
-    wait_ms: i64,
-) -> Result<(), CommandError> {
+pub(super) fn keep(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     if timeout(tx, key, owner)?.is_none() {
         push(tx, key, owner, End::Left)?;
     }
@@ -109,7 +108,7 @@ fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<
 }
 
 /// Whether an owner waits natively, in this queue.
-pub(in crate::locks) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+pub(super) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, FAIR_NAME)
 }
 
@@ -126,7 +125,7 @@ pub(in crate::locks) fn waiting_head(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
 }
 
 /// When the queue is to be looked at again, though nothing changes: the time of a head is over, or to be put ahead.
-pub(in crate::locks) fn ready_at_ms(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64) -> Option<i64> {
+pub(super) fn ready_at_ms(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64) -> Option<i64> {
     let head = head(tx, key).ok()??;
     let ends = timeout(tx, key, &head).ok()?? as i64;
     Some(if waits(tx, key, &head) { ends.saturating_sub(wait_ms / 2) } else { ends })
@@ -139,12 +138,7 @@ fn renewal(now: i64, wait_ms: i64) -> i64 {
 
 /// Takes an owner that gives up out of the queue: those behind it wait so much less. O(log n) amortised, n those who
 /// wait, unless scripts change the queue between such calls, or it is in another order than their times: then O(n).
-pub(in crate::locks) fn leave(
-    tx: &mut Tx<'_>,
-    key: &[u8],
-    owner: &[u8],
-    wait_ms: i64,
-) -> Result<(), CommandError> {
+pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let name = queue_key(key);
     let Some(len) = tx.read::<List>(&name)?.map(List::len) else { return Ok(()) };
     let is_whole = len == tx.read::<ZSet>(&queue_timeouts_key(key))?.map_or(0, ZSet::len);
@@ -202,7 +196,7 @@ fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Re
 
 /// Takes an owner that has been served out of the queue, if it still stands there: it came to hold the lock in another
 /// way, and has re-entered. Not while it waits by another request, too.
-pub(in crate::locks) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) {
+pub(super) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) {
     // A queue of another type is nobody's.
     if let Ok(Some(_)) = timeout(tx, key, owner)
         && tx.waiting_of_class(key, FAIR_NAME).filter(|(_, waiter)| *waiter.label == *owner).count() < 2

@@ -5,8 +5,9 @@ pub(super) mod plain;
 pub(super) mod read_write;
 pub(super) mod text;
 
-use super::redisson::write_field;
+use super::redisson::{queue_key, write_field};
 use super::snapshot::{LockLayout, LockMode};
+use super::wait_queue;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{EntryId, Tx};
 use std::borrow::Cow;
@@ -21,7 +22,10 @@ pub(super) enum Layout {
     /// The writer in Redisson's read-write lock.
     Exclusive,
     /// A hash with one owner, beside which its waiters queue: Redisson's fair lock.
-    Fair,
+    Fair {
+        /// How long the owner stands in the queue, in milliseconds.
+        wait_ms: i64,
+    },
     /// A string with its owner, as `SET key owner NX` makes it.
     Text,
 }
@@ -49,7 +53,7 @@ impl Layout {
     ) -> Result<Standing, CommandError> {
         match self {
             Layout::Plain => plain::standing(tx, key, owner),
-            Layout::Fair => fair::standing(tx, key, owner),
+            Layout::Fair { .. } => fair::standing(tx, key, owner),
             Layout::Shared => read_write::standing_of_reader(tx, key, owner),
             Layout::Exclusive => read_write::standing_of_writer(tx, key, owner),
             Layout::Text => text::standing(tx, key, owner),
@@ -66,7 +70,8 @@ impl Layout {
         lease_ms: i64,
     ) -> Result<EntryId, CommandError> {
         match self {
-            Layout::Plain | Layout::Fair => plain::take(tx, key, owner, holds, lease_ms),
+            Layout::Plain => plain::take(tx, key, owner, holds, lease_ms),
+            Layout::Fair { wait_ms } => fair::take(tx, key, owner, holds, (lease_ms, wait_ms)),
             Layout::Shared => read_write::read(tx, key, owner, holds, lease_ms),
             Layout::Exclusive => read_write::write(tx, key, owner, holds, lease_ms),
             Layout::Text => Ok(text::take(tx, key, owner, lease_ms)),
@@ -76,7 +81,7 @@ impl Layout {
     /// What LOCK.INFO calls it, and a hold in it.
     pub(super) fn kind(self) -> (LockLayout, LockMode) {
         match self {
-            Layout::Plain | Layout::Fair => (LockLayout::Hash, LockMode::Exclusive),
+            Layout::Plain | Layout::Fair { .. } => (LockLayout::Hash, LockMode::Exclusive),
             Layout::Shared => (LockLayout::ReadWrite, LockMode::Shared),
             Layout::Exclusive => (LockLayout::ReadWrite, LockMode::Exclusive),
             Layout::Text => (LockLayout::String, LockMode::Exclusive),
@@ -88,6 +93,60 @@ impl Layout {
         match self {
             Layout::Exclusive => Cow::Owned(write_field(owner)),
             _ => Cow::Borrowed(owner),
+        }
+    }
+    /// Whether a newcomer of this rank has to queue though the lock is free: somebody before it is held back. A fair
+    /// lock has an order of its own.
+    pub(super) fn is_held_back(self, tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
+        match self {
+            Layout::Fair { .. } => false,
+            _ => wait_queue::is_held_back(tx, key, rank),
+        }
+    }
+
+    /// Puts an owner that is about to wait into the queue beside the lock. The key of that queue; `None`: the lock has
+    /// none.
+    pub(super) fn join(
+        self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+    ) -> Result<Option<Box<[u8]>>, CommandError> {
+        let Layout::Fair { wait_ms } = self else { return Ok(None) };
+        fair::join(tx, key, owner, wait_ms)?;
+        Ok(Some(queue_key(key).into()))
+    }
+
+    /// Ends a retry of an owner that waits: one that was served leaves the queue beside the lock, any other keeps its
+    /// place there.
+    pub(super) fn retried(
+        self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        is_served: bool,
+    ) -> Result<(), CommandError> {
+        match self {
+            Layout::Fair { wait_ms } if is_served => fair::leave_served(tx, key, owner, wait_ms),
+            Layout::Fair { wait_ms } => fair::keep(tx, key, owner, wait_ms)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// When the queue beside the lock is to be looked at again, though nothing changes; in wall milliseconds.
+    pub(super) fn ready_at_ms(self, tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
+        let Layout::Fair { wait_ms } = self else { return None };
+        fair::ready_at_ms(tx, key, wait_ms)
+    }
+
+    /// Takes an owner that no longer waits out of the queue beside the lock.
+    pub(super) fn leave(self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+        if let Layout::Fair { wait_ms } = self
+            && !fair::waits(tx, key, owner)
+        {
+            // A queue of another type is nobody's.
+            let _ = fair::leave(tx, key, owner, wait_ms);
         }
     }
 }
