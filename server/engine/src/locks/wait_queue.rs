@@ -56,8 +56,39 @@ pub(crate) fn can_be_held_back(class: &WaitClass) -> bool {
     class.line == LOCK_LINE && class.name != FAIR_NAME
 }
 
-/// Whether somebody before a newcomer of this rank is held back, though the lock is free.
-pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
+/// Whether waiters for a lock are served before a newcomer that does not hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precedence {
+    /// No waiter is.
+    Newcomer,
+    /// The newcomer does not get the lock while it is free.
+    WhileFree,
+    /// The newcomer does not get the lock, whatever its state: waiters are held back.
+    HeldBack,
+}
+
+/// Returns the precedence over a newcomer of this rank and class. A request for several locks keeps its place while it
+/// waits for the others; a newcomer that wants to share passes such requests that want to share, and no writer. O(log
+/// n), n those who wait.
+#[inline]
+pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Precedence {
+    if tx.keys_waited_for() == 0 {
+        return Precedence::Newcomer;
+    }
+    if class != FAIR_NAME && is_held_back(tx, key, rank) {
+        return Precedence::HeldBack;
+    }
+    let is_sharer = shares(class);
+    let waits = |class: &str| tx.first_waiting(key, class).is_some_and(|place| place.rank <= rank);
+    let is_behind = waits(SEVERAL[0])
+        || (!is_sharer && waits(SEVERAL[1]))
+        || (is_sharer && [EXCLUSIVE_NAME, CONVERSION_NAME].into_iter().any(waits));
+    if is_behind { Precedence::WhileFree } else { Precedence::Newcomer }
+}
+
+/// Whether somebody before a newcomer of this rank is held back, though the lock is free. A fair lock has an order of
+/// its own.
+fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
     tx.is_held_back(key) && tx.first_in_line(key, LOCK_LINE).is_some_and(|(place, _)| place.rank <= rank)
 }
 
@@ -65,13 +96,6 @@ pub(super) fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
     let waiting = ALONE.into_iter().chain(SHARERS).flat_map(|class| tx.waiting_of_class(key, class));
     waiting.filter(|(place, _)| place.rank <= rank).count()
-}
-
-/// Whether someone who wants to write waits before those of this rank who come now.
-pub(super) fn writer_waits(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
-    [EXCLUSIVE_NAME, CONVERSION_NAME]
-        .iter()
-        .any(|class| tx.first_waiting(key, class).is_some_and(|place| place.rank <= rank))
 }
 
 /// Whether this owner waits until it can write. O(n), n those who wait.

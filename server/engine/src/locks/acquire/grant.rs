@@ -4,10 +4,10 @@ use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::{Layout, Standing};
 use super::super::ledger::ReleaseCause;
 use super::super::lock_session::HELD_LOCK;
-use super::super::records;
+use super::super::records::{self, Acquired};
 use super::super::session_leases::SessionLease;
 use super::super::sessions;
-use super::super::{wait_queue, warnings};
+use super::super::warnings;
 use super::counter;
 use super::options::Options;
 use crate::spec::CommandError;
@@ -19,6 +19,8 @@ use lockwheel_store::keyspace::Tx;
 pub(in crate::locks) struct Granted {
     /// The fencing token.
     pub(in crate::locks) token: u64,
+    /// The number of the grant.
+    pub(in crate::locks) grant: u64,
     pub(in crate::locks) holds: i64,
     /// How long the hold lasts.
     pub(in crate::locks) ttl_ms: i64,
@@ -26,8 +28,8 @@ pub(in crate::locks) struct Granted {
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Gives an owner the lock that it asks for, or one hold more; `None` while others hold it, or are to be served before
-/// a request that `is_new`.
+/// Gives an owner the lock that it asks for, or one hold more; `None` while others hold it, or while it is free and the
+/// request `yields`, since others are to be served before.
 ///
 /// Errors: it may not have it, or the key holds something else. Then nothing has changed.
 pub(in crate::locks) fn grant(
@@ -35,28 +37,31 @@ pub(in crate::locks) fn grant(
     key: &[u8],
     owner: &[u8],
     options: &Options,
-    is_new: bool,
+    yields: bool,
 ) -> Result<Option<Granted>, CommandError> {
     let layout = options.layout;
-    let (holds, again) = match layout.standing(tx, key, owner)? {
-        Standing::Free
-            if layout == Layout::Shared && is_new && wait_queue::writer_waits(tx, key, options.rank()) =>
-        {
-            return Ok(None);
-        }
-        Standing::Free => (0, false),
-        Standing::Mine(holds) => (holds, true),
-        Standing::Others => return Ok(None),
-    };
-    let holds = options.limit.another(holds, again)?;
     let field = layout.field(owner);
-    let source = options.fence.is_some().then(|| token_source(tx, (key, &field), holds, options));
-    if let (Some(resource), Some(source)) = (&options.fence, &source) {
-        Fences::check(tx, resource, [source.clone()])?;
-    }
-    // An owner that writes may have no shared hold yet.
-    let counter = if options.fenced && holds <= 1 { Some(counter::next(tx, key)?) } else { None };
-    let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
+    let (mut holds, mut again, mut source, mut counter) = (0, false, None, None);
+    let admit = |tx: &mut Tx<'_>, standing| {
+        (holds, again) = match standing {
+            Standing::Others => return Ok(None),
+            Standing::Free if yields => return Ok(None),
+            Standing::Free => (0, false),
+            Standing::Mine(holds) => (holds, true),
+        };
+        holds = options.limit.another(holds, again)?;
+        if let Some(resource) = &options.fence {
+            let of_token = token_source(tx, (key, &field), holds, options);
+            Fences::check(tx, resource, [of_token.clone()])?;
+            source = Some(of_token);
+        }
+        // An owner that writes may have no shared hold yet.
+        if options.fenced && holds <= 1 {
+            counter = Some(counter::next(tx, key)?);
+        }
+        Ok(Some(holds))
+    };
+    let Some(at) = layout.hold(tx, key, owner, options.lease_ms, admit)? else { return Ok(None) };
     if again && let Some(grant) = records::grant(tx, key, &field) {
         if !options.session {
             sessions::add_holds(tx, grant.number, 1);
@@ -64,19 +69,19 @@ pub(in crate::locks) fn grant(
         sessions::uphold(tx, grant.number);
         warnings::lease_set(tx, key);
     }
-    let acquired = records::acquired(tx, at, key, &field, holds > 1);
+    let Acquired { grant, token, predecessor } = records::acquired(tx, at, key, &field, holds > 1);
     if counter.is_some() || options.describes() {
-        records::describe(tx, acquired.grant, options.detail(counter));
+        records::describe(tx, grant, options.detail(counter));
     }
-    let token = counter.unwrap_or(acquired.token);
+    let token = counter.unwrap_or(token);
     if options.session {
-        lease_to_session(tx, acquired.grant, key, &field, options);
+        lease_to_session(tx, grant, key, &field, options);
     }
     if let (Some(resource), Some(source)) = (&options.fence, source) {
         Fences::raise(tx, resource, token as i64, source);
     }
-    let ttl_ms = if again { ttl_again(tx, key, acquired.grant, options) } else { options.lease_ms };
-    Ok(Some(Granted { token, holds, ttl_ms, predecessor: acquired.predecessor }))
+    let ttl_ms = if again { ttl_again(tx, key, grant, options) } else { options.lease_ms };
+    Ok(Some(Granted { token, grant, holds, ttl_ms, predecessor }))
 }
 
 /// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.

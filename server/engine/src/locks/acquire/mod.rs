@@ -14,6 +14,7 @@ use self::grant::grant;
 use self::options::Options;
 use self::refusal::{may_wait, refuse};
 use self::wait_classes::class_of;
+use super::wait_queue::Precedence;
 use super::{graph, ownership, wait_events, wait_queue};
 use crate::spec::{
     Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
@@ -115,16 +116,17 @@ impl Attempt for Acquire {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let (key, owner) = (&args[1], &args[2]);
-        let Options { layout, .. } = self.options;
-        if waited_ms.is_none()
-            && (layout.is_held_back(tx, key, self.options.rank())
-                || several::is_ahead(tx, key, owner, &self.options)?)
-        {
+        let layout = self.options.layout;
+        let precedence = match waited_ms {
+            None => wait_queue::precedence(tx, key, self.options.rank(), class_of(layout).name),
+            Some(_) => Precedence::Newcomer,
+        };
+        if precedence == Precedence::HeldBack {
             return Ok(false);
         }
-        let granted = grant(tx, key, owner, &self.options, waited_ms.is_none())?;
+        let granted = grant(tx, key, owner, &self.options, precedence == Precedence::WhileFree)?;
         if let Some(granted) = &granted {
-            told::tell(tx, (key, owner, &layout.field(owner)), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, granted.grant), waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
         }
         if waited_ms.is_some() {

@@ -65,22 +65,6 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "DEADLOCK *",
         ])];
 
-/// Whether a request for several locks stands in the queue of one that the owner does not hold, before a newcomer of
-/// this priority: it may wait for its other locks while this one is free. Who wants to share it passes others who do.
-pub(super) fn is_ahead(
-    tx: &mut Tx<'_>,
-    key: &[u8],
-    owner: &[u8],
-    options: &Options,
-) -> Result<bool, CommandError> {
-    let shares = options.layout == Layout::Shared;
-    let others = SEVERAL.iter().filter(|class| !(shares && wait_queue::shares(class)));
-    let first = others.filter_map(|class| tx.first_waiting(key, class)).min();
-    let Some(first) = first else { return Ok(false) };
-    let is_first = first.rank > options.priority.saturating_neg();
-    Ok(!is_first && options.layout.standing(tx, key, owner)? == Standing::Free)
-}
-
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let parsed = MACQUIRE_IN_ANY_MODE.matched(args).or_else(|_| MACQUIRE.parse(args))?;
     let count = options::keys_before(&parsed, OWNER);
@@ -172,8 +156,7 @@ impl Attempt for AcquireSeveral {
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
-            let field = self.options.layout.field(owner);
-            told::tell(tx, (key, owner, &field), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, granted.grant), waited_ms, reply.protocol());
             tokens.push(granted.token);
         }
         reply.map(2);

@@ -5,18 +5,26 @@ use super::super::{records, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
-/// Tells of a grant to an owner, whose hold stands in this field; `waited_ms` when it came after a wait. A RESP3
+/// Tells of a grant to an owner, by its number; `waited_ms` when it came after a wait. A RESP3
 /// connection is told from now on what happens to the hold.
+#[inline]
 pub(in crate::locks) fn tell(
     tx: &mut Tx<'_>,
-    (key, owner, field): (&[u8], &[u8], &[u8]),
+    (key, owner, grant): (&[u8], &[u8], u64),
     waited_ms: Option<u64>,
     protocol: Protocol,
 ) {
-    if waited_ms.is_none() && protocol != Protocol::Resp3 {
-        return;
+    if waited_ms.is_some() || protocol == Protocol::Resp3 {
+        tell_of_grant(tx, (key, owner, grant), waited_ms, protocol);
     }
-    let Some(grant) = records::grant(tx, key, field).map(|grant| grant.number) else { return };
+}
+
+fn tell_of_grant(
+    tx: &mut Tx<'_>,
+    (key, owner, grant): (&[u8], &[u8], u64),
+    waited_ms: Option<u64>,
+    protocol: Protocol,
+) {
     if let Some(waited_ms) = waited_ms {
         wait_events::granted(tx, key, owner, grant, waited_ms);
     }

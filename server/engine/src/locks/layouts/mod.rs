@@ -7,7 +7,6 @@ pub(super) mod text;
 
 use super::redisson::{queue_key, write_field};
 use super::snapshot::{LockLayout, LockMode};
-use super::wait_queue;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{EntryId, Tx};
 use std::borrow::Cow;
@@ -60,22 +59,29 @@ impl Layout {
         }
     }
 
-    /// Writes a lock that its owner may take: for the so many-th time, with this lease. The entry of its key.
-    pub(super) fn take(
+    /// Takes a lock for its owner, for the so many-th time that `admit` says when it is told the state of the lock. The
+    /// entry of its key; `None` if `admit` says so.
+    ///
+    /// Errors: the key holds something else; those of `admit`. Then nothing has changed.
+    #[inline]
+    pub(super) fn hold(
         self,
         tx: &mut Tx<'_>,
         key: &[u8],
         owner: &[u8],
-        holds: i64,
         lease_ms: i64,
-    ) -> Result<EntryId, CommandError> {
-        match self {
-            Layout::Plain => plain::take(tx, key, owner, holds, lease_ms),
-            Layout::Fair { wait_ms } => fair::take(tx, key, owner, holds, (lease_ms, wait_ms)),
-            Layout::Shared => read_write::read(tx, key, owner, holds, lease_ms),
-            Layout::Exclusive => read_write::write(tx, key, owner, holds, lease_ms),
-            Layout::Text => Ok(text::take(tx, key, owner, lease_ms)),
-        }
+        admit: impl FnOnce(&mut Tx<'_>, Standing) -> Result<Option<i64>, CommandError>,
+    ) -> Result<Option<EntryId>, CommandError> {
+        let standing = self.standing(tx, key, owner)?;
+        let Some(holds) = admit(tx, standing)? else { return Ok(None) };
+        let at = match self {
+            Layout::Plain => plain::take(tx, key, owner, holds, lease_ms)?,
+            Layout::Fair { wait_ms } => fair::take(tx, key, owner, holds, (lease_ms, wait_ms))?,
+            Layout::Shared => read_write::read(tx, key, owner, holds, lease_ms)?,
+            Layout::Exclusive => read_write::write(tx, key, owner, holds, lease_ms)?,
+            Layout::Text => text::take(tx, key, owner, lease_ms),
+        };
+        Ok(Some(at))
     }
 
     /// What LOCK.INFO calls it, and a hold in it.
@@ -95,15 +101,6 @@ impl Layout {
             _ => Cow::Borrowed(owner),
         }
     }
-    /// Whether a newcomer of this rank has to queue though the lock is free: somebody before it is held back. A fair
-    /// lock has an order of its own.
-    pub(super) fn is_held_back(self, tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
-        match self {
-            Layout::Fair { .. } => false,
-            _ => wait_queue::is_held_back(tx, key, rank),
-        }
-    }
-
     /// Puts an owner that is about to wait into the queue beside the lock. The key of that queue; `None`: the lock has
     /// none.
     pub(super) fn join(

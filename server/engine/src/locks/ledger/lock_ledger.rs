@@ -319,9 +319,9 @@ impl LockLedger {
 
     /// Whether nothing is known of holds beyond the numbers of their grants.
     pub(in crate::locks) fn is_bare(&self) -> bool {
-        let remembers = !self.causes.is_empty() || !self.losses.is_empty();
-        let is_more_known = !self.details.is_empty() || !self.read_leases.is_empty();
-        !(remembers || is_more_known || self.declared.is_some())
+        let forgets = || self.causes.is_empty() && self.losses.is_empty();
+        let is_no_more_known = || self.details.is_empty() && self.read_leases.is_empty();
+        forgets() && is_no_more_known() && self.declared.is_none()
     }
 
     /// All keys of a database are gone, and their owners have been seen to.

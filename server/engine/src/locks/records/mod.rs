@@ -22,8 +22,8 @@ mod texts;
 mod unleased;
 
 pub(super) use handle::{
-    acquired, adopt, because, connections, converted, current_grant, current_token, describe, detail,
-    ending_as, follow, grant, has_grant, inherit, inherit_permits, is_fenced, is_followed, is_held,
+    Acquired, acquired, adopt, because, connections, converted, current_grant, current_token, describe,
+    detail, ending_as, follow, grant, has_grant, inherit, inherit_permits, is_fenced, is_followed, is_held,
     jeopardy_ms, last_cause, last_loss, last_read_lease, leased, leased_to_session, leases, next_delay,
     next_grant, note_comparison, note_permits, note_unleased, reader_of, record, record_arrival,
     record_conversion, released_partly, renewed, token, wanted_holds, with_leases,
