@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 ];
 
 fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    tx.subscriber::<LockRecords>().and_then(LockRecords::history).ok_or(OFF)?;
+    LockRecords::of(tx).history().ok_or(OFF)?;
     records::record(tx, Happening { text: &args[1], ..Happening::new(Event::Mark, b"", b"") });
     reply.ok();
     Ok(())
@@ -85,7 +85,7 @@ fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options: ParsedArgs<'_> = OBSERVE.parse(args)?;
     let pattern = kept_pattern(&args[args.len() - 1])?;
-    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
+    let (records, _) = LockRecords::of_mut(tx);
     if options.has(DEL) {
         let known = records.ledger.observed.remove(pattern);
         reply.integer(i64::from(known));
@@ -103,7 +103,7 @@ fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options: ParsedArgs<'_> = ENTER.parse(args)?;
     let token = options.number(TOKEN)?.unwrap_or(0);
     let db = tx.db();
-    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
+    let (records, _) = LockRecords::of_mut(tx);
     if !records.sections.enter(db, key, owner) {
         return Err(TOO_MANY_SECTIONS);
     }
@@ -116,7 +116,7 @@ fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn leave(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
     let db = tx.db();
-    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Ok(()) };
+    let (records, _) = LockRecords::of_mut(tx);
     let left = records.sections.leave(db, key, owner);
     if left {
         records::record(tx, Happening::new(Event::Left, key, owner));

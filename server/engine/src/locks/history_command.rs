@@ -174,7 +174,7 @@ fn history(
     reply: &mut dyn Reply,
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options = Options::of(args)?;
-    let (records, _) = tx.subscriber_mut::<LockRecords>().ok_or(OFF)?;
+    let (records, _) = LockRecords::of_mut(tx);
     let history = records.history_mut().ok_or(OFF)?;
     let ring = history.ring();
     let seen = options.filter.since;

@@ -9,7 +9,7 @@ use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
-    keyspace.marker_itself::<LockRecords>()?.history_mut()
+    LockRecords::in_keyspace_mut(keyspace)?.history_mut()
 }
 
 /// A request is about to run.
@@ -82,7 +82,7 @@ pub(crate) fn history_is_read(keyspace: &mut Keyspace) {
 /// Runs `act`: the holds that it ends are lost since another server takes over, which knows of other ones.
 pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
     let declare = |keyspace: &mut Keyspace, cause| {
-        if let Some((records, _)) = keyspace.subscriber_mut::<LockRecords>(0) {
+        if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
             records.ledger.declare(cause);
         }
     };
@@ -163,7 +163,7 @@ impl MergingHistory {
 /// The histories of these keyspaces that are on.
 fn recorded_by<'a>(servers: &[(&'a Keyspace, String)]) -> Vec<(&'a Ring, Box<[u8]>)> {
     let rings = servers.iter().filter_map(|(keyspace, name)| {
-        let records: &LockRecords = keyspace.subscriber()?;
+        let records = LockRecords::in_keyspace(keyspace)?;
         Some((records.history()?.ring(), name.as_bytes().into()))
     });
     rings.collect()
@@ -171,7 +171,7 @@ fn recorded_by<'a>(servers: &[(&'a Keyspace, String)]) -> Vec<(&'a Ring, Box<[u8
 
 /// Gives a keyspace another history, or none; the one that it had.
 fn exchange(keyspace: &mut Keyspace, history: Option<Box<History>>) -> Option<Box<History>> {
-    keyspace.subscriber_itself::<LockRecords>()?.exchange_history(history)
+    LockRecords::in_keyspace_mut(keyspace)?.exchange_history(history)
 }
 
 /// The history as the engine reads it.
@@ -184,7 +184,7 @@ pub(crate) struct HistoryReader<'a> {
 impl<'a> HistoryReader<'a> {
     /// The history of a keyspace, if it is on.
     pub(crate) fn of(keyspace: &'a Keyspace) -> Option<Self> {
-        let records: &LockRecords = keyspace.subscriber()?;
+        let records = LockRecords::in_keyspace(keyspace)?;
         Some(HistoryReader { ring: records.history()?.ring(), number: records.histories })
     }
 

@@ -56,6 +56,7 @@ pub(crate) mod wait_events;
 mod wait_queue;
 mod warnings;
 
+use self::records::LockRecords;
 use crate::spec::{BlockingHandler, DataHandler, Row};
 use lockwheel_store::keyspace::{KeyTimer, Keyspace, Tx};
 
@@ -126,7 +127,7 @@ pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
 
 /// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
 pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
-    keyspace.subscribe(Box::new(records::LockRecords::new(seed)));
+    LockRecords::subscribe(keyspace, seed);
     keyspace.subscribe(Box::new(fences::Fences::default()));
     keyspace.subscribe(Box::new(latches::LatchEnds::default()));
     keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
@@ -143,9 +144,7 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
 
 /// The numbers of grants begin anew, as on a server that knows of none.
 pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
-    if let Some((_, mut context)) = tx.subscriber_mut::<records::LockRecords>() {
-        context.restart_numbers();
-    }
+    LockRecords::of_mut(tx).1.restart_numbers();
 }
 
 /// What runs a command that reads the history.
@@ -156,12 +155,10 @@ pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
 
 /// Grants get numbers behind this one from now on.
 pub(crate) fn numbers_go_on_after(tx: &mut Tx<'_>, last: u64) {
-    if let Some((_, mut context)) = tx.subscriber_mut::<records::LockRecords>() {
-        context.numbers_go_on_after(last);
-    }
+    LockRecords::of_mut(tx).1.numbers_go_on_after(last);
 }
 
 /// The number of the last grant.
 pub(crate) fn last_number(tx: &mut Tx<'_>) -> u64 {
-    tx.subscriber_mut::<records::LockRecords>().map_or(0, |(_, context)| context.last_number())
+    LockRecords::of_mut(tx).1.last_number()
 }

@@ -7,14 +7,14 @@ use lockwheel_store::keyspace::{Keyspace, Subscriber};
 
 /// Bytes of what is remembered of holds and latches that have ended. O(1).
 pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {
-    let records = keyspace.subscriber().map_or(0, LockRecords::past_bytes);
+    let records = LockRecords::in_keyspace(keyspace).map_or(0, LockRecords::past_bytes);
     records + keyspace.subscriber().map_or(0, LatchEnds::memory)
 }
 
 /// Forgets how holds and latches have ended: keys need the memory. The ends of latches that clients still wait for
 /// stay.
 pub(crate) fn forget_past(keyspace: &mut Keyspace) {
-    if let Some(records) = keyspace.subscriber_itself::<LockRecords>() {
+    if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.forget_past();
     }
     if let Some((ends, context)) = keyspace.subscriber_mut::<LatchEnds>(0) {
@@ -29,5 +29,5 @@ pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
 
 /// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(1).
 pub(crate) fn bytes_apart_from_keys(keyspace: &Keyspace) -> usize {
-    fence_bytes(keyspace) + keyspace.subscriber().map_or(0, LockRecords::recorded_bytes)
+    fence_bytes(keyspace) + LockRecords::in_keyspace(keyspace).map_or(0, LockRecords::recorded_bytes)
 }

@@ -41,7 +41,7 @@ impl<'a> Answer<'a> {
 pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, reply: &[u8]) -> bool {
     let is_of_one = matches!(reply, [b':' | b'_', ..] | [b'$', b'-', ..]);
     let Some(key) = args.get(3).filter(|_| is_of_one) else { return false };
-    let history = keyspace.marker::<LockRecords>().and_then(LockRecords::history);
+    let history = LockRecords::in_keyspace(keyspace).and_then(LockRecords::history);
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
@@ -308,7 +308,7 @@ fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
 
 /// Whether the request has made an entry for this key, or there is no history.
 fn has_recorded(tx: &Tx<'_>, key: &[u8]) -> bool {
-    let history = tx.subscriber::<LockRecords>().and_then(LockRecords::history);
+    let history = LockRecords::of(tx).history();
     history.is_none_or(|history| history.has_recorded(tx.db(), key))
 }
 

@@ -177,12 +177,14 @@ impl Keyspace {
         (&*one.subscriber as &dyn Any).downcast_ref()
     }
 
-    /// The same, to be changed.
+    /// The same, to be changed, and its view of a database. O(1).
     #[inline]
-    pub fn marker_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
+    pub fn marker_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
         self.marking.set_idle(false);
-        let one = self.subscriptions.get_mut(self.marking.marker()?)?;
-        (&mut *one.subscriber as &mut dyn Any).downcast_mut()
+        let at = self.marking.marker()?;
+        let (subscriptions, context) = self.parts(db);
+        let one = subscriptions.get_mut(at)?;
+        Some(((&mut *one.subscriber as &mut dyn Any).downcast_mut()?, context))
     }
 
     /// The subscriber of this type, to be changed.

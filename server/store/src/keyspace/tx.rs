@@ -202,6 +202,18 @@ impl Tx<'_> {
         self.keyspace.subscriber_mut(self.db)
     }
 
+    /// The subscriber whose the marks are, if it is of this type. O(1).
+    #[inline]
+    pub fn marker<T: Subscriber>(&self) -> Option<&T> {
+        self.keyspace.marker()
+    }
+
+    /// The same, to be changed, and its view of the database. O(1).
+    #[inline]
+    pub fn marker_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
+        self.keyspace.marker_mut(self.db)
+    }
+
     /// The clients that wait for a key, in the order of their places.
     pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &Waiter> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)

@@ -116,7 +116,7 @@ impl ListenerCount {
         if waiters.is_empty() {
             return 0;
         }
-        let records: Option<&LockRecords> = keyspace.subscriber();
+        let records = LockRecords::in_keyspace(keyspace);
         let Some((records, history)) = records.and_then(|records| Some((records, records.history()?))) else {
             self.known = None;
             return waiters.len();

@@ -162,11 +162,11 @@ impl Listeners {
 
     /// Returns the listeners of a transaction's keyspace: of all locks, or of one in its database.
     pub(in crate::locks) fn of_tx(tx: &Tx<'_>, wanted: Option<&[u8]>) -> Self {
-        Listeners::of_records(tx.subscriber(), wanted.map(|key| (tx.db(), key)))
+        Listeners::of_records(LockRecords::of(tx), wanted.map(|key| (tx.db(), key)))
     }
 
-    fn of_records(records: Option<&LockRecords>, wanted: Option<(usize, &[u8])>) -> Self {
-        let history = records.and_then(LockRecords::history);
+    fn of_records(records: &LockRecords, wanted: Option<(usize, &[u8])>) -> Self {
+        let history = records.history();
         history.map_or_else(Listeners::default, |history| Listeners::of(history.ring(), wanted))
     }
 

@@ -8,21 +8,11 @@ use super::super::session_leases::SessionLeases;
 use super::lock_records::LockRecords;
 use super::permits::PermitsNote;
 use super::recording::recorded;
-use lockwheel_store::keyspace::{Context, EntryId, Tx};
+use lockwheel_store::keyspace::{EntryId, Tx};
 use lockwheel_store::values::Value;
 
-const SUBSCRIBED: &str = "an engine has subscribed its records";
-
-fn records<'t>(tx: &'t Tx<'_>) -> &'t LockRecords {
-    tx.subscriber().expect(SUBSCRIBED)
-}
-
-fn records_mut<'t>(tx: &'t mut Tx<'_>) -> (&'t mut LockRecords, Context<'t>) {
-    tx.subscriber_mut().expect(SUBSCRIBED)
-}
-
 fn ledger<'t>(tx: &'t Tx<'_>) -> &'t LockLedger {
-    &records(tx).ledger
+    &LockRecords::of(tx).ledger
 }
 
 /// The grant by which an owner holds a key, if the server saw it taken. O(log n), n the owners.
@@ -44,18 +34,18 @@ pub(in crate::locks) fn detail<'t>(tx: &'t Tx<'_>, grant: u64) -> Option<&'t Det
 /// More is known of the hold of this grant than before. O(log n).
 pub(in crate::locks) fn describe(tx: &mut Tx<'_>, grant: u64, detail: Detail) {
     let db = tx.db();
-    records_mut(tx).0.ledger.details.add(db, grant, detail);
+    LockRecords::of_mut(tx).0.ledger.details.add(db, grant, detail);
 }
 
 /// The next delay that is to begin: its database, its key, and for how long.
 pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>, Delay)> {
-    records_mut(tx).0.subscribers.delays.next()
+    LockRecords::of_mut(tx).0.subscribers.delays.next()
 }
 
 /// The key of this entry holds the lease of a native reader's so many-th hold of a lock. O(log n), n its leases.
 pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner, hold): (&[u8], i64)) {
     let db = tx.db();
-    let (records, mut context) = records_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
@@ -63,7 +53,7 @@ pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner,
 /// O(log n), n its leases.
 pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     // What scripts do may be unseen.
     if records.ledger.observes { records.ledger.read_leases.last_end(db, key, &context) } else { None }
 }
@@ -71,14 +61,14 @@ pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
 pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
     let db = tx.db();
-    let (records, mut context) = records_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.convert((db, key, at), (from, to), &mut context, &mut records.subscribers);
 }
 
 /// That is complete: the lease is set.
 pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     if records.history().is_some()
         && let Some(at) = context.entry(key)
         && let Some(mark) = context.mark(at)
@@ -127,7 +117,7 @@ pub(in crate::locks) fn ending_as<T>(
 }
 
 fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
-    records_mut(tx).0.ledger.declare(cause);
+    LockRecords::of_mut(tx).0.ledger.declare(cause);
 }
 
 /// Runs `end`: the holds that it ends are lost for this reason, as their owners are told.
@@ -143,7 +133,7 @@ pub(in crate::locks) fn because<T>(
 }
 
 fn news<'t>(tx: &'t mut Tx<'_>) -> &'t mut News {
-    &mut records_mut(tx).0.subscribers.news
+    &mut LockRecords::of_mut(tx).0.subscribers.news
 }
 
 /// The connection that a hold is for is to be told when it is lost or contended. O(log n).
@@ -153,7 +143,7 @@ pub(in crate::locks) fn follow(tx: &mut Tx<'_>, grant: u64, connection: HolderCo
 
 /// Whether any connection is to be told of its holds, or anybody listens.
 pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
-    records(tx).subscribers.news.is_wanted()
+    LockRecords::of(tx).subscribers.news.is_wanted()
 }
 
 /// The lock and the native reader whose lease the key is. O(log n), n their leases.
@@ -165,7 +155,7 @@ pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<[Box<[u8]>;
 
 /// The connections that are to be told of a hold.
 pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
-    records(tx).subscribers.news.connections(grant).map(|connection| connection.session).collect()
+    LockRecords::of(tx).subscribers.news.connections(grant).map(|connection| connection.session).collect()
 }
 
 /// The connections with a wanted hold of a lock, each with the first of these holds by its grant.
@@ -174,22 +164,22 @@ pub(in crate::locks) fn wanted_holds<'t>(
     key: &[u8],
     is_wanted: impl Fn(u64, &HolderConnection) -> bool,
 ) -> Vec<(u64, &'t HolderConnection)> {
-    records(tx).subscribers.news.wanted_holds(tx.db(), key, is_wanted)
+    LockRecords::of(tx).subscribers.news.wanted_holds(tx.db(), key, is_wanted)
 }
 
 /// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
 pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
-    records(tx).subscribers.jeopardy_ms
+    LockRecords::of(tx).subscribers.jeopardy_ms
 }
 
 /// The leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
-    &records(tx).subscribers.leases
+    &LockRecords::of(tx).subscribers.leases
 }
 
 /// Changes the leases of connections.
 pub(in crate::locks) fn with_leases(tx: &mut Tx<'_>, change: impl FnOnce(&mut SessionLeases)) {
-    let (records, mut context) = records_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     change(&mut records.subscribers.leases);
     records.subscribers.leases.tell(&mut context);
 }
@@ -202,7 +192,7 @@ pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Opti
 /// How the last hold of a key ended, as far as it is remembered. O(1).
 pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<ReleaseCause> {
     let db = tx.db();
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     records.ledger.last_cause(db, key, &context)
 }
 
@@ -227,7 +217,7 @@ pub(in crate::locks) fn acquired(
     re_entry: bool,
 ) -> Acquired {
     let (db, now) = (tx.db(), tx.now());
-    let (records, mut context) = records_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     records.subscribers.news.listen(&context);
     let mark = context.mark(at);
     if re_entry
@@ -256,7 +246,7 @@ pub(in crate::locks) fn acquired(
 /// Adds an entry to the history, if it is on; the request that runs is its client.
 pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let (db, now) = (tx.db(), tx.now());
-    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return };
+    let (records, _) = LockRecords::of_mut(tx);
     if let Some(history) = records.history_mut() {
         history.record(now, Happening { db, ..happening });
     }
@@ -270,9 +260,8 @@ pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8],
         _ => return,
     };
     let (db, now) = (tx.db(), tx.now());
-    if *text != *owner
-        && let Some((records, _)) = tx.subscriber_mut::<LockRecords>()
-    {
+    if *text != *owner {
+        let (records, _) = LockRecords::of_mut(tx);
         records.record_unleased((db, key, now), &text, native);
     }
 }
@@ -285,14 +274,13 @@ pub(in crate::locks) fn note_comparison(tx: &mut Tx<'_>, key: &[u8]) {
         None => Box::default(),
     };
     let (db, now) = (tx.db(), tx.now());
-    if let Some((records, _)) = tx.subscriber_mut::<LockRecords>() {
-        records.record_comparison((db, key, now), &text);
-    }
+    let (records, _) = LockRecords::of_mut(tx);
+    records.record_comparison((db, key, now), &text);
 }
 
 /// What has just been taken by this grant lasts as long as a connection.
 pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
-    let (records, _) = records_mut(tx);
+    let (records, _) = LockRecords::of_mut(tx);
     if let Some(history) = records.history_mut() {
         history.leased_to_session(grant);
     }
@@ -302,7 +290,7 @@ pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
 pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
     let (db, now) = (tx.db(), tx.now());
     let client = if tx.client().is_some() { None } else { Some(0) };
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     if records.history().is_some() {
         records.note_permits((db, now), client, note, &context);
     }
@@ -311,7 +299,7 @@ pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
 /// A native command has given back some of an owner's holds; so many are left. The end of the last hold is noticed by
 /// itself.
 pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
-    if records(tx).history().is_some()
+    if LockRecords::of(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)
     {
         // What is declared is nobody's request.
@@ -326,7 +314,7 @@ pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8
 /// A native command has set the leases of an owner's holds anew, as a reader or plain holder and as a writer.
 pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     if records.history().is_none() {
         return;
     }
@@ -349,7 +337,7 @@ pub(in crate::locks) fn inherit(
     (grant, replaces): (Grant, bool),
 ) -> bool {
     let db = tx.db();
-    let (records, mut context) = records_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.inherit((db, key), owner, (grant, replaces), &mut context)
 }
 
@@ -368,7 +356,7 @@ pub(in crate::locks) fn adopt(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
 /// has given out before, and what else is not left is out, too. O(log n).
 pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64, bool), native: i64) {
     let db = tx.db();
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     if records.history().is_some() {
         records.inherit_permits((db, key), total, native, &context);
     }
@@ -377,7 +365,7 @@ pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64
 /// MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());
-    let (records, context) = records_mut(tx);
+    let (records, context) = LockRecords::of_mut(tx);
     if let Some(at) = context.entry(key) {
         records.record_arrival((db, key, at), owner, grant, now, &context);
     }
@@ -385,5 +373,5 @@ pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]
 
 /// The number of a grant of something that is no lock, above that of every earlier grant.
 pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
-    records_mut(tx).1.next_number()
+    LockRecords::of_mut(tx).1.next_number()
 }

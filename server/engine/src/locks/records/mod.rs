@@ -5,6 +5,7 @@
 //! notifies its own subscribers: the history, the leases of connections and the news of holds. Native commands reach
 //! all of it through `Tx`. No command on keys shows it.
 
+mod access;
 mod delays;
 mod exchanges;
 mod fair_queues;

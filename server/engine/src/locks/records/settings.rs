@@ -25,7 +25,7 @@ pub(crate) struct LedgerSettings {
 
 /// Makes parameters hold for the records of a keyspace, if it has one.
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
-    if let Some((records, _)) = keyspace.subscriber_mut::<LockRecords>(0) {
+    if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.configure(settings);
         keyspace.renew_interests();
     }

@@ -15,7 +15,7 @@ fn at(wall_ms: i64) -> Now {
 
 fn keyspace() -> Keyspace {
     let mut keyspace = Keyspace::new(1, 7);
-    keyspace.subscribe(Box::new(LockRecords::new(7)));
+    LockRecords::subscribe(&mut keyspace, 7);
     keyspace
 }
 
@@ -147,7 +147,8 @@ fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
             known.push(format!("{:?} {:?}", grant(&tx, key, owner), last_loss(&tx, key, owner)));
         }
     }
-    let (records, context) = keyspace.subscriber_mut::<LockRecords>(0).unwrap();
+    let mut tx = keyspace.tx(0, at(5));
+    let (records, context) = LockRecords::of_mut(&mut tx);
     known.extend(KEYS.map(|key| format!("{:?}", records.ledger.last_cause(0, key, &context))));
     known
 }

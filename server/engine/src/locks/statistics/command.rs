@@ -69,7 +69,7 @@ fn stats(
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let options: ParsedArgs<'_> = STATS.parse(args)?;
     let key = options.value(KEY).map(kept_pattern).transpose()?.map(Box::from);
-    let Some((records, _)) = tx.subscriber_mut::<LockRecords>() else { return Err(OFF) };
+    let (records, _) = LockRecords::of_mut(tx);
     let since = records.counted_up_to;
     let history = records.history_mut().ok_or(OFF)?;
     let ring = history.ring();

@@ -86,9 +86,9 @@ fn verify(
 ) -> Result<Option<Box<dyn HistoryWork>>, CommandError> {
     let wanted = Wanted::of(args)?;
     let now = tx.now();
-    let records = tx.subscriber_mut::<LockRecords>().map(|(records, _)| records);
-    let Some((limits, history)) = records.and_then(|records| Some((records.limits, records.history_mut()?)))
-    else {
+    let (records, _) = LockRecords::of_mut(tx);
+    let limits = records.limits;
+    let Some(history) = records.history_mut() else {
         head(Verdict::Inconclusive, Some(HISTORY_IS_OFF), (0, true), 0, reply);
         reply.array(0);
         return Ok(None);

@@ -1,0 +1,37 @@
+//! How the records of a keyspace are found. This file alone names their type to the keyspace.
+
+use super::lock_records::LockRecords;
+use lockwheel_store::keyspace::{Context, Keyspace, Tx};
+
+const SUBSCRIBED: &str = "an engine has subscribed its records";
+
+impl LockRecords {
+    /// Subscribes the records of a keyspace. The seed decides the hash of keys.
+    pub(in crate::locks) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
+        keyspace.subscribe(Box::new(LockRecords::new(seed)));
+    }
+
+    /// The records that a transaction reads. O(1).
+    #[inline]
+    pub(in crate::locks) fn of<'t>(tx: &'t Tx<'_>) -> &'t Self {
+        tx.marker().expect(SUBSCRIBED)
+    }
+
+    /// The records that a transaction changes, and their view of its database. O(1).
+    #[inline]
+    pub(in crate::locks) fn of_mut<'t>(tx: &'t mut Tx<'_>) -> (&'t mut Self, Context<'t>) {
+        tx.marker_mut().expect(SUBSCRIBED)
+    }
+
+    /// The records of a keyspace, if it has any. O(1).
+    #[inline]
+    pub(in crate::locks) fn in_keyspace(keyspace: &Keyspace) -> Option<&Self> {
+        keyspace.marker()
+    }
+
+    /// The same, to be changed. O(1).
+    #[inline]
+    pub(in crate::locks) fn in_keyspace_mut(keyspace: &mut Keyspace) -> Option<&mut Self> {
+        keyspace.marker_mut(0).map(|(records, _)| records)
+    }
+}
