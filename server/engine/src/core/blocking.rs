@@ -81,7 +81,7 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(state) => self.await_no_state(&**state, id),
-            Retry::Held(held) => self.faults.forget_held(held, blocked.place.arrival),
+            Retry::Held(held) => self.faults.held.remove(held.rule, blocked.place.arrival),
             Retry::Paused { .. } => self.pauses.forget(blocked.place.arrival),
             Retry::Broadcast(_) | Retry::Reading => self.forget_reading(id),
             Retry::Advance => self.leave_advance(id),

@@ -64,7 +64,7 @@ impl Engine {
         if !self.member.is_joined() {
             return Err(CommandError::text(ALONE));
         }
-        self.note_steering(args);
+        self.history().steering(args);
         Ok(self.ask_all(call, Broadcast::Fault(fault)))
     }
 
@@ -135,7 +135,7 @@ impl Engine {
             self.member.set_answer(None);
             self.begin_to_read();
         }
-        if self.faults.killed_its_own.take_if(|killer| *killer == client).is_some()
+        if self.faults.outage.take_killer(client)
             && let Some(slot) = self.sessions.find(client)
         {
             self.sessions.get_mut(slot).close(Closing::AfterOutput);

@@ -158,12 +158,10 @@ impl Engine {
                 self.check_outputs(client);
             }
             TimerKind::Delay => self.delay_over(timer.client),
-            TimerKind::Thaw => self.thaw(timer.client),
-            TimerKind::Cut => self.cut_lost(timer.client),
+            TimerKind::Thaw | TimerKind::Cut | TimerKind::Restart => self.fault_due(timer),
             TimerKind::Pause => self.pause_over(),
             TimerKind::Failover => self.failover_due(),
             TimerKind::GrantDelay => locks::release_due(&mut self.keyspace, self.clock.now()),
-            TimerKind::Restart => self.restart_over(),
             TimerKind::Arrival => self.member.arrived(),
             TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Cluster => self.cluster_tick(),

@@ -17,7 +17,8 @@ impl Engine {
     /// before its connection reads EOF: what it was given would be lost.
     pub(super) fn is_still_there(&mut self, waiter: u64) -> bool {
         let id = self.keyspace.waiters.tickets.client_of(waiter);
-        if self.is_out_of_reach(id) {
+        // Nothing that a client behind a partition does reaches the server, its close neither.
+        if self.sessions.find(id).is_some_and(|slot| self.link(slot).holds_input) {
             return true;
         }
         let gone = self.environment.host.as_ref().is_some_and(|host| host.is_gone(id));

@@ -4,7 +4,6 @@ use super::call::Call;
 use super::cluster_state::Cluster;
 use super::count_waits::{CountOf, CountWaits};
 use super::cross_protocol::CrossProtocolLog;
-use super::faults::{Faults, Held};
 use super::hooks::Hooks;
 use super::observers::Observers;
 use super::parked::Parked;
@@ -18,6 +17,7 @@ use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock};
 use crate::config::{Config, HostChanges, HostRefusal};
+use crate::faults::{Faults, Held};
 use crate::limits::Limits;
 use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
 use crate::member::TopologyMember;
@@ -215,7 +215,7 @@ pub struct Engine {
     /// What a test has switched off.
     pub(crate) switches: Switches,
     /// What a test lets go wrong.
-    pub(crate) faults: Faults,
+    pub(super) faults: Faults,
     /// What is done besides running requests.
     pub(super) hooks: Hooks,
     /// The clients that read the history in pieces.

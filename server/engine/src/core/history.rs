@@ -98,14 +98,14 @@ impl Engine {
 /// A writer of notes for the history, with the parts of the engine that they are about.
 pub(crate) struct HistoryNotes<'e> {
     /// Whether the history is on.
-    is_on: bool,
-    now: Now,
+    pub(super) is_on: bool,
+    pub(super) now: Now,
     /// Whether this is the server that has the clock, of those that share it.
     has_clock: bool,
-    keyspace: &'e mut Keyspace,
-    sessions: &'e Sessions,
+    pub(super) keyspace: &'e mut Keyspace,
+    pub(super) sessions: &'e Sessions,
     parked: &'e Parked<Retry>,
-    commands: &'e CommandTable,
+    pub(super) commands: &'e CommandTable,
     scripts: &'e Scripts,
 }
 

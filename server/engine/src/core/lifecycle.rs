@@ -135,7 +135,7 @@ impl Engine {
     /// with one of them, which may be an endless script.
     #[inline]
     pub fn parks_requests(&self) -> bool {
-        self.pauses.has_parked() || self.faults.holds_something()
+        self.pauses.has_parked() || !self.faults.held.is_empty()
     }
 
     /// Whether some of them can go on now.
@@ -229,7 +229,8 @@ impl Engine {
             self.let_in_without_clients();
             return self.commit();
         }
-        self.forget_faults_of(self.sessions.get(slot).id);
+        let id = self.sessions.get(slot).id;
+        self.change_faults(|control, _| control.faults.forget_client(id, &mut control.step));
         self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);

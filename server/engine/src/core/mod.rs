@@ -66,9 +66,8 @@ pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
-pub(crate) use faults::{Fed, PARTITIONS_MAX, TOO_MANY};
 pub use output::Output;
-pub(crate) use part_handler::{PartHandler, UsersHandler};
+pub(crate) use part_handler::{FaultCaller, FaultHandler, PartHandler, UsersHandler};
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
 pub use replication::ROLE_CHANGES;

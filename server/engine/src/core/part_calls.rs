@@ -63,6 +63,11 @@ impl Engine {
                     not_yet(call, *wait, reply, waits);
                 }
             }
+            PartHandler::Faults(run) => {
+                if let Flow::NotYet(wait) = self.run_on_faults(run, call, args, reply)? {
+                    not_yet(call, *wait, reply, waits);
+                }
+            }
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
                 debug_assert_eq!(

@@ -3,6 +3,8 @@
 
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
+use crate::faults::{FaultControl, FaultOutcome};
+use crate::member::TopologyMember;
 use crate::pauses::Pauses;
 use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationView, Requested};
 use crate::shutdown::ShutdownRequest;
@@ -29,6 +31,19 @@ pub(crate) type ReplconfHandler = fn(
 pub(crate) type ReplicaWaitHandler =
     fn(ReplicationView<'_>, u64, TimeoutRule, Args<'_>) -> Result<(ReplicaWait, Option<u64>), CommandError>;
 
+/// The client of a command on faults.
+#[derive(Clone, Copy)]
+pub(crate) struct FaultCaller<'e> {
+    /// The number of its session.
+    pub(crate) client: u64,
+    /// Its server, as one of several of the process.
+    pub(crate) member: &'e TopologyMember,
+}
+
+/// The handler of a command on faults.
+pub(crate) type FaultHandler =
+    fn(&mut FaultControl<'_>, FaultCaller<'_>, Args<'_>, &mut dyn Reply) -> FaultOutcome;
+
 /// The handler of a command of one part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PartHandler {
@@ -48,6 +63,8 @@ pub(crate) enum PartHandler {
     Replconf(ReplconfHandler),
     /// A handler that says how many replicas its client waits for, and for how many milliseconds at most.
     ReplicaWait(ReplicaWaitHandler),
+    /// A handler that changes faults, and asks for more.
+    Faults(FaultHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

@@ -29,7 +29,7 @@ impl Engine {
             .filter(|(pattern, _)| pattern.starts_with(prefix))
             .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
             .collect();
-        if self.faults.sees_messages {
+        if self.faults.sees_messages() {
             let receivers = std::iter::once(&mut direct).chain(matching.iter_mut().map(|(_, ids)| ids));
             self.lose_message(channel, receivers.collect());
         }
@@ -105,7 +105,7 @@ impl Engine {
     /// Sends a message to the subscribers of a channel of a shard.
     pub(crate) fn send_to_shard(&mut self, channel: &[u8], message: &[u8]) {
         let mut ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
-        if self.faults.sees_messages {
+        if self.faults.sees_messages() {
             self.lose_message(channel, vec![&mut ids]);
         }
         self.send_to(&ids, channel.len() + message.len(), &|reply: &mut dyn Reply| {

@@ -110,7 +110,7 @@ impl Engine {
         }
         // The next look is planned whatever becomes of this one.
         self.plan_sentinel_tick();
-        if !self.was_killed() {
+        if !self.faults.outage.was_killed() {
             self.with_sentinel(Sentinel::tick);
         }
     }

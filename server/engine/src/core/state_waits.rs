@@ -8,7 +8,6 @@ use super::count_waits::CountOf;
 use super::engine::{Engine, EngineAttempt, Retry};
 use super::parked::Counts;
 use super::state_kinds::StateOf;
-use crate::faults::RuleId;
 use crate::locks::HistoryReader;
 use crate::spec::{Args, CommandId};
 use lockwheel_store::keyspace::WaiterId;
@@ -52,7 +51,7 @@ impl Engine {
             CountOf::Calls(commands) => stats.calls_of(commands),
             CountOf::KeyCalls(commands, pattern) => stats.key_calls.calls(commands, pattern),
             CountOf::Hits(rule) => self.faults.rules.get(*rule).map_or(0, |rule| rule.counts.hits),
-            CountOf::Held(rule) => self.held_by(*rule) as u64,
+            CountOf::Held(rule) => self.faults.held.count(*rule) as u64,
         }
     }
 
@@ -152,17 +151,6 @@ impl Engine {
                 }
             });
         }
-    }
-
-    /// A rule has acted, so often now.
-    pub(super) fn rule_hits(&mut self, rule: RuleId, hits: u64) {
-        self.count_waits.rises(&CountOf::Hits(rule), hits);
-    }
-
-    /// A rule holds one request or reply more.
-    pub(super) fn rule_holds(&mut self, rule: RuleId) {
-        let held = self.held_by(rule) as u64;
-        self.count_waits.rises(&CountOf::Held(rule), held);
     }
 }
 

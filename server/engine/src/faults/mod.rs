@@ -1,24 +1,40 @@
 //! Faults that a test asks for: rules, what they match, what they do, and the random draws between.
 //!
-//! A rule knows requests as words with a few facts beside them ([`Subject`]); what acts, and how, is told by
-//! [`Action`]. Who carries it out lives above.
+//! [`Faults`] has the parts, each of which owns its state. A change of them is a [`FaultStep`], which ends with what
+//! the engine is to do. A rule knows requests as words with a few facts beside them, and its action says what it does.
 
 mod action;
+mod causes;
 mod condition;
+mod connections;
+mod control;
 mod draw;
 mod group;
+mod held;
+mod judge;
 mod node_fault;
+mod outage;
 mod parse;
 mod partition;
 mod rule;
 mod rules;
+mod state;
+mod step;
+mod subject;
 
-pub(crate) use action::{ReplyAction, RequestAction, Slices, Substitute};
-pub(crate) use condition::{ReplyKind, Script, Subject};
-pub(crate) use group::{Client, Group};
+pub(crate) use action::{ReplyAction, RequestAction, Substitute};
+pub(crate) use condition::ReplyKind;
+pub(crate) use connections::{MAX_PARTITIONS, TOO_MANY_PARTITIONS};
+pub(crate) use control::{FaultControl, FaultOutcome, FaultRequest};
+pub(crate) use group::Group;
+pub(crate) use held::{Held, HeldPart, Piece, SlicedReply};
+pub(crate) use judge::RuleJudge;
 pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
+pub(crate) use outage::Outage;
 pub(crate) use parse::ADD;
 pub use partition::Link;
 pub(crate) use partition::Partition;
 pub(crate) use rule::{Rule, RuleId};
 pub(crate) use rules::{ReplyRule, Rules, Verdict};
+pub(crate) use state::Faults;
+pub(crate) use step::{FaultEffect, FaultStep};

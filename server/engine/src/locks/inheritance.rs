@@ -62,7 +62,7 @@ fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
 
 /// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on,
 /// and of semaphores there are as many permits.
-pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
+pub(super) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     let ring = history.ring();
     for (key, total) in semaphores(ring) {
         let (mut tx, key) = (keyspace.tx(ring.db(key).unwrap_or(0), now), ring.text(key));
@@ -75,7 +75,7 @@ pub(crate) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, no
 }
 
 /// The same of keys that MIGRATE has brought, which the history of this server says.
-pub(crate) fn receive_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
+pub(super) fn receive_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     for last in last_grants(history.ring()).into_iter().filter(|last| last.has_left) {
         let tx = &mut keyspace.tx(last.db, now);
         if records::inherit(tx, last.key, last.owner, (last.grant, false)) {

@@ -19,6 +19,7 @@ mod fences;
 mod force_unlock;
 mod full_info;
 mod grant_delay;
+mod grants;
 pub(crate) mod graph;
 mod held;
 mod history;
@@ -63,6 +64,7 @@ use lockwheel_store::keyspace::{KeyTimer, Keyspace, Tx};
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
 pub(crate) use grant_delay::{GrantDelay, grant_delay, release_due};
+pub(crate) use grants::Grants;
 pub(crate) use graph::ListenerCount;
 pub use history::StampSource;
 pub(crate) use history::{
@@ -77,7 +79,6 @@ pub(crate) use history_feed::{
 pub(crate) use history_readings::{HistoryReadings, ReadingRequest};
 pub(crate) use history_work::HistoryHandler;
 pub(crate) use info::snapshot;
-pub(crate) use inheritance::{inherit_holds, receive_holds};
 pub(crate) use listening::ListeningHandler;
 pub(crate) use past::{bytes_apart_from_keys, fence_bytes, forget_past, past_bytes};
 pub(crate) use records::{LedgerSettings, VerifyLimits, configure as configure_ledger};
@@ -142,23 +143,8 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     }
 }
 
-/// The numbers of grants begin anew, as on a server that knows of none.
-pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
-    LockRecords::of_mut(tx).1.restart_numbers();
-}
-
 /// What runs a command that reads the history.
 pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
     let mut rows = HISTORY_ROWS.iter().copied().flatten();
     rows.find(|row| row.spec.name == name).and_then(|row| row.handler)
-}
-
-/// Grants get numbers behind this one from now on.
-pub(crate) fn numbers_go_on_after(tx: &mut Tx<'_>, last: u64) {
-    LockRecords::of_mut(tx).1.numbers_go_on_after(last);
-}
-
-/// The number of the last grant.
-pub(crate) fn last_number(tx: &mut Tx<'_>) -> u64 {
-    LockRecords::of_mut(tx).1.last_number()
 }

@@ -1,7 +1,9 @@
 //! What is kept of the data: when it was saved and how that went, and the file that a save writes.
 
+mod key_dumps;
 mod rdb_file;
 
+pub(crate) use key_dumps::{KeyDumps, have_same_dump};
 pub(crate) use rdb_file::{FileRules, RdbFile};
 
 use crate::clock::TimerKey;

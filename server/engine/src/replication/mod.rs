@@ -27,6 +27,7 @@ mod sync;
 mod timer;
 mod transfer;
 mod view;
+mod written_keys;
 
 pub(crate) use failover::FailoverEffect;
 pub(crate) use feed::Feed;
@@ -44,4 +45,4 @@ pub(crate) use state::Replication;
 pub(crate) use streamed::{is_streamed, to_be_run};
 pub(crate) use sync::SyncPlan;
 pub(crate) use timer::ReplicationTimer;
-pub(crate) use view::ReplicationView;
+pub(crate) use view::{Fed, ReplicationView};

@@ -2,9 +2,21 @@
 
 use super::last_heard::LinkClocks;
 use super::replica_link::ReplicaLink;
+use super::replid::ReplicationId;
 use super::state::Replication;
 use crate::clock::EngineClock;
 use crate::config::Config;
+
+/// What a master has told a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// It was not its master.
+    Nothing,
+    /// Its history up to this offset.
+    UpTo(i64),
+    /// Not even the beginning: what the replica has is of another history.
+    OfAnother,
+}
 
 /// Both parts of replication, the parameters in force, and the present instant.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +76,24 @@ impl<'e> ReplicationView<'e> {
     /// Whether the data are of the history that the server names to a master.
     pub(crate) fn knows_its_history(self) -> bool {
         self.link.is_none_or(ReplicaLink::knows_history)
+    }
+
+    /// Returns what the server, as a master, has told a replica whose data are those of a history up to an offset.
+    pub(crate) fn has_fed(self, id: ReplicationId, offset: i64) -> Fed {
+        // Who hands its part over by FAILOVER follows already.
+        if !self.feeds_replicas() && !self.history.fails_over() {
+            return Fed::Nothing;
+        }
+        match self.history.knows(id, offset) {
+            true => Fed::UpTo(offset),
+            false => Fed::OfAnother,
+        }
+    }
+
+    /// Returns how far the server is in the history of a master's data, if that is what it has.
+    pub(crate) fn offset_in_history_of(self, master: ReplicationView<'_>) -> Option<i64> {
+        let is_follower = self.is_replica() && master.feeds_replicas();
+        (is_follower && self.history.id() == master.history.id()).then_some(self.history.offset())
     }
 
     /// Whether the data may be old, so that requests that would show that are refused.

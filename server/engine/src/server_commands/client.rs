@@ -291,7 +291,9 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     let Session { id: own, peer, .. } = engine.session(call.slot);
     // A sentinel of this process kills the clients of a server that it promotes. A test goes on steering that server.
     let (own, is_sentinel) = (*own, peer.in_process);
-    let is_spared = |id| if id == own { filter.skip_me } else { is_sentinel && engine.faults.is_exempt(id) };
+    let is_spared = |id| {
+        if id == own { filter.skip_me } else { is_sentinel && engine.faults().connections.is_exempt(id) }
+    };
     let is_wanted = |session: &&Session| filter.matches(session) && !is_spared(session.id);
     // One that is named is found without a look at all others.
     let mut wanted: Vec<Slot> = match filter.id {

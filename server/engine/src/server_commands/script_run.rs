@@ -310,14 +310,14 @@ impl Host for ScriptHost<'_> {
         self.has_written |= writes;
         // The last call may have been SELECT.
         self.call.db = self.engine.session(self.call.slot).db;
-        let is_cause = self.engine.faults.sees_messages;
+        let is_cause = self.engine.faults().sees_messages();
         if is_cause {
-            self.engine.begin_inner_cause(self.call.slot, id, args);
+            self.engine.rule_judge().begin_inner_cause(self.call.slot, id, args);
         }
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
         if is_cause {
-            self.engine.end_cause();
+            self.engine.rule_judge().end_cause();
         }
     }
 

@@ -91,9 +91,9 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
     }
     reply.array(multi.queue().len());
     for (at, (command, request)) in multi.queue().iter().enumerate() {
-        let is_cause = engine.faults.sees_messages;
+        let is_cause = engine.faults().sees_messages();
         if is_cause {
-            engine.begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
+            engine.rule_judge().begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
         }
         let argv = request.argv();
         engine.note_queued_command(call.slot, (*command, Args::new(&argv)), reply, |engine, reply| {
@@ -101,7 +101,7 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
         });
         engine.deliver_messages();
         if is_cause {
-            engine.end_cause();
+            engine.rule_judge().end_cause();
         }
         if engine.sessions.get(call.slot).closing.is_some() {
             run_unanswered(engine, (call.slot, &watched), &multi.queue()[at + 1..], reply.protocol());

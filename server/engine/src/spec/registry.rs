@@ -46,6 +46,11 @@ impl Command {
     pub fn key_positions(&self, args: Args<'_>) -> Vec<usize> {
         self.spec.find_keys(args).into_iter().map(|(position, _)| position).collect()
     }
+
+    /// Returns the keys in a request of this command.
+    pub(crate) fn keys_of<'a>(&self, args: Args<'a>) -> impl Iterator<Item = &'a [u8]> {
+        self.key_positions(args).into_iter().filter_map(move |position| args.get(position))
+    }
 }
 
 /// Every command by name.

@@ -5,9 +5,10 @@ use super::missed::Missed;
 use super::network::{Key, Network};
 use super::nodes::Nodes;
 use crate::clients::Slot;
-use crate::core::{Engine, Fed, merged_history};
-use crate::faults::{Apart, DataFate, GrantNumbers, Link, NodeFault};
+use crate::core::{Engine, merged_history};
+use crate::faults::{Apart, DataFate, FaultControl, GrantNumbers, Link, NodeFault};
 use crate::member::{BroadcastAnswer, LAST, Promotion};
+use crate::replication::Fed;
 use crate::spec::CommandError;
 
 const NO_REPLICA: CommandError =
@@ -43,7 +44,7 @@ impl Network {
                 Ok(BroadcastAnswer::Ok)
             }
             NodeFault::Up { node } => {
-                let was_down = !self.has_left(node) && nodes[node].was_killed();
+                let was_down = !self.has_left(node) && nodes[node].outage().was_killed();
                 if was_down {
                     nodes[node].come_up();
                 }
@@ -78,14 +79,18 @@ impl Network {
 
     /// All partitions end, of servers and of their clients; how many there were.
     pub(super) fn heal_all(&mut self, nodes: &mut Nodes<'_, '_>) -> usize {
-        self.heal(nodes) + nodes.iter_mut().map(|(_, node)| node.heal()).sum::<usize>()
+        let mut healed = self.heal(nodes);
+        for (_, node) in nodes.iter_mut() {
+            healed += node.change_faults(|control, _| control.faults.connections.heal(&mut control.step));
+        }
+        healed
     }
 
     /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
     fn may_be_killed(&self, nodes: &Nodes<'_, '_>, node: usize, ms: Option<u64>) -> bool {
         let runs = nodes[node].clock_runs();
         let can_be_asked = |(place, other): (usize, &Engine)| {
-            let is_up = !other.was_killed() || (runs && other.comes_up_at().is_some());
+            let is_up = !other.outage().was_killed() || (runs && other.outage().comes_up_at().is_some());
             place != node && is_up && !other.config.is_sentinel() && !self.has_left(place)
         };
         (runs && ms.is_some()) || nodes.iter().any(can_be_asked)
@@ -126,7 +131,7 @@ impl Network {
             self.end_lag(now_ms);
         }
         for (place, node) in nodes.iter_mut() {
-            if node.was_killed() && !self.has_left(place) {
+            if node.outage().was_killed() && !self.has_left(place) {
                 node.come_up();
             }
         }
@@ -139,11 +144,14 @@ impl Network {
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
             let serves = |master: usize| {
                 nodes.has(master)
-                    && !nodes[master].was_killed()
+                    && !nodes[master].outage().was_killed()
                     && nodes[master].replication().has_its_master()
             };
             let is_served = self.master_of(nodes, node).is_some_and(serves);
-            if is_served && !nodes[node].was_killed() && !tried.contains(&node) && nodes[node].retry_master()
+            if is_served
+                && !nodes[node].outage().was_killed()
+                && !tried.contains(&node)
+                && nodes[node].retry_master()
             {
                 tried.push(node);
             }
@@ -155,8 +163,8 @@ impl Network {
     pub(super) fn count_grants(&self, nodes: &mut Nodes<'_, '_>) {
         for node in nodes.places() {
             if let Some(master) = self.master_of(nodes, node).filter(|master| nodes.has(*master)) {
-                let last = nodes[master].last_grant();
-                nodes[node].grants_go_on_after(last);
+                let last = nodes[master].grants().last_number();
+                nodes[node].grants().go_on_after(last);
             }
         }
     }
@@ -166,10 +174,10 @@ impl Network {
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
-            if node.may_come_up() {
+            if node.outage().may_come_up(node.now().monotonic_ms()) {
                 node.come_up();
                 any = true;
-            } else if let Some(at_ms) = node.comes_up_at() {
+            } else if let Some(at_ms) = node.outage().comes_up_at() {
                 node.look_again_at(at_ms);
             }
         }
@@ -180,7 +188,8 @@ impl Network {
     /// clock, which stands.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
-            let is_open = |node: &Engine| !node.was_killed() || node.has_clients(&self.slots_at(place));
+            let is_open =
+                |node: &Engine| !node.outage().was_killed() || node.has_clients(&self.slots_at(place));
             // One that hangs does so for a client.
             !self.has_left(place) && (!nodes.has(place) || is_open(&nodes[place]))
         };
@@ -188,7 +197,7 @@ impl Network {
             return;
         }
         for (place, node) in nodes.iter_mut() {
-            if node.comes_up_at().is_some() && !self.has_left(place) {
+            if node.outage().comes_up_at().is_some() && !self.has_left(place) {
                 node.come_up();
             }
         }
@@ -196,7 +205,7 @@ impl Network {
 
     /// Servers that are down without an end do so for good when no other one is left that could bring them back.
     pub(super) fn end_those_down(&self, nodes: &mut Nodes<'_, '_>) {
-        let may_be_up = |node: &Engine| !node.was_killed() || node.comes_up_at().is_some();
+        let may_be_up = |node: &Engine| !node.outage().was_killed() || node.outage().comes_up_at().is_some();
         let is_there = |place: usize| !self.has_left(place) && nodes.get(place).is_none_or(may_be_up);
         if nodes.places().any(is_there) {
             return;
@@ -214,12 +223,14 @@ impl Network {
         named: Option<usize>,
     ) -> Result<usize, CommandError> {
         if let Some(node) = named {
-            let is_one = self.master_of(nodes, node).is_some() && !nodes[node].was_killed();
+            let is_one = self.master_of(nodes, node).is_some() && !nodes[node].outage().was_killed();
             return if is_one { Ok(node) } else { Err(NO_REPLICA) };
         }
         let master = self.master_of(nodes, asker).unwrap_or(asker);
         let mut all = nodes.places();
-        let can = |node: &usize| self.master_of(nodes, *node) == Some(master) && !nodes[*node].was_killed();
+        let can = |node: &usize| {
+            self.master_of(nodes, *node) == Some(master) && !nodes[*node].outage().was_killed()
+        };
         all.find(can).ok_or(NONE_CAN)
     }
 
@@ -244,7 +255,7 @@ impl Network {
             self.note_lost(nodes, master, replica);
         }
         if numbers == GrantNumbers::Restart {
-            nodes[replica].grants_begin_anew();
+            nodes[replica].grants().restart_numbers();
         }
         let spared = if asker.node == master { asker.client } else { 0 };
         if nodes[replica].is_node() {
@@ -284,10 +295,12 @@ impl Network {
         (host, port): (String, u16),
         spared: u64,
     ) {
-        let (was_killed, is_node) = (nodes[place].was_killed(), nodes[place].is_node());
+        let (was_killed, is_node) = (nodes[place].outage().was_killed(), nodes[place].is_node());
         if place == master && !was_killed {
             let links = self.slots_at(master);
-            nodes[master].cut_clients(spared, &links);
+            nodes[master].change_faults(|control, _| {
+                control.faults.cut_clients(control.sessions, (spared, &links), &mut control.step);
+            });
         }
         if is_node || (place != master && self.master_of(nodes, place) != Some(master)) {
             return;
@@ -309,7 +322,7 @@ impl Network {
     ) {
         let epoch = next_epoch(nodes);
         for (place, node) in nodes.iter_mut() {
-            if !node.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
+            if !node.outage().was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
                 node.with_sentinel(|state| state.follow_failover(self.leads_to(master), host, *port, epoch));
             }
         }
@@ -371,7 +384,7 @@ impl Network {
             None => {}
         }
         if let Some(history) = merged_history(nodes.engines()) {
-            nodes[node].inherit_holds(&history);
+            nodes[node].grants().inherit_holds(&history);
         }
     }
 
@@ -379,7 +392,7 @@ impl Network {
     pub(super) fn note_lost_to(&self, nodes: &mut Nodes<'_, '_>, replica: usize, promotion: &Promotion) {
         let master = self.node_at(&promotion.host, promotion.port);
         let Some(master) = master.filter(|master| nodes.has(*master)) else { return };
-        match nodes[master].has_fed(promotion) {
+        match nodes[master].replication().has_fed(promotion.id, promotion.offset) {
             Fed::Nothing => {}
             Fed::UpTo(offset) => nodes[master].note_lost_writes(replica, offset),
             Fed::OfAnother if nodes.has(replica) => note_lost_keys(nodes, master, replica),
@@ -398,7 +411,11 @@ impl Network {
         let mut count = 0;
         for &place in places {
             let spared = if place == asker.node { asker.client } else { 0 };
-            count += nodes[place].part_from_clients(link, spared, &self.slots_at(place))?;
+            let links = self.slots_at(place);
+            count += nodes[place].change_faults(|control, _| {
+                let FaultControl { faults, sessions, step, .. } = control;
+                faults.part_from_clients(sessions, (spared, &links), link, step)
+            })?;
         }
         Ok(BroadcastAnswer::Count(count))
     }
@@ -413,9 +430,9 @@ impl Network {
         if !nodes.has(master) || !nodes.has(replica) {
             return;
         }
-        if let Some(offset) = nodes[replica].offset_in_history_of(&nodes[master]) {
+        if let Some(offset) = nodes[replica].replication().offset_in_history_of(nodes[master].replication()) {
             nodes[master].note_lost_writes(replica, offset);
-        } else if !nodes[replica].was_killed() && self.master_of(nodes, replica) == Some(master) {
+        } else if !nodes[replica].outage().was_killed() && self.master_of(nodes, replica) == Some(master) {
             // It has not even been sent what there was.
             note_lost_keys(nodes, master, replica);
         }
@@ -423,10 +440,10 @@ impl Network {
 
     /// MIGRATE has sent keys from one server to another, which goes on with the numbers and the holds of that.
     pub(super) fn receive_keys(&self, nodes: &mut Nodes<'_, '_>, from: usize, to: usize) {
-        let last = nodes[from].last_grant();
-        nodes[to].grants_go_on_after(last);
+        let last = nodes[from].grants().last_number();
+        nodes[to].grants().go_on_after(last);
         if let Some(history) = merged_history(nodes.engines()) {
-            nodes[to].receive_holds(&history);
+            nodes[to].grants().receive_holds(&history);
         }
     }
 
@@ -439,11 +456,11 @@ impl Network {
 
 /// The history says which keys of a master a replica has not, or not as they are.
 fn note_lost_keys(nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
-    let keys = nodes[master].dumped_keys();
-    let lost = keys.into_iter().filter(|key| !nodes[replica].has_dumped(key)).map(|(_, key, _)| key);
+    let keys = nodes[master].key_dumps().all();
+    let lost = keys.into_iter().filter(|key| !nodes[replica].key_dumps().has(key)).map(|(_, key, _)| key);
     let mut lost: Vec<Vec<u8>> = lost.collect();
     lost.sort_unstable();
-    nodes[master].note_lost_keys(replica, lost, true);
+    nodes[master].history().lost_keys(replica, lost, true);
 }
 
 /// The epoch behind all that sentinels know of.

@@ -39,7 +39,7 @@ impl Network {
                 self.follow_successor(nodes, place, master, address, spared);
             }
             Missed::Reset => {
-                if nodes[place].was_killed() && !self.has_left(place) {
+                if nodes[place].outage().was_killed() && !self.has_left(place) {
                     nodes[place].come_up();
                 }
                 self.return_late(nodes, place);

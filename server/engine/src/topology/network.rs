@@ -5,8 +5,8 @@ use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
 use crate::clock::{AdvanceProgress, ClockAdvance, ClockChange};
-use crate::core::{Engine, PARTITIONS_MAX, TOO_MANY, advance_together, read_history};
-use crate::faults::DataFate;
+use crate::core::{Engine, advance_together, read_history};
+use crate::faults::{DataFate, MAX_PARTITIONS, TOO_MANY_PARTITIONS};
 use crate::locks::StampSource;
 use crate::member::{Broadcast, BroadcastAnswer, MemberAddress, TopologyRequest, place_of};
 use crate::outbound::{OutboundId, Outgoing};
@@ -350,7 +350,7 @@ impl Network {
     /// Makes a connection, if the other server is there.
     fn connect(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, to: usize) {
         let (node, id) = key;
-        if self.has_left(to) || nodes[to].was_killed() || nodes[node].was_killed() {
+        if self.has_left(to) || nodes[to].outage().was_killed() || nodes[node].outage().was_killed() {
             return nodes[node].outbound_closed(id, "Connection refused");
         }
         let ip = nodes[to].config.loopback();
@@ -487,8 +487,8 @@ impl Network {
         side: Vec<usize>,
         far: Vec<usize>,
     ) -> Result<usize, CommandError> {
-        if self.partitions.len() == PARTITIONS_MAX {
-            return Err(TOO_MANY);
+        if self.partitions.len() == MAX_PARTITIONS {
+            return Err(TOO_MANY_PARTITIONS);
         }
         self.partitions.push((side, far));
         self.tell_who_is_cut(nodes);
@@ -536,6 +536,6 @@ impl Network {
 
 /// A slot goes from one node to another: the numbers of grants go on behind those of all, as its locks' must.
 fn count_all_grants(nodes: &mut Nodes<'_, '_>) {
-    let last = nodes.iter_mut().map(|(_, node)| node.last_grant()).max().unwrap_or(0);
-    nodes.iter_mut().for_each(|(_, node)| node.grants_go_on_after(last));
+    let last = nodes.iter_mut().map(|(_, node)| node.grants().last_number()).max().unwrap_or(0);
+    nodes.iter_mut().for_each(|(_, node)| node.grants().go_on_after(last));
 }

@@ -75,10 +75,11 @@ const HOUSES: &[House] = &[
             ("slow_log", These(&[])),
             ("monitors", These(&[])),
             ("latency", These(&[])),
-            ("persistence", These(&["values", "rdb", "keyspace", "clock"])),
+            ("persistence", These(&["time", "values", "rdb", "keyspace", "clock"])),
             ("outbound", These(&[])),
-            ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "keyspace", "spec", "acl", "clock"])),
+            ("scripts", These(&["spec", "config", "clients"])),
+            ("faults", These(&["memory", "keyspace", "spec", "clock", "clients", "scripts"])),
             (
                 "replication",
                 These(&[
@@ -88,7 +89,6 @@ const HOUSES: &[House] = &[
             ),
             ("member", These(&["keyspace", "spec", "locks", "config", "clock", "replication", "faults"])),
             ("tracking", These(&["memory", "keyspace", "spec", "clients"])),
-            ("scripts", These(&["spec", "config", "clients"])),
             ("pauses", These(&["keyspace", "spec", "clock", "clients", "scripts"])),
             ("shutdown", These(&["keyspace", "spec", "clock"])),
             (
@@ -99,7 +99,17 @@ const HOUSES: &[House] = &[
             ("core", AllBelowBut(&["commands", "pages"])),
             (
                 "topology",
-                These(&["clients", "outbound", "locks", "faults", "spec", "clock", "member", "core"]),
+                These(&[
+                    "clients",
+                    "outbound",
+                    "locks",
+                    "faults",
+                    "spec",
+                    "clock",
+                    "replication",
+                    "member",
+                    "core",
+                ]),
             ),
             ("server_commands", AllBelowBut(&["commands", "pages"])),
         ],

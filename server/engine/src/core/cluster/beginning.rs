@@ -196,7 +196,9 @@ impl Engine {
     /// told that one would take its part from it. Data stay, but for keys of slots that are another's again.
     pub(crate) fn return_to_first_view(&mut self) {
         // Among them are messages of nodes that were not heard before.
-        self.drop_held_of_servers();
+        self.change_faults(|control, _| {
+            control.faults.drop_held_of_servers(control.sessions, &mut control.step);
+        });
         let Some(before) = self.begin_view_anew() else { return };
         if let Some(cluster) = &mut self.cluster {
             (cluster.asking, cluster.read_only) = (before.asking, before.read_only);

@@ -44,7 +44,7 @@ impl Engine {
             cluster.tick = None;
         }
         // Who was killed looks at nobody, but does so again when it has come back.
-        if self.was_killed() {
+        if self.faults.outage.was_killed() {
             return self.plan_cluster_tick();
         }
         self.with_gossip(Gossip::tick);

@@ -1,11 +1,15 @@
-//! A fault has acted.
+//! Notes of faults for the history of locks, and the counts of what rules have done.
 
+use super::super::count_waits::CountOf;
 use super::super::engine::Engine;
-use super::subject::keys_of;
+use super::super::history::HistoryNotes;
 use crate::clients::Slot;
 use crate::faults::RuleId;
 use crate::locks::{self, Happening, HistoryEvent};
 use crate::spec::{Args, CommandId};
+
+/// The most keys that an entry of the history names.
+pub(super) const MAX_NAMED_KEYS: usize = 100;
 
 /// What a rule has acted on.
 #[derive(Clone, Copy, Debug)]
@@ -24,47 +28,65 @@ impl Engine {
     /// A rule has acted. All acts pass here.
     pub(super) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
         if let Some(hits) = self.faults.rules.count_hit(rule) {
-            self.rule_hits(rule, hits);
+            self.count_waits.rises(&CountOf::Hits(rule), hits);
         }
         if self.config.lock_history {
-            self.note_fault(rule, on);
+            let action = self.faults.rules.get(rule).map(|rule| rule.action_text().to_vec());
+            self.history().rule_acted(action, on);
         }
-    }
-
-    /// A test has steered faults by this request, which the history of locks has with its words; while it is on.
-    pub(crate) fn note_steering(&mut self, args: Args<'_>) {
-        if !self.config.lock_history {
-            return;
-        }
-        let mut text = args.all().join(&b' ');
-        text[..args[0].len()].make_ascii_uppercase();
-        let what =
-            Happening { client: Some(0), text: &text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
-        locks::happened(&mut self.keyspace, self.clock.now(), what);
     }
 
     /// A client has been answered, and does not get it while its connection is not carried.
     #[inline]
     pub(in crate::core) fn note_unsent(&mut self, slot: Slot) {
-        if self.faults.has_links {
-            self.note_unsent_by_link(slot);
+        if self.faults.connections.has_any() {
+            let session = self.sessions.get(slot);
+            let link = self.faults.connections.link(session);
+            if link.holds_output || link.is_lost {
+                locks::answer_kept(&mut self.keyspace, self.clock.now(), session.id, b"unsent");
+            }
+        }
+    }
+}
+
+impl HistoryNotes<'_> {
+    /// A test has steered faults by this request.
+    pub(in crate::core) fn steering(&mut self, args: Args<'_>) {
+        if self.is_on {
+            let mut text = args.all().join(&b' ');
+            text[..args[0].len()].make_ascii_uppercase();
+            self.fault(&text);
         }
     }
 
-    #[cold]
-    fn note_unsent_by_link(&mut self, slot: Slot) {
-        if self.link(slot).holds_output || self.is_lost(slot) {
-            let client = self.sessions.get(slot).id;
-            locks::answer_kept(&mut self.keyspace, self.clock.now(), client, b"unsent");
+    /// The replica at this place had not been told of these keys; `is_all`: there are no more. Of more than an entry
+    /// names the first.
+    pub(crate) fn lost_keys(&mut self, replica: usize, mut keys: Vec<Vec<u8>>, is_all: bool) {
+        let is_all = is_all && keys.len() <= MAX_NAMED_KEYS;
+        keys.truncate(MAX_NAMED_KEYS);
+        if !self.is_on || (keys.is_empty() && is_all) {
+            return;
         }
+        let mut text = format!("LOST {replica} ").into_bytes();
+        text.extend_from_slice(&keys.join(&b' '));
+        if !is_all {
+            text.extend_from_slice(b" ...");
+        }
+        self.fault(&text);
     }
 
-    /// Writes what a rule has done into the history of locks, with the first key of the command.
+    /// Adds an entry of a fault that no client's request has met.
+    fn fault(&mut self, text: &[u8]) {
+        let what = Happening { client: Some(0), text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
+        locks::happened(self.keyspace, self.now, what);
+    }
+
+    /// A rule has done this, on the first key of a command.
     #[cold]
-    fn note_fault(&mut self, rule: RuleId, on: ActedOn<'_>) {
-        let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(&mut self.keyspace) } else { 0 };
+    fn rule_acted(&mut self, action: Option<Vec<u8>>, on: ActedOn<'_>) {
+        let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(self.keyspace) } else { 0 };
         if let ActedOn::Request(slot, command, args) | ActedOn::Reply(slot, command, args) = on {
-            self.history().request(slot, command, args);
+            self.request(slot, command, args);
         }
         let (mut client, mut db, mut key) = (None, 0, &b""[..]);
         if let ActedOn::Request(slot, command, args)
@@ -73,13 +95,12 @@ impl Engine {
         {
             let session = self.sessions.get(slot);
             (client, db) = (Some(session.id), session.db);
-            key = keys_of(self.commands.get(command), args).first().copied().unwrap_or_default();
+            key = self.commands.get(command).keys_of(args).next().unwrap_or_default();
         }
-        let Some(rule) = self.faults.rules.get(rule) else { return };
-        let mut text = rule.action_text().to_vec();
+        let Some(mut text) = action else { return };
         text.split_mut(|&byte| byte == b' ').take(1).for_each(<[u8]>::make_ascii_uppercase);
         let what =
             Happening { client, db, text: &text, holds, ..Happening::new(HistoryEvent::Fault, key, b"") };
-        locks::happened(&mut self.keyspace, self.clock.now(), what);
+        locks::happened(self.keyspace, self.now, what);
     }
 }

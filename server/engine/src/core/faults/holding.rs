@@ -1,16 +1,29 @@
 //! Requests and replies that are held, until their time has come or the test lets them go.
 
+use super::super::count_waits::CountOf;
 use super::super::engine::{Engine, Retry};
 use super::super::hooks::Hook;
-use super::super::parked::Blocked;
-use super::held::{Held, HeldPart};
+use super::super::parked::{Blocked, Parked};
 use crate::clients::{HeldState, Request, Slot};
-use crate::clock::{Timer, TimerKey, TimerKind};
-use crate::faults::RuleId;
+use crate::clock::TimerKind;
+use crate::faults::{Held, HeldPart, Piece, RuleId, SlicedReply};
 use crate::spec::{Args, CommandId, Null};
 use lockwheel_store::keyspace::Place;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Parked<Retry> {
+    /// Whether a rule holds something of a client.
+    fn is_held(&self, client: u64) -> bool {
+        self.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Held(_)))
+    }
+
+    /// Whether a rule holds the request of a client, which has not been executed.
+    fn holds_request_of(&self, client: u64) -> bool {
+        let retry = self.get(client).map(|blocked| &blocked.retry);
+        matches!(retry, Some(Retry::Held(Held { part: HeldPart::Request, .. })))
+    }
+}
 
 impl Engine {
     /// Holds a client's request or reply, for so many milliseconds or until it is let go; what the client sends behind
@@ -30,9 +43,11 @@ impl Engine {
         let mut memory = HeldState::new(session.delivery.buffers());
         memory.set(request.memory() + held.part.memory());
         let since_ms = self.clock.now().monotonic_ms();
-        let timeout = delay_ms.map(|ms| self.set_fault_timer(TimerKind::Delay, id, ms));
-        self.faults.held.add(held.rule, place.arrival, id);
-        self.rule_holds(held.rule);
+        let (timeout, count) = self.change_faults(|control, _| {
+            let timeout = delay_ms.map(|ms| control.step.set_timer(TimerKind::Delay, id, ms));
+            (timeout, control.faults.held.add(held.rule, place.arrival, id))
+        });
+        self.count_waits.rises(&CountOf::Held(held.rule), count as u64);
         let blocked = Blocked {
             command,
             request,
@@ -51,39 +66,6 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Sets a timer of a client that is due in so many milliseconds of the monotonic clock.
-    pub(super) fn set_fault_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
-        let timer = Timer { kind, client, order: self.keyspace.next_order() };
-        let due_ms = self.clock.now().monotonic_ms().saturating_add_unsigned(ms);
-        if ms == 0 {
-            // It is over at once, on frozen clocks too.
-            self.hooks.set(Hook::NextBatch, true);
-        }
-        self.clock.timers_mut().insert(timer, due_ms)
-    }
-
-    /// How many requests and replies a rule holds.
-    pub(crate) fn held_by(&self, rule: RuleId) -> usize {
-        self.faults.held.count(rule)
-    }
-
-    /// Lets go what a rule holds, the longest held first, but no more than `most`; how many that were.
-    pub(crate) fn let_go(&mut self, rule: RuleId, most: usize) -> usize {
-        let clients = self.faults.held.of(rule);
-        let mut gone_on = 0;
-        for client in clients.into_iter().take(most) {
-            gone_on += usize::from(self.go_on(client));
-        }
-        gone_on
-    }
-
-    /// Lets go everything that is held.
-    pub(super) fn let_all_go(&mut self) {
-        for client in self.faults.held.all() {
-            self.go_on(client);
-        }
-    }
-
     /// The time has come for what is held of a client; its timer has fired.
     pub(in crate::core) fn delay_over(&mut self, client: u64) {
         if let Some(blocked) = self.parked.get_mut(client) {
@@ -92,15 +74,12 @@ impl Engine {
         self.go_on(client);
     }
 
-    /// Whether something of a client is held.
-    pub(in crate::core) fn is_held(&self, client: u64) -> bool {
-        self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Held(_)))
-    }
-
     /// What is held of a client goes on; whether something was.
     pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
-        let Some(slot) = self.sessions.find(client).filter(|_| self.is_held(client)) else { return false };
-        let behind = self.faults.orphans.remove(&client);
+        let Some(slot) = self.sessions.find(client).filter(|_| self.parked.is_held(client)) else {
+            return false;
+        };
+        let behind = self.faults.held.take_orphan(client);
         if behind.is_some() {
             self.sessions.set_gone(slot, false);
         }
@@ -130,13 +109,33 @@ impl Engine {
         true
     }
 
+    /// Sends the next piece of a reply; the rest of it waits.
+    pub(super) fn send_slice(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        request: Request,
+        rule: RuleId,
+        mut reply: SlicedReply,
+    ) {
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        match reply.next_piece() {
+            Piece::Last(bytes) => delivery.release(bytes),
+            Piece::Next(bytes, then_ms) => {
+                delivery.release_piece(bytes);
+                let held = Held { rule, part: HeldPart::Slices(reply) };
+                self.park_held(slot, command, request, held, Some(then_ms));
+            }
+        }
+    }
+
     /// What a client that has gone had sent behind a held request arrives after that.
     fn go_on_behind(&mut self, slot: Slot, behind: VecDeque<Request>) {
         let behind = self.run_behind(slot, behind);
         let id = self.sessions.get(slot).id;
-        if self.is_held(id) {
+        if self.parked.is_held(id) {
             self.sessions.set_gone(slot, true);
-            self.faults.orphans.insert(id, behind);
+            self.faults.held.add_orphan(id, behind);
         } else {
             self.disconnect(slot);
         }
@@ -171,14 +170,14 @@ impl Engine {
             return;
         }
         let command = self.commands.get(command).clone();
-        let has_cause = self.begin_cause(slot, &command, args);
+        let has_cause = self.rule_judge().begin_cause(slot, &command, args);
         // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
         let _shown = self.execute_request(slot, &argv);
         if self.hooks.has(Hook::Caching) {
             self.end_caching(slot, args);
         }
         if has_cause {
-            self.end_cause();
+            self.rule_judge().end_cause();
         }
     }
 
@@ -187,14 +186,11 @@ impl Engine {
     pub(in crate::core) fn outlives_connection(&mut self, slot: Slot, behind: VecDeque<Request>) -> bool {
         let session = self.sessions.get_mut(slot);
         let id = session.id;
-        let is_on_its_way = session.closing.is_none()
-            && self.parked.get(id).is_some_and(|blocked| {
-                matches!(&blocked.retry, Retry::Held(Held { part: HeldPart::Request, .. }))
-            });
+        let is_on_its_way = session.closing.is_none() && self.parked.holds_request_of(id);
         if is_on_its_way {
             session.delivery.cut();
             self.sessions.set_gone(slot, true);
-            self.faults.orphans.insert(id, behind);
+            self.faults.held.add_orphan(id, behind);
         }
         is_on_its_way
     }

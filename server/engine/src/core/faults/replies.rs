@@ -4,9 +4,8 @@ use super::super::engine::{Engine, Retry};
 use super::super::parked::Blocked;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
-use super::held::{Held, HeldPart, SlicedReply};
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{ReplyAction, ReplyKind, ReplyRule, RuleId, Substitute};
+use crate::faults::{Held, HeldPart, ReplyAction, ReplyKind, ReplyRule, SlicedReply, Substitute};
 use crate::spec::{Args, CommandId};
 use lockwheel_resp::{Reply, allocation};
 
@@ -126,7 +125,7 @@ impl Engine {
             }
             ReplyAction::Slice(slices) => {
                 let bytes = self.sessions.get_mut(slot).delivery.hold(open);
-                self.send_slice(slot, command, request, rule, SlicedReply { bytes, sent: 0, slices });
+                self.send_slice(slot, command, request, rule, SlicedReply::new(bytes, slices));
             }
             ReplyAction::Close | ReplyAction::Reset | ReplyAction::Truncate(_) => {
                 let session = self.sessions.get_mut(slot);
@@ -147,29 +146,6 @@ impl Engine {
         if ended.is_err() {
             self.cut_off(slot);
         }
-    }
-}
-
-impl Engine {
-    /// Sends the next piece of a reply; the rest of it waits.
-    pub(super) fn send_slice(
-        &mut self,
-        slot: Slot,
-        command: CommandId,
-        request: Request,
-        rule: RuleId,
-        mut reply: SlicedReply,
-    ) {
-        let delivery = &mut self.sessions.get_mut(slot).delivery;
-        let rest = &reply.bytes[reply.sent..];
-        if rest.len() <= reply.slices.bytes {
-            return delivery.release(rest);
-        }
-        delivery.release_piece(&rest[..reply.slices.bytes]);
-        reply.sent += reply.slices.bytes;
-        let every_ms = reply.slices.every_ms;
-        let held = Held { rule, part: HeldPart::Slices(reply) };
-        self.park_held(slot, command, request, held, Some(every_ms));
     }
 }
 

@@ -8,10 +8,8 @@ use super::super::parked::Blocked;
 use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
-use super::held::{Held, HeldPart};
-use super::subject::subject_of;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{RequestAction, RuleId, Verdict};
+use crate::faults::{Held, HeldPart, RequestAction, RuleId, Verdict};
 use crate::spec::{Args, Command, CommandId, Flags};
 use lockwheel_resp::{Writer, number};
 use std::sync::Arc;
@@ -26,17 +24,16 @@ impl Engine {
     pub(in crate::core) fn execute_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         let args = Args::new(argv);
         let command = self.command_seen(slot, args);
-        let is_exempt = self.faults.exempt.contains(&self.sessions.get(slot).id);
+        let is_exempt = self.faults.connections.is_exempt(self.sessions.get(slot).id);
         let Some(command) = command.filter(|_| !is_exempt) else {
             return self.execute_exempt(slot, argv, is_exempt);
         };
-        let subject = subject_of(self.sessions.get(slot), &self.scripts, &command, args);
-        let verdict = subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default();
+        let verdict = self.rule_judge().judge(slot, &command, args);
         self.note_rules();
-        let has_cause = self.begin_cause(slot, &command, args);
+        let has_cause = self.rule_judge().begin_cause(slot, &command, args);
         let progress = self.obey(slot, &command, args, verdict);
         if has_cause {
-            self.end_cause();
+            self.rule_judge().end_cause();
         }
         // Others may wait for a rule to act.
         self.commit();
@@ -45,10 +42,10 @@ impl Engine {
 
     /// Runs a request that rules do not see.
     fn execute_exempt(&mut self, slot: Slot, argv: &[&[u8]], is_exempt: bool) -> Progress {
-        let has_cause = is_exempt && self.begin_exempt_cause(slot, Args::new(argv));
+        let has_cause = is_exempt && self.rule_judge().begin_exempt_cause(Args::new(argv));
         let progress = self.execute_request(slot, argv);
         if has_cause {
-            self.end_cause();
+            self.rule_judge().end_cause();
         }
         progress
     }
@@ -217,17 +214,10 @@ impl Engine {
         if !self.hooks.has(Hook::Rules) {
             return None;
         }
-        let session = self.sessions.get(slot);
-        let command = self.commands.get(command).clone();
-        // What a master has done is done.
-        if session.is_master || self.faults.exempt.contains(&session.id) {
-            return None;
-        }
-        let subject = subject_of(session, &self.scripts, &command, args)?;
-        let (rule, text) = self.faults.rules.judge_queued(&subject)?;
+        let (rule, text) = self.rule_judge().judge_queued(slot, command, args)?;
         self.note_rules();
-        self.rule_acted(rule, ActedOn::Queued(slot, command.id, args));
-        self.observers.stats.rejected(Some(command.id), &text);
+        self.rule_acted(rule, ActedOn::Queued(slot, command, args));
+        self.observers.stats.rejected(Some(command), &text);
         Some(text)
     }
 }

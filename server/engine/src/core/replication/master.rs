@@ -13,7 +13,7 @@ impl Engine {
     pub(in crate::core) fn replicate(&mut self) {
         self.hooks.set(Hook::Replicate, false);
         let Some(unit) = Feed::take_from(&mut self.keyspace) else { return };
-        if unit.is_empty() || self.faults.is_dying {
+        if unit.is_empty() || self.faults.outage.is_dying() {
             return;
         }
         if unit.is_incomplete {

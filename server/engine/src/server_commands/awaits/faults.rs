@@ -73,13 +73,13 @@ impl EngineAttempt for OfRule {
     }
 
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let Some(rule) = engine.faults.rules.get(self.rule) else {
+        let Some(rule) = engine.faults().rules.get(self.rule) else {
             reply.error(removed_rule(&self.name).as_bytes());
             return true;
         };
         let count = match self.asked {
             Asked::Hits => rule.counts.hits,
-            Asked::Held => engine.held_by(rule.id) as u64,
+            Asked::Held => engine.faults().held.count(rule.id) as u64,
         };
         let is_reached = count >= self.number;
         if is_reached {
@@ -96,7 +96,12 @@ fn until_asked(
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let Options { number, limit_ms, .. } = COUNT_OF_RULE.parse(args)?;
-    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
+    let rule = engine
+        .faults()
+        .rules
+        .find(&args[1])
+        .ok_or_else(|| no_such_rule(&engine.faults().rules, &args[1]))?
+        .id;
     until(engine, OfRule { name: args[1].into(), rule, asked, number }, limit_ms, reply)
 }
 

@@ -1,13 +1,11 @@
 //! Connections that carry nothing.
 
 use super::nodes::{self, PartitionFrom};
-use super::{row, together_row};
-use crate::core::{Call, Engine, Handler, Retry};
-use crate::faults::{Group, Link, NodeFault, Partition};
+use super::row;
+use crate::core::{FaultCaller, Handler};
+use crate::faults::{FaultControl, FaultOutcome, FaultRequest, Group, Link, NodeFault, Partition};
 use crate::member::{ALONE, NO_SUCH_SERVER};
-use crate::spec::{
-    Args, CommandError, CommandGrammar, Flow, Outcome, ParsedArgs, Row, Symbol, grammar, symbols,
-};
+use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, Symbol, grammar, symbols};
 use lockwheel_resp::Reply;
 
 const GROUP_ERRORS: &[&str] = &["ERR syntax error: *", "ERR value is out of range, must be positive: *"];
@@ -81,7 +79,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .grammar(THAW)
         .errors(GROUP_ERRORS),
-    together_row("fault.partition", -2, partition)
+    row("fault.partition", -2, partition)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Cuts the server off from clients, new ones included, in one direction or both.")
         .help(&[
@@ -98,31 +96,40 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             ALONE,
             NO_SUCH_SERVER,
         ]),
-    together_row("fault.heal", 1, heal)
+    row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Ends all partitions, through which it gets itself.")
         .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
 ];
 
-fn freeze(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn freeze(
+    control: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
     const GROUP: GroupSymbols = GroupSymbols::of(FREEZE);
     let parsed: ParsedArgs<'_> = FREEZE.parse(args)?;
     let (group, ms) = (GROUP.group(&parsed)?, parsed.number(MILLISECONDS)?);
-    let clients = engine.members(&group, call.session);
-    engine.freeze_clients(&clients, ms);
-    engine.note_steering(args);
+    let connections = &mut control.faults.connections;
+    let clients = connections.members(control.sessions, &group, from.client);
+    connections.freeze(&clients, ms, &mut control.step);
     reply.integer(clients.len() as i64);
-    Ok(())
+    Ok(FaultRequest::Steered)
 }
 
-fn thaw(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn thaw(
+    control: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
     const GROUP: GroupSymbols = GroupSymbols::of(THAW);
     let group = GROUP.group(&THAW.parse(args)?)?;
-    let clients = engine.members(&group, call.session);
-    let thawed = engine.thaw_clients(&clients);
-    engine.note_steering(args);
-    reply.integer(thawed as i64);
-    Ok(())
+    let connections = &mut control.faults.connections;
+    let clients = connections.members(control.sessions, &group, from.client);
+    reply.integer(connections.thaw(&clients, &mut control.step) as i64);
+    Ok(FaultRequest::Steered)
 }
 
 /// What `IN`, `OUT` or `BOTH`, or nothing, does to connections.
@@ -134,41 +141,39 @@ fn link(parsed: &ParsedArgs<'_>) -> Link {
 }
 
 fn partition(
-    engine: &mut Engine,
-    call: Call<'_>,
+    control: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+) -> FaultOutcome {
     const GROUP: GroupSymbols = GroupSymbols::of(PARTITION);
     let parsed: ParsedArgs<'_> = PARTITION.parse(args)?;
     let link = link(&parsed);
     if let Some(servers) = parsed.value(NODES) {
-        let from = match parsed.value(FROM_SERVERS) {
+        let apart = match parsed.value(FROM_SERVERS) {
             Some(servers) => PartitionFrom::Servers(servers),
             None if parsed.has(CLIENTS) => PartitionFrom::Clients,
             None => PartitionFrom::Others,
         };
-        return nodes::partition(engine, call, args, (servers, from, link));
+        return nodes::partition(from.member, servers, apart, link);
     }
     let group = GROUP.group(&parsed)?;
-    let members = engine.members(&group, call.session).len();
-    engine.part(Partition { group, link, spared: call.session })?;
-    engine.note_steering(args);
+    let connections = &mut control.faults.connections;
+    let members = connections.members(control.sessions, &group, from.client).len();
+    connections.part(Partition { group, link, spared: from.client }, &mut control.step)?;
     reply.integer(members as i64);
-    Ok(Flow::Done)
+    Ok(FaultRequest::Steered)
 }
 
 fn heal(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
+    control: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
+    _: Args<'_>,
     reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    if engine.member().is_joined() {
-        return engine.broadcast_fault(call, args, NodeFault::Heal);
+) -> FaultOutcome {
+    if from.member.is_joined() {
+        return Ok(FaultRequest::Broadcast(NodeFault::Heal));
     }
-    let healed = engine.heal();
-    engine.note_steering(args);
-    reply.integer(healed as i64);
-    Ok(Flow::Done)
+    reply.integer(control.faults.connections.heal(&mut control.step) as i64);
+    Ok(FaultRequest::Steered)
 }

@@ -10,17 +10,14 @@ pub(super) use nodes::ROWS as NODE_ROWS;
 pub(super) use restarts::ROWS as RESTART_ROWS;
 pub(super) use rules::{ROWS as RULE_ROWS, no_such_rule, removed_rule};
 
-use crate::core::{BlockingEngineHandler, EngineHandler, Handler};
+use crate::core::{FaultHandler, Handler, PartHandler};
 use crate::spec::{Flags, Row};
 
 const FLAGS: Flags =
     Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 
-const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
-}
-
-/// The row of a command that all servers of a process may have to do together.
-const fn together_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::BlockingEngine(handler)).flags(&[FLAGS]).categories(&["control"])
+const fn row(name: &'static str, arity: i32, handler: FaultHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Part(PartHandler::Faults(handler)))
+        .flags(&[FLAGS])
+        .categories(&["control"])
 }

@@ -1,10 +1,10 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
-use super::together_row;
-use crate::core::{Call, Engine, Handler, Retry};
-use crate::faults::{Apart, DataFate, Link, NodeFault};
-use crate::member::{ALONE, LAST, NO_SUCH_SERVER};
-use crate::spec::{Args, CommandError, CommandGrammar, Flow, ParsedArgs, Row, Symbol, grammar, symbols};
+use super::row;
+use crate::core::{FaultCaller, Handler};
+use crate::faults::{Apart, DataFate, FaultControl, FaultOutcome, FaultRequest, Link, NodeFault};
+use crate::member::{ALONE, LAST, NO_SUCH_SERVER, TopologyMember};
+use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, Symbol, grammar, symbols};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ symbols!(DOWN: KEEP);
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
-    together_row("fault.down", -2, down)
+    row("fault.down", -2, down)
         .about("control", "7.2.0", "O(N), N the keys of that server")
         .summary("Kills one of the servers of this process, as if its process had ended.")
         .help(&[
@@ -33,7 +33,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "ERR value is not an integer or out of range: *",
             "ERR value is out of range, must be positive: *",
         ]),
-    together_row("fault.up", 2, up)
+    row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
         .summary("Lets a server that FAULT.DOWN has killed come back.")
         .help(&["FAULT.UP <server>", "    Let it come back. Whether it was down."])
@@ -41,32 +41,22 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&[ALONE, NO_SUCH_SERVER]),
 ];
 
-fn down(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    _: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn down(_: &mut FaultControl<'_>, from: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
     let parsed: ParsedArgs<'_> = DOWN.parse(args)?;
     let ms = parsed.number(MILLISECONDS)?;
-    let node = engine.member().find(&args[1])?;
+    let node = from.member.find(&args[1])?;
     let data = if parsed.has(KEEP) { DataFate::Kept } else { DataFate::Lost };
-    engine.broadcast_fault(call, args, NodeFault::Down { node, ms, data })
+    Ok(FaultRequest::Broadcast(NodeFault::Down { node, ms, data }))
 }
 
-fn up(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    _: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let node = engine.member().find(&args[1])?;
-    engine.broadcast_fault(call, args, NodeFault::Up { node })
+fn up(_: &mut FaultControl<'_>, from: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
+    let node = from.member.find(&args[1])?;
+    Ok(FaultRequest::Broadcast(NodeFault::Up { node }))
 }
 
 /// The servers of a list, `0,127.0.0.1:6380`, each once.
-fn servers(engine: &Engine, list: &[u8]) -> Result<Vec<usize>, CommandError> {
-    let named = list.split(|byte| *byte == b',').map(|word| engine.member().find(word));
+fn servers(member: &TopologyMember, list: &[u8]) -> Result<Vec<usize>, CommandError> {
+    let named = list.split(|byte| *byte == b',').map(|word| member.find(word));
     let servers: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
     Ok(servers.into_iter().collect())
 }
@@ -83,16 +73,16 @@ pub(super) enum PartitionFrom<'a> {
 
 /// Cuts the servers of a list off.
 pub(super) fn partition(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    (list, from, link): (&[u8], PartitionFrom<'_>, Link),
-) -> Result<Flow<Retry>, CommandError> {
-    let nodes = servers(engine, list)?;
+    member: &TopologyMember,
+    list: &[u8],
+    from: PartitionFrom<'_>,
+    link: Link,
+) -> FaultOutcome {
+    let nodes = servers(member, list)?;
     let from = match from {
         PartitionFrom::Others => Apart::Others,
-        PartitionFrom::Servers(list) => Apart::Nodes(servers(engine, list)?),
+        PartitionFrom::Servers(list) => Apart::Nodes(servers(member, list)?),
         PartitionFrom::Clients => Apart::Clients,
     };
-    engine.broadcast_fault(call, args, NodeFault::Part { nodes, from, link })
+    Ok(FaultRequest::Broadcast(NodeFault::Part { nodes, from, link }))
 }

@@ -1,12 +1,11 @@
 //! Replicas that lag and take over, and restarts.
 
-use super::{row, together_row};
-use crate::core::{Call, Engine, Handler, Retry};
-use crate::faults::{GrantNumbers, NodeFault};
+use super::row;
+use crate::core::{FaultCaller, Handler};
+use crate::faults::{FaultControl, FaultOutcome, FaultRequest, GrantNumbers, NodeFault};
 use crate::member::{ALONE, NO_SUCH_SERVER};
 use crate::spec::{
-    Args, CommandError, CommandGrammar, Flow, Outcome, ParsedArgs, Row, Symbol, grammar, kept_pattern,
-    symbols,
+    Args, CommandError, CommandGrammar, ParsedArgs, Row, Symbol, grammar, kept_pattern, symbols,
 };
 use lockwheel_resp::Reply;
 
@@ -26,7 +25,7 @@ symbols!(RESTART: DOWN, KEEP, TOKENS);
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
-    together_row("fault.failover", -1, failover)
+    row("fault.failover", -1, failover)
         .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")
         .summary("A replica takes over, without what was written since FAULT.LAG.")
         .help(&[
@@ -45,7 +44,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "ERR that server is no replica of a server in this topology",
             "ERR no replica in this topology can take over",
         ]),
-    together_row("fault.lag", -1, lag)
+    row("fault.lag", -1, lag)
         .about("control", "7.2.0", "O(1); then the first write of a key copies its value")
         .summary("From now on writes reach no replica.")
         .help(&[
@@ -79,25 +78,17 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-fn lag(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn lag(_: &mut FaultControl<'_>, from: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
     let parsed: ParsedArgs<'_> = LAG.parse(args)?;
     let (ms, pattern) = (parsed.number(MILLISECONDS)?, parsed.value(KEY));
-    if pattern.is_some() && engine.member().is_joined() {
+    if pattern.is_some() && from.member.is_joined() {
         return Err(NO_KEYS);
     }
-    if ms.is_some() || engine.member().is_joined() {
-        return engine.broadcast_fault(call, args, NodeFault::Lag { ms });
+    if ms.is_some() || from.member.is_joined() {
+        return Ok(FaultRequest::Broadcast(NodeFault::Lag { ms }));
     }
     let pattern = pattern.map(kept_pattern).transpose()?;
-    engine.note_steering(args);
-    engine.lag(pattern);
-    reply.ok();
-    Ok(Flow::Done)
+    Ok(FaultRequest::Lag(pattern.map(<[u8]>::to_vec)))
 }
 
 /// What `TOKENS`, or nothing, does to the numbers of grants.
@@ -106,34 +97,24 @@ fn numbers(begin_anew: bool) -> GrantNumbers {
 }
 
 fn failover(
-    engine: &mut Engine,
-    call: Call<'_>,
+    _: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
     args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+    _: &mut dyn Reply,
+) -> FaultOutcome {
     let parsed: ParsedArgs<'_> = FAILOVER.parse(args)?;
     let numbers = numbers(parsed.has(FAILOVER_TOKENS));
     let server = parsed.value(SERVER);
-    if engine.member().is_joined() || server.is_some() {
-        let node = server.map(|server| engine.member().find(server)).transpose()?;
-        return engine.broadcast_fault(call, args, NodeFault::FailOver { node, numbers });
+    if from.member.is_joined() || server.is_some() {
+        let node = server.map(|server| from.member.find(server)).transpose()?;
+        return Ok(FaultRequest::Broadcast(NodeFault::FailOver { node, numbers }));
     }
-    engine.note_steering(args);
-    engine.fail_over(call, args, numbers);
-    reply.ok();
-    Ok(Flow::Done)
+    Ok(FaultRequest::FailOver(numbers))
 }
 
-fn restart(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn restart(_: &mut FaultControl<'_>, _: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
     let parsed: ParsedArgs<'_> = RESTART.parse(args)?;
     let down_ms = parsed.number(DOWN)?.unwrap_or(0);
     let numbers = numbers(parsed.has(TOKENS));
-    engine.note_steering(args);
-    if parsed.has(KEEP) {
-        engine.interrupt(call, down_ms, numbers);
-    } else {
-        engine.restart(call, args, down_ms, numbers);
-    }
-    reply.ok();
-    Ok(())
+    Ok(FaultRequest::Restart { down_ms, keeps_data: parsed.has(KEEP), numbers })
 }

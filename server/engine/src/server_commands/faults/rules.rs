@@ -1,10 +1,10 @@
 //! The rules, and what they hold.
 
 use super::{FLAGS, row};
-use crate::core::{Call, Engine, Handler};
-use crate::faults::{ADD, Rule};
+use crate::core::{FaultCaller, Handler};
+use crate::faults::{ADD, FaultControl, FaultOutcome, FaultRequest, Rule, Rules};
 use crate::spec::{
-    Args, CommandError, CommandGrammar, Outcome, ParsedArgs, Row, Symbol, grammar, symbols, unknown_word,
+    Args, CommandError, CommandGrammar, ParsedArgs, Row, Symbol, grammar, symbols, unknown_word,
 };
 use lockwheel_resp::Reply;
 
@@ -102,35 +102,55 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&["ERR value is not an integer or out of range: *"]),
 ];
 
-fn add(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.add_rule(args)?;
+fn add(
+    control: &mut FaultControl<'_>,
+    _: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
+    control.faults.add_rule(control.commands, args, &mut control.step)?;
     reply.ok();
-    Ok(())
+    Ok(FaultRequest::Done)
 }
 
-fn clear(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let removed = engine.remove_rules();
+fn clear(
+    control: &mut FaultControl<'_>,
+    _: FaultCaller<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
+    reply.integer(control.faults.remove_rules(&mut control.step) as i64);
+    Ok(FaultRequest::Done)
+}
+
+fn del(
+    control: &mut FaultControl<'_>,
+    _: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
+    let names = args.from(1).iter();
+    let removed = names.filter(|name| control.faults.remove_rule(name, &mut control.step)).count();
     reply.integer(removed as i64);
-    Ok(())
+    Ok(FaultRequest::Done)
 }
 
-fn del(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let removed = args.from(1).iter().filter(|name| engine.remove_rule(name)).count();
-    reply.integer(removed as i64);
-    Ok(())
-}
-
-fn exempt(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn exempt(
+    control: &mut FaultControl<'_>,
+    from: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
     let options: ParsedArgs<'_> = EXEMPT.parse(args)?;
-    engine.set_exempt(call.session, !options.has(OFF));
+    control.faults.connections.set_exempt(from.client, !options.has(OFF), &mut control.step);
     reply.ok();
-    Ok(())
+    Ok(FaultRequest::Done)
 }
 
 /// The error of a request for a rule that does not exist.
 #[cold]
-pub(in crate::server_commands) fn no_such_rule(engine: &Engine, name: &[u8]) -> CommandError {
-    let known = engine.faults.rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());
+pub(in crate::server_commands) fn no_such_rule(rules: &Rules, name: &[u8]) -> CommandError {
+    let known = rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());
     unknown_word("there is no rule", name, "", known)
 }
 
@@ -140,21 +160,26 @@ pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
     unknown_word("there is no rule", name, "", [])
 }
 
-fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn go(control: &mut FaultControl<'_>, _: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
     let options: ParsedArgs<'_> = GO.parse(args)?;
     let most = options.number(COUNT)?.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-    let rule = engine.faults.rules.find(&args[1]).ok_or_else(|| no_such_rule(engine, &args[1]))?.id;
-    let gone_on = engine.let_go(rule, most);
-    reply.integer(gone_on as i64);
-    Ok(())
+    let rules = &control.faults.rules;
+    let rule = rules.find(&args[1]).ok_or_else(|| no_such_rule(rules, &args[1]))?.id;
+    Ok(FaultRequest::LetGo { rule, most })
 }
 
-fn list(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.array(engine.faults.rules.iter().len());
-    for rule in engine.faults.rules.iter() {
-        write(rule, engine.held_by(rule.id), reply);
+fn list(
+    control: &mut FaultControl<'_>,
+    _: FaultCaller<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
+    let rules = control.faults.rules.iter();
+    reply.array(rules.len());
+    for rule in rules {
+        write(rule, control.faults.held.count(rule.id), reply);
     }
-    Ok(())
+    Ok(FaultRequest::Done)
 }
 
 fn write(rule: &Rule, held: usize, reply: &mut dyn Reply) {
@@ -178,10 +203,15 @@ fn write(rule: &Rule, held: usize, reply: &mut dyn Reply) {
     reply.integer(held as i64);
 }
 
-fn seed(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn seed(
+    control: &mut FaultControl<'_>,
+    _: FaultCaller<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> FaultOutcome {
     let options: ParsedArgs<'_> = SEED.parse(args)?;
     let seed = options.integer(SEED_NUMBER)?.unwrap_or(0);
-    engine.faults.rules.set_seed(seed as u64);
+    control.faults.rules.set_seed(seed as u64);
     reply.ok();
-    Ok(())
+    Ok(FaultRequest::Done)
 }

@@ -1,15 +1,22 @@
 //! A request as rules see it.
 
-use super::causes::Cause;
+use super::condition::{Script, Subject};
+use super::group::Client;
 use crate::clients::Session;
-use crate::faults::{Client, Script, Subject};
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command};
 use lockwheel_scripting::Sha;
 
-/// What rules know of a client.
-pub(super) fn client_of(session: &Session) -> Client<'_> {
-    Client { id: session.id, name: &session.name, library: &session.lib_name, address: &session.peer.addr }
+impl<'a> Client<'a> {
+    /// Returns what rules know of the client of a session.
+    pub(super) fn of(session: &'a Session) -> Self {
+        Client {
+            id: session.id,
+            name: &session.name,
+            library: &session.lib_name,
+            address: &session.peer.addr,
+        }
+    }
 }
 
 /// A request of this session, which has passed the checks. `None` when it names a script that is not cached: it will be
@@ -23,32 +30,15 @@ pub(super) fn subject_of<'a>(
     Some(Subject {
         command: &command.name,
         args,
-        keys: keys_of(command, args),
+        keys: command.keys_of(args).collect(),
         channels: channels_of(command, args),
         script: script_of(scripts, command, args)?,
-        client: client_of(session),
+        client: Client::of(session),
     })
 }
 
-/// The cause of a message, whose client is not asked for. `outer` is the script that it comes from.
-pub(super) fn subject_of_cause<'a>(
-    cause: &'a Cause,
-    command: &'a Command,
-    args: Args<'a>,
-    outer: Option<&'a ([u8; 40], Box<[u8]>)>,
-) -> Subject<'a> {
-    let script = cause.script.as_ref().or(outer).map(|(sha, text)| Script { sha: *sha, text });
-    let client = Client { id: 0, name: b"", library: b"", address: "" };
-    let (keys, channels) = (keys_of(command, args), channels_of(command, args));
-    Subject { command: &command.name, args, keys, channels, script, client }
-}
-
-pub(super) fn keys_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
-    command.key_positions(args).into_iter().filter_map(|position| args.get(position)).collect()
-}
-
 /// The channels that a request names.
-fn channels_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
+pub(super) fn channels_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
     match &*command.name {
         "publish" | "spublish" => vec![args.from(1)[0]],
         "subscribe" | "psubscribe" | "ssubscribe" | "unsubscribe" | "punsubscribe" | "sunsubscribe" => {

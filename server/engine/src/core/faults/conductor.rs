@@ -1,0 +1,140 @@
+//! Changes of faults, and what the engine does since they have changed.
+
+use super::super::call::Call;
+use super::super::engine::{Engine, Retry};
+use super::super::hooks::Hook;
+use super::super::part_handler::{FaultCaller, FaultHandler};
+use crate::clients::Slot;
+use crate::clock::{Timer, TimerKind};
+use crate::core::OtherClients;
+use crate::faults::{FaultControl, FaultEffect, FaultRequest, FaultStep, Faults, GrantNumbers, RuleJudge};
+use crate::member::TopologyMember;
+use crate::spec::{Args, CommandError, Flow};
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Returns what is kept of faults.
+    #[inline]
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Returns the rules, with the parts that they see.
+    pub(crate) fn rule_judge(&mut self) -> RuleJudge<'_> {
+        RuleJudge::new(&mut self.faults, &self.sessions, &self.scripts, &self.commands)
+    }
+
+    /// Changes faults, and follows.
+    pub(crate) fn change_faults<T>(
+        &mut self,
+        change: impl FnOnce(&mut FaultControl<'_>, &TopologyMember) -> T,
+    ) -> T {
+        let now_ms = self.clock.now().monotonic_ms();
+        let step = FaultStep::new(now_ms, self.clock.timers_mut(), &mut self.keyspace);
+        let (faults, sessions, commands) = (&mut self.faults, &self.sessions, &*self.commands);
+        let mut control = FaultControl { faults, sessions, commands, step };
+        let done = change(&mut control, &self.member);
+        let effects = control.step.end();
+        self.follow_faults(effects);
+        done
+    }
+
+    /// Does what is to be done since faults have changed.
+    fn follow_faults(&mut self, effects: Vec<FaultEffect>) {
+        for effect in effects {
+            match effect {
+                FaultEffect::LookAnew => {
+                    for slot in self.sessions.slots().collect::<Vec<_>>() {
+                        self.wake(slot);
+                    }
+                }
+                FaultEffect::Wake(slot) => self.wake(slot),
+                FaultEffect::FireAtOnce => self.hooks.set(Hook::NextBatch, true),
+                FaultEffect::RulesChanged => self.note_rules(),
+                FaultEffect::GoOn(client) => _ = self.go_on(client),
+                FaultEffect::CutOff(slot) => self.cut_off(slot),
+                FaultEffect::DropOrphan(slot) => {
+                    self.unblock(slot);
+                    self.disconnect(slot);
+                }
+                FaultEffect::Doors { are_open } => {
+                    self.environment.host.iter().for_each(|host| host.let_clients_in(are_open));
+                }
+            }
+        }
+    }
+
+    /// Follows a timer of faults that has fired.
+    pub(in crate::core) fn fault_due(&mut self, timer: Timer) {
+        self.change_faults(|control, _| {
+            let FaultControl { faults, sessions, step, .. } = control;
+            match timer.kind {
+                TimerKind::Thaw => faults.connections.thaw_due(timer.client, step),
+                TimerKind::Cut => {
+                    faults.connections.cut_due(timer.client, sessions.find(timer.client), step);
+                }
+                _ => faults.outage.expire(step),
+            }
+        });
+    }
+
+    /// Rules have come, gone, or acted for the last time.
+    pub(super) fn note_rules(&mut self) {
+        let may_act = self.faults.look_at_rules();
+        self.hooks.set(Hook::Rules, may_act);
+    }
+
+    /// Runs a command on faults.
+    ///
+    /// # Errors
+    /// Returns the error of the handler, or one if a fault concerns several servers and there is one alone.
+    pub(in crate::core) fn run_on_faults(
+        &mut self,
+        run: FaultHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Result<Flow<Retry>, CommandError> {
+        let request = self.change_faults(|control, member| {
+            run(control, FaultCaller { client: call.session, member }, args, reply)
+        })?;
+        if let FaultRequest::Broadcast(fault) = request {
+            return self.broadcast_fault(call, args, fault);
+        }
+        if !matches!(request, FaultRequest::Done | FaultRequest::LetGo { .. }) {
+            self.history().steering(args);
+        }
+        match request {
+            FaultRequest::Done | FaultRequest::Steered | FaultRequest::Broadcast(_) => return Ok(Flow::Done),
+            FaultRequest::LetGo { rule, most } => {
+                let held = self.faults.held.of(rule).into_iter().take(most);
+                let gone_on = held.filter(|client| self.go_on(*client)).count();
+                reply.integer(gone_on as i64);
+                return Ok(Flow::Done);
+            }
+            FaultRequest::Lag(ref pattern) => self.keyspace.begin_lag(pattern.as_deref()),
+            FaultRequest::FailOver(_) => self.fail_over(call, args),
+            FaultRequest::Restart { down_ms, keeps_data: true, .. } => self.interrupt(call.slot, down_ms),
+            FaultRequest::Restart { down_ms, .. } => self.restart(call, args, down_ms),
+        }
+        if let FaultRequest::FailOver(numbers) | FaultRequest::Restart { numbers, .. } = request
+            && numbers == GrantNumbers::Restart
+        {
+            self.grants().restart_numbers();
+        }
+        reply.ok();
+        Ok(Flow::Done)
+    }
+
+    /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
+    /// does not come back. Exempt clients stay so.
+    pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {
+        if others == OtherClients::Kept {
+            self.change_faults(|control, _| control.faults.let_all_go(&mut control.step));
+        }
+        self.change_faults(|control, _| control.faults.cut_lost(control.sessions, caller, &mut control.step));
+        self.keyspace.end_lag();
+        let seed = self.start.seed;
+        self.change_faults(|control, _| control.faults.reset(seed, &mut control.step));
+    }
+}

@@ -1,0 +1,54 @@
+//! What a request on faults sees, and what it asks for.
+
+use super::node_fault::{GrantNumbers, NodeFault};
+use super::rule::RuleId;
+use super::state::Faults;
+use super::step::FaultStep;
+use crate::clients::Sessions;
+use crate::spec::{CommandError, CommandTable};
+
+/// The parts of the engine that a request on faults sees. The engine follows what it has changed.
+pub(crate) struct FaultControl<'e> {
+    /// The faults.
+    pub(crate) faults: &'e mut Faults,
+    /// The clients.
+    pub(crate) sessions: &'e Sessions,
+    /// Every command.
+    pub(crate) commands: &'e CommandTable,
+    /// The change that the request makes.
+    pub(crate) step: FaultStep<'e>,
+}
+
+/// The end of a request on faults.
+pub(crate) type FaultOutcome = Result<FaultRequest, CommandError>;
+
+/// What a request on faults asks for, beyond what it has changed.
+#[derive(Debug)]
+pub(crate) enum FaultRequest {
+    /// Nothing.
+    Done,
+    /// The history of locks has the request.
+    Steered,
+    /// Requests and replies that a rule holds go on, the longest held first, but no more than `most`.
+    LetGo {
+        /// The rule.
+        rule: RuleId,
+        /// The most of them.
+        most: usize,
+    },
+    /// All servers of the process carry a fault out.
+    Broadcast(NodeFault),
+    /// Writes to keys that match the pattern, or all, reach no replica from now on.
+    Lag(Option<Vec<u8>>),
+    /// A replica takes over, with what it has.
+    FailOver(GrantNumbers),
+    /// The server restarts, after so many milliseconds.
+    Restart {
+        /// The time in which nobody is let in, in milliseconds.
+        down_ms: u64,
+        /// Whether it has kept its data.
+        keeps_data: bool,
+        /// What becomes of the numbers of grants.
+        numbers: GrantNumbers,
+    },
+}

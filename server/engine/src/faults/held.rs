@@ -1,0 +1,170 @@
+//! Requests and replies that a rule holds.
+
+use super::action::Slices;
+use super::rule::RuleId;
+use crate::clients::Request;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Something of a client that a rule holds.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The rule.
+    pub(crate) rule: RuleId,
+    /// What it holds.
+    pub(crate) part: HeldPart,
+}
+
+/// What is held.
+#[derive(Debug)]
+pub(crate) enum HeldPart {
+    /// The request, which has not been executed.
+    Request,
+    /// The reply, whole.
+    Reply(Vec<u8>),
+    /// The pieces of a reply that have not been sent.
+    Slices(SlicedReply),
+}
+
+/// A reply that is sent in pieces.
+#[derive(Debug)]
+pub(crate) struct SlicedReply {
+    /// The whole reply.
+    bytes: Vec<u8>,
+    /// The number of bytes that have been sent.
+    sent: usize,
+    slices: Slices,
+}
+
+/// The next bytes of a reply that is sent in pieces.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A piece behind which others come after so many milliseconds.
+    Next(&'a [u8], u64),
+    /// The last piece.
+    Last(&'a [u8]),
+}
+
+impl SlicedReply {
+    /// A reply of which nothing has been sent.
+    pub(crate) fn new(bytes: Vec<u8>, slices: Slices) -> Self {
+        SlicedReply { bytes, sent: 0, slices }
+    }
+
+    /// Returns the next piece, which is sent now.
+    pub(crate) fn next_piece(&mut self) -> Piece<'_> {
+        let rest = &self.bytes[self.sent..];
+        if rest.len() <= self.slices.bytes {
+            return Piece::Last(rest);
+        }
+        self.sent += self.slices.bytes;
+        Piece::Next(&rest[..self.slices.bytes], self.slices.every_ms)
+    }
+}
+
+impl HeldPart {
+    /// Bytes of memory that it takes, besides the request.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            HeldPart::Request => 0,
+            HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { bytes, .. }) => {
+                lockwheel_store::memory::of_vec(bytes)
+            }
+        }
+    }
+}
+
+/// The clients of which rules hold something, and what those have sent that have gone meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct HeldClients {
+    /// The clients by rule, in order of arrival.
+    by_rule: BTreeMap<RuleId, BTreeMap<u64, u64>>,
+    /// The orphans: clients that have closed their connections while a request of theirs was on its way. It still
+    /// arrives, and then the requests that they had sent behind it.
+    orphans: BTreeMap<u64, VecDeque<Request>>,
+}
+
+impl HeldClients {
+    /// Records that a rule holds something of this client; returns how many the rule holds now.
+    pub(crate) fn add(&mut self, rule: RuleId, arrival: u64, client: u64) -> usize {
+        let clients = self.by_rule.entry(rule).or_default();
+        clients.insert(arrival, client);
+        clients.len()
+    }
+
+    /// Records that a rule holds something of a client no longer.
+    pub(crate) fn remove(&mut self, rule: RuleId, arrival: u64) {
+        if let Some(clients) = self.by_rule.get_mut(&rule) {
+            clients.remove(&arrival);
+            if clients.is_empty() {
+                self.by_rule.remove(&rule);
+            }
+        }
+    }
+
+    /// Whether nothing is held.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_rule.is_empty()
+    }
+
+    /// Returns how many clients a rule holds something of.
+    pub(crate) fn count(&self, rule: RuleId) -> usize {
+        self.by_rule.get(&rule).map_or(0, BTreeMap::len)
+    }
+
+    /// Returns the clients of a rule, the longest held first.
+    pub(crate) fn of(&self, rule: RuleId) -> Vec<u64> {
+        self.by_rule.get(&rule).map_or_else(Vec::new, |clients| clients.values().copied().collect())
+    }
+
+    /// Returns all clients, by the age of their rules.
+    pub(super) fn all(&self) -> impl Iterator<Item = u64> {
+        self.by_rule.values().flat_map(BTreeMap::values).copied()
+    }
+
+    /// Whether a client has gone while a request of it was on its way.
+    pub(crate) fn is_orphan(&self, client: u64) -> bool {
+        self.orphans.contains_key(&client)
+    }
+
+    /// Makes a client an orphan, with the requests that it has sent behind the one that is held.
+    pub(crate) fn add_orphan(&mut self, client: u64, behind: VecDeque<Request>) {
+        self.orphans.insert(client, behind);
+    }
+
+    /// Removes an orphan; returns the requests that it has sent behind the one that is held.
+    pub(crate) fn take_orphan(&mut self, client: u64) -> Option<VecDeque<Request>> {
+        self.orphans.remove(&client)
+    }
+
+    /// Forgets the orphans.
+    pub(super) fn forget_orphans(&mut self) {
+        self.orphans.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_held_in_order_of_arrival_by_the_age_of_their_rules() {
+        let mut held = HeldClients::default();
+        let [old, new] = [1, 2].map(RuleId);
+        assert_eq!([held.add(new, 5, 50), held.add(old, 9, 90), held.add(old, 7, 70)], [1, 1, 2]);
+        assert_eq!((held.of(old), held.all().collect::<Vec<_>>()), (vec![70, 90], vec![70, 90, 50]));
+        held.remove(old, 9);
+        held.remove(old, 7);
+        assert_eq!((held.count(old), held.count(new), held.is_empty()), (0, 1, false));
+        held.remove(new, 5);
+        assert!(held.is_empty());
+    }
+
+    #[test]
+    fn a_reply_goes_in_pieces_of_one_size_but_the_last() {
+        let mut reply = SlicedReply::new(b"abcde".to_vec(), Slices { bytes: 2, every_ms: 10 });
+        assert_eq!(reply.next_piece(), Piece::Next(b"ab", 10));
+        assert_eq!(reply.next_piece(), Piece::Next(b"cd", 10));
+        assert_eq!(reply.next_piece(), Piece::Last(b"e"));
+    }
+}

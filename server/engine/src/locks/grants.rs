@@ -1,0 +1,45 @@
+//! The numbers of grants, and the holds that other servers have granted: what becomes of both when a server takes over.
+
+use super::history_feed::MergedHistory;
+use super::inheritance::{inherit_holds, receive_holds};
+use super::records::LockRecords;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
+
+/// The grants of a server at an instant.
+pub(crate) struct Grants<'e> {
+    keyspace: &'e mut Keyspace,
+    now: Now,
+}
+
+impl<'e> Grants<'e> {
+    /// Returns the grants in a keyspace.
+    pub(crate) fn new(keyspace: &'e mut Keyspace, now: Now) -> Self {
+        Grants { keyspace, now }
+    }
+
+    /// Returns the number of the last grant.
+    pub(crate) fn last_number(&mut self) -> u64 {
+        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.last_number()
+    }
+
+    /// Lets grants get numbers behind this one from now on.
+    pub(crate) fn go_on_after(&mut self, last: u64) {
+        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.numbers_go_on_after(last);
+    }
+
+    /// Lets the numbers of grants begin anew.
+    pub(crate) fn restart_numbers(&mut self) {
+        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.restart_numbers();
+    }
+
+    /// Takes over: what the keys hold by grants of other servers is held by these here, too.
+    pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
+        inherit_holds(self.keyspace, history, self.now);
+    }
+
+    /// The same of keys that MIGRATE has brought.
+    pub(crate) fn receive_holds(&mut self, history: &MergedHistory) {
+        receive_holds(self.keyspace, history, self.now);
+    }
+}
