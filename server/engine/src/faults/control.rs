@@ -1,4 +1,4 @@
-//! What a request on faults sees, and what it asks for.
+//! The parts that a request on faults sees, and the effects that it asks for.
 
 use super::node_fault::{GrantNumbers, NodeFault};
 use super::rule::RuleId;
@@ -22,13 +22,15 @@ pub(crate) struct FaultControl<'e> {
 /// The end of a request on faults.
 pub(crate) type FaultOutcome = Result<FaultRequest, CommandError>;
 
-/// What a request on faults asks for, beyond what it has changed.
+/// The effect that a request on faults asks for, beyond what it has changed.
 #[derive(Debug)]
 pub(crate) enum FaultRequest {
     /// Nothing.
     Done,
     /// The history of locks has the request.
     Steered,
+    /// The rules of these names are removed, one by one: what a rule holds goes on while the later ones stand.
+    Remove(Vec<Box<[u8]>>),
     /// Requests and replies that a rule holds go on, the longest held first, but no more than `most`.
     LetGo {
         /// The rule.
@@ -48,7 +50,7 @@ pub(crate) enum FaultRequest {
         down_ms: u64,
         /// Whether it has kept its data.
         keeps_data: bool,
-        /// What becomes of the numbers of grants.
+        /// Whether the numbers of grants go on or begin anew.
         numbers: GrantNumbers,
     },
 }

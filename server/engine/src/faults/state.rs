@@ -87,12 +87,6 @@ impl Faults {
         true
     }
 
-    /// Removes all rules; returns their number.
-    pub(crate) fn remove_rules(&mut self, step: &mut FaultStep<'_>) -> usize {
-        let names: Vec<Box<[u8]>> = self.rules.iter().map(|rule| rule.name.clone()).collect();
-        names.iter().filter(|name| self.remove_rule(name, step)).count()
-    }
-
     /// Lets everything that rules hold go on.
     pub(crate) fn let_all_go(&self, step: &mut FaultStep<'_>) {
         self.held.all().for_each(|client| step.add(FaultEffect::GoOn(client)));

@@ -152,8 +152,9 @@ impl Attempt for Convert {
         let (is_written, becomes_writer) = (hands.writes > 0, self.to == HoldMode::Exclusive);
         if is_written != becomes_writer {
             let mode = if becomes_writer { "exclusive" } else { "shared" };
+            let field = if becomes_writer { &writer[..] } else { owner };
             announce_converted(tx, key, owner, granted.grant, mode);
-            told::tell(tx, (key, owner, granted.grant), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
         }
         granted.write(waited_ms.unwrap_or(0), reply);
         Ok(true)

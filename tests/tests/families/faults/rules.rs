@@ -159,6 +159,23 @@ fn wrong_rules_are_refused_and_change_nothing() {
 }
 
 #[test]
+fn what_a_removed_rule_holds_goes_on_while_later_rules_stand() {
+    for removal in ["FAULT.CLEAR", "FAULT.DEL one two"] {
+        let mut scene = Scene::new();
+        scene.add("one ON publish DO HOLD");
+        scene.add("two CHANNEL ch DO LOSEPUBLISH");
+        let (subscriber, client) = (scene.client(), scene.client());
+        scene.ask(subscriber, "SUBSCRIBE ch");
+        scene.check(client, "PUBLISH ch lost", "");
+        scene.steer(removal, ":2");
+        assert_ne!(scene.read(client), "", "{removal}");
+        assert_eq!(scene.read(subscriber), "", "{removal}");
+        scene.ask(client, "PUBLISH ch told");
+        assert!(scene.read(subscriber).ends_with("told"), "{removal}");
+    }
+}
+
+#[test]
 fn there_is_a_bound_to_rules() {
     let mut scene = Scene::new();
     for number in 0..1000 {

@@ -160,6 +160,19 @@ fn a_resp3_holder_is_told_that_its_lock_is_contended() {
 }
 
 #[test]
+fn of_a_hold_that_nothing_is_known_of_nothing_is_told() {
+    let (mut server, main, _) = server();
+    let [holder, waiter] = [server.connect(), server.connect()];
+    server.ask(holder, "HELLO 3");
+    server.ask(main, "CONFIG SET lock-ledger no");
+    server.ask(main, "HSET l mode write a:write 1");
+    let converted = server.ask(holder, "LOCK.CONVERT l a SHARED");
+    assert!(converted.starts_with('%'), "{converted}");
+    server.send(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    assert_eq!(server.read(holder), "");
+}
+
+#[test]
 fn the_holder_that_is_told_of_contention_is_called_by_its_name() {
     for layout in ["EXCLUSIVE", "LAYOUT STRING"] {
         let (mut server, _, _) = server();

@@ -101,11 +101,21 @@ impl Engine {
         if let FaultRequest::Broadcast(fault) = request {
             return self.broadcast_fault(call, args, fault);
         }
-        if !matches!(request, FaultRequest::Done | FaultRequest::LetGo { .. }) {
+        if !matches!(request, FaultRequest::Done | FaultRequest::Remove(_) | FaultRequest::LetGo { .. }) {
             self.history().steering(args);
         }
         match request {
             FaultRequest::Done | FaultRequest::Steered | FaultRequest::Broadcast(_) => return Ok(Flow::Done),
+            FaultRequest::Remove(ref names) => {
+                let removed = names
+                    .iter()
+                    .filter(|name| {
+                        self.change_faults(|control, _| control.faults.remove_rule(name, &mut control.step))
+                    })
+                    .count();
+                reply.integer(removed as i64);
+                return Ok(Flow::Done);
+            }
             FaultRequest::LetGo { rule, most } => {
                 let held = self.faults.held.of(rule).into_iter().take(most);
                 let gone_on = held.filter(|client| self.go_on(*client)).count();

@@ -126,7 +126,7 @@ impl Attempt for Acquire {
         }
         let granted = grant(tx, key, owner, &self.options, precedence == Precedence::WhileFree)?;
         if let Some(granted) = &granted {
-            told::tell(tx, (key, owner, granted.grant), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &self.options.layout.field(owner)), waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
         }
         if waited_ms.is_some() {

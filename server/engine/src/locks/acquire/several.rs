@@ -156,7 +156,7 @@ impl Attempt for AcquireSeveral {
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
-            told::tell(tx, (key, owner, granted.grant), waited_ms, reply.protocol());
+            told::tell(tx, (key, owner, &self.options.layout.field(owner)), waited_ms, reply.protocol());
             tokens.push(granted.token);
         }
         reply.map(2);

@@ -1,30 +1,31 @@
-//! Who is told of a grant: listeners of events, and the connection that is to be told when the hold is lost.
+//! Telling of a grant: listeners of events, and the connection that is to hear when the hold is lost.
 
 use super::super::events::HolderConnection;
 use super::super::{records, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
-/// Tells of a grant to an owner, by its number; `waited_ms` when it came after a wait. A RESP3
-/// connection is told from now on what happens to the hold.
+/// Tells of a grant to an owner, whose hold stands in this field; `waited_ms` when it came after a wait. A RESP3
+/// connection is told from now on what happens to the hold. Of a hold that nothing is known of, nothing is told.
 #[inline]
 pub(in crate::locks) fn tell(
     tx: &mut Tx<'_>,
-    (key, owner, grant): (&[u8], &[u8], u64),
+    (key, owner, field): (&[u8], &[u8], &[u8]),
     waited_ms: Option<u64>,
     protocol: Protocol,
 ) {
     if waited_ms.is_some() || protocol == Protocol::Resp3 {
-        tell_of_grant(tx, (key, owner, grant), waited_ms, protocol);
+        tell_of_grant(tx, (key, owner, field), waited_ms, protocol);
     }
 }
 
 fn tell_of_grant(
     tx: &mut Tx<'_>,
-    (key, owner, grant): (&[u8], &[u8], u64),
+    (key, owner, field): (&[u8], &[u8], &[u8]),
     waited_ms: Option<u64>,
     protocol: Protocol,
 ) {
+    let Some(grant) = records::grant(tx, key, field).map(|grant| grant.number) else { return };
     if let Some(waited_ms) = waited_ms {
         wait_events::granted(tx, key, owner, grant, waited_ms);
     }

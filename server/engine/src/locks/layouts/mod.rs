@@ -101,6 +101,7 @@ impl Layout {
             _ => Cow::Borrowed(owner),
         }
     }
+
     /// Puts an owner that is about to wait into the queue beside the lock. The key of that queue; `None`: the lock has
     /// none.
     pub(super) fn join(

@@ -131,7 +131,7 @@ impl LockRecords {
         }
     }
 
-    /// Who held the one key holds the other now, as a lock of its own.
+    /// The owners that held the one key hold the other now, as a lock of its own.
     #[inline(never)]
     fn copied(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         let What::Copied { at, from_db, from, mark, moved } = *change.what else { return };
@@ -154,7 +154,7 @@ impl LockRecords {
         }
     }
 
-    /// Who holds a lock that has come from elsewhere, or come back, holds it from now on. O(fields).
+    /// The owners of a lock that has come from elsewhere, or come back, hold it from now on. O(fields).
     #[inline(never)]
     fn restored(&mut self, change: &Change<'_>, at: EntryId, mark: Option<Mark>, context: &mut Context<'_>) {
         let is_lock = matches!(mark.map(Marked::read), Some(Marked::One(_) | Marked::Several));

@@ -113,26 +113,12 @@ fn add(
     Ok(FaultRequest::Done)
 }
 
-fn clear(
-    control: &mut FaultControl<'_>,
-    _: FaultCaller<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> FaultOutcome {
-    reply.integer(control.faults.remove_rules(&mut control.step) as i64);
-    Ok(FaultRequest::Done)
+fn clear(control: &mut FaultControl<'_>, _: FaultCaller<'_>, _: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
+    Ok(FaultRequest::Remove(control.faults.rules.iter().map(|rule| rule.name.clone()).collect()))
 }
 
-fn del(
-    control: &mut FaultControl<'_>,
-    _: FaultCaller<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> FaultOutcome {
-    let names = args.from(1).iter();
-    let removed = names.filter(|name| control.faults.remove_rule(name, &mut control.step)).count();
-    reply.integer(removed as i64);
-    Ok(FaultRequest::Done)
+fn del(_: &mut FaultControl<'_>, _: FaultCaller<'_>, args: Args<'_>, _: &mut dyn Reply) -> FaultOutcome {
+    Ok(FaultRequest::Remove(args.from(1).iter().map(|name| Box::from(*name)).collect()))
 }
 
 fn exempt(
