@@ -79,20 +79,16 @@ fn may_fail(version: Version, scenario: &str, text: &str) -> bool {
 /// Whether a failure is the client's own, as it says itself.
 ///
 /// A request on a connection that its server has closed is not sent again: the client waits for the answer until its
-/// time is up. Meanwhile its other requests to listen to the same channel wait too, for `subscriptionTimeout` at most.
-/// Locks are none the worse for it: who waits asks again. But the script of a fair lock tells who waits already how
-/// long it still has to by the client's clock: at the end of a lease that can be less than nothing, which the client
-/// takes for no limit, and then nothing but a message wakes it. From some version between 3.24.3 and 4.7.0 on the
-/// script says nothing below 0.
+/// time is up. Locks are none the worse for it: who waits asks again. But the script of a fair lock tells who waits
+/// already how long it still has to by the client's clock: at the end of a lease that can be less than nothing, which
+/// the client takes for no limit, and then nothing but a message wakes it. From some version between 3.24.3 and 4.7.0
+/// on the script says nothing below 0.
 fn is_of_the_client(version: Version, scenario: &str, text: &str) -> bool {
     let is_a_lock = !MISSED_BEFORE_3_24.contains(&scenario);
     // A channel that is closed is written with an exclamation mark between its two addresses.
     let was_closed = text.contains("RedisResponseTimeoutException") && text.contains(" ! R:");
-    let waited_to_listen = text.contains("RedisTimeoutException: Unable to acquire subscription lock");
     let has_no_limit = scenario == "failover.fair" && text.contains("Semaphore.acquireUninterruptibly");
-    (was_closed && !is_a_lock)
-        || (waited_to_listen && !LOCKS.contains(&scenario))
-        || (version < V4_7 && has_no_limit)
+    (was_closed && !is_a_lock) || (version < V4_7 && has_no_limit)
 }
 
 /// Replicas of all masters take over, or that of the first, which is killed.
