@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Held {
     /// The rule.
     pub(crate) rule: RuleId,
-    /// What it holds.
+    /// The request or reply that it holds.
     pub(crate) part: HeldPart,
 }
 
-/// What is held.
+/// A request or a reply that is held.
 #[derive(Debug)]
 pub(crate) enum HeldPart {
     /// The request, which has not been executed.

@@ -38,7 +38,7 @@ impl<'e> Grants<'e> {
         inherit_holds(self.keyspace, history, self.now);
     }
 
-    /// The same of keys that MIGRATE has brought.
+    /// Takes over the holds of keys that MIGRATE has brought, in the same way.
     pub(crate) fn receive_holds(&mut self, history: &MergedHistory) {
         receive_holds(self.keyspace, history, self.now);
     }

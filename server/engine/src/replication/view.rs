@@ -7,7 +7,7 @@ use super::state::Replication;
 use crate::clock::EngineClock;
 use crate::config::Config;
 
-/// What a master has told a replica.
+/// The extent to which a master has told a replica of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fed {
     /// It was not its master.

@@ -177,7 +177,7 @@ impl Keyspace {
         (&*one.subscriber as &dyn Any).downcast_ref()
     }
 
-    /// The same, to be changed, and its view of a database. O(1).
+    /// Returns it to be changed, with its view of a database. O(1).
     #[inline]
     pub fn marker_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
         self.marking.set_idle(false);

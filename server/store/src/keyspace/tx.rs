@@ -208,7 +208,7 @@ impl Tx<'_> {
         self.keyspace.marker()
     }
 
-    /// The same, to be changed, and its view of the database. O(1).
+    /// Returns it to be changed, with its view of the database. O(1).
     #[inline]
     pub fn marker_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
         self.keyspace.marker_mut(self.db)

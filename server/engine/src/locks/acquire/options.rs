@@ -163,7 +163,7 @@ fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, C
     }
 }
 
-/// How long an owner that waits so long stands in the queue of a fair lock.
+/// The time for which an owner that waits so long stands in the queue of a fair lock.
 fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
     let block = block.flatten().and_then(|ms| i64::try_from(ms).ok());
     block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))

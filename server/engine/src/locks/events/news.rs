@@ -1,4 +1,4 @@
-//! What is to be told of holds that begin and end.
+//! News of holds that begin and end, until they are told.
 
 use super::message;
 use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};

@@ -22,7 +22,7 @@ pub(super) enum Layout {
     Exclusive,
     /// A hash with one owner, beside which its waiters queue: Redisson's fair lock.
     Fair {
-        /// How long the owner stands in the queue, in milliseconds.
+        /// The time for which the owner stands in the queue, in milliseconds.
         wait_ms: i64,
     },
     /// A string with its owner, as `SET key owner NX` makes it.
@@ -132,7 +132,7 @@ impl Layout {
         Ok(())
     }
 
-    /// When the queue beside the lock is to be looked at again, though nothing changes; in wall milliseconds.
+    /// The instant at which the queue beside the lock is due though nothing changes, in wall milliseconds.
     pub(super) fn ready_at_ms(self, tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
         let Layout::Fair { wait_ms } = self else { return None };
         fair::ready_at_ms(tx, key, wait_ms)

@@ -1,4 +1,4 @@
-//! How the records of a keyspace are found. This file alone names their type to the keyspace.
+//! Access to the records of a keyspace. This file alone names their type to the keyspace.
 
 use super::lock_records::LockRecords;
 use lockwheel_store::keyspace::{Context, Keyspace, Tx};
@@ -29,7 +29,7 @@ impl LockRecords {
         keyspace.marker()
     }
 
-    /// The same, to be changed. O(1).
+    /// Returns them to be changed. O(1).
     #[inline]
     pub(in crate::locks) fn in_keyspace_mut(keyspace: &mut Keyspace) -> Option<&mut Self> {
         keyspace.marker_mut(0).map(|(records, _)| records)

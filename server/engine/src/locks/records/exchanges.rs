@@ -1,4 +1,4 @@
-//! What the records add to the history, while it is on, when whole databases go: by a flush, or by SWAPDB.
+//! Entries of the history, while it is on, for whole databases that go: by a flush, or by SWAPDB.
 //!
 //! A lock goes with its database, by the grant that it has; who asks for it by its old place finds it free. So the hold
 //! is lost there, and begins at the new place; all are lost before any begins.

@@ -1,4 +1,4 @@
-//! How native commands reach the records, within their transaction.
+//! Functions by which native commands reach the records, within their transaction.
 
 use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};

@@ -1,4 +1,4 @@
-//! What the records add to the history of semaphores, while it is on: their permits, whoever takes them.
+//! Entries of the history, while it is on, for permits of semaphores, whoever takes them.
 //!
 //! Native commands tell themselves what they do. What scripts and bare commands do is seen from the count and from the
 //! set of leases; a semaphore is known from a native command, or from a script that names its channel beside its key.

@@ -1,4 +1,4 @@
-//! What the records add to the history, while it is on.
+//! Entries of the history, while it is on, for locks.
 
 use super::super::history::{Cause, Event, Happening, Mode};
 use super::super::ledger::{Grant, ReleaseCause, names_lock};
@@ -158,7 +158,7 @@ impl LedgerSubscribers {
 }
 
 impl LockRecords {
-    /// The same of a hold that is known already.
+    /// Records a hold that is known already.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(

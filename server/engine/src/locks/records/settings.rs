@@ -1,4 +1,4 @@
-//! What of the records the parameters decide.
+//! Settings of the records that parameters decide.
 
 use super::super::history::{History, StampSource};
 use super::fair_queues::FairQueues;

@@ -1,4 +1,4 @@
-//! How the records learn of locks: from what happens to keys.
+//! The records as the keyspace's subscriber: they learn of locks from what happens to keys.
 //!
 //! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 

@@ -17,11 +17,11 @@ pub(super) struct LedgerSubscribers {
     pub(super) history: Option<Box<History>>,
     /// The holds, and what else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
-    /// What is to be told of holds, and to whom.
+    /// News of holds, with the connections that are told.
     pub(super) news: News,
     /// The delays of locks that were lost.
     pub(super) delays: Delays,
-    /// How much of its lease a hold has left when its owner is told, in milliseconds; 0: it is not.
+    /// The rest of a lease at which the owner is warned, in milliseconds; 0: never.
     pub(super) jeopardy_ms: i64,
 }
 
