@@ -153,7 +153,8 @@ impl Attempt for Convert {
         if is_written != becomes_writer {
             let mode = if becomes_writer { "exclusive" } else { "shared" };
             let field = if becomes_writer { &writer[..] } else { owner };
-            announce_converted(tx, key, owner, granted.grant, mode);
+            let grant = records::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
+            announce_converted(tx, key, owner, grant, mode);
             told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
         }
         granted.write(waited_ms.unwrap_or(0), reply);
@@ -188,7 +189,7 @@ impl Convert {
         sessions::uphold(tx, acquired.grant);
         let token = counter.unwrap_or(acquired.token);
         let ttl_ms = left_ms(tx, key);
-        Ok(Granted { token, grant: acquired.grant, holds: 1, ttl_ms, predecessor: None })
+        Ok(Granted { token, holds: 1, ttl_ms, predecessor: None })
     }
 
     /// The writer reads, by the same grant.
@@ -257,9 +258,8 @@ fn detail_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Detail> {
 /// What an owner has. A reader's lease is its own, a writer's that of the lock.
 fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
     let token = records::token(tx, key, field).unwrap_or(0);
-    let grant = records::grant(tx, key, field).map_or(token, |grant| grant.number);
     let own = read_write::longest_lease(tx, key, field, holds).map(|deadline| deadline - tx.now().wall_ms());
-    Granted { token, grant, holds, ttl_ms: own.unwrap_or_else(|| left_ms(tx, key)), predecessor: None }
+    Granted { token, holds, ttl_ms: own.unwrap_or_else(|| left_ms(tx, key)), predecessor: None }
 }
 
 /// What is left of the lease of a lock; one that has none gets the usual one.

@@ -107,13 +107,13 @@ impl Engine {
         match request {
             FaultRequest::Done | FaultRequest::Steered | FaultRequest::Broadcast(_) => return Ok(Flow::Done),
             FaultRequest::Remove(ref names) => {
-                let removed = names
-                    .iter()
-                    .filter(|name| {
-                        self.change_faults(|control, _| control.faults.remove_rule(name, &mut control.step))
-                    })
-                    .count();
-                reply.integer(removed as i64);
+                let mut removed = 0;
+                for name in names {
+                    removed += i64::from(
+                        self.change_faults(|control, _| control.faults.remove_rule(name, &mut control.step)),
+                    );
+                }
+                reply.integer(removed);
                 return Ok(Flow::Done);
             }
             FaultRequest::LetGo { rule, most } => {
@@ -125,9 +125,10 @@ impl Engine {
             FaultRequest::Lag(ref pattern) => self.keyspace.begin_lag(pattern.as_deref()),
             FaultRequest::FailOver(_) => self.fail_over(call, args),
             FaultRequest::Restart { down_ms, keeps_data: true, .. } => self.interrupt(call.slot, down_ms),
-            FaultRequest::Restart { down_ms, .. } => self.restart(call, args, down_ms),
+            FaultRequest::Restart { down_ms, numbers, .. } => self.restart(call, args, down_ms, numbers),
         }
-        if let FaultRequest::FailOver(numbers) | FaultRequest::Restart { numbers, .. } = request
+        if let FaultRequest::FailOver(numbers) | FaultRequest::Restart { numbers, keeps_data: true, .. } =
+            request
             && numbers == GrantNumbers::Restart
         {
             self.grants().restart_numbers();

@@ -4,6 +4,7 @@ use super::super::call::Call;
 use super::super::engine::Engine;
 use super::super::progress::{Crash, Stop};
 use crate::clients::{Session, Slot};
+use crate::faults::GrantNumbers;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::persistence::have_same_dump;
@@ -24,9 +25,9 @@ impl Engine {
 
     /// The server restarts without what it kept: keys, scripts, functions and connections are gone, but the caller's
     /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
-    pub(super) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64) {
+    pub(super) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
         self.cut_others(call.slot);
-        self.begin_without_data(Some(&call.actor(args)), down_ms);
+        self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
     }
 
     /// All connections are cut but the caller's and those that rules do not see, and nobody is let in for so many
@@ -48,7 +49,7 @@ impl Engine {
     }
 
     /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
-    fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64) {
+    fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
         let master = self.followed().map(|(host, port)| (host.to_owned(), port));
         let comes_up = down_ms == 0 && self.faults.outage.was_killed() && self.member.is_joined();
         if master.is_some() {
@@ -60,6 +61,10 @@ impl Engine {
             self.begin_outage(down_ms, false);
         } else {
             self.end_outage();
+        }
+        // Before it may hear from other servers which numbers they have given.
+        if numbers == GrantNumbers::Restart {
+            self.grants().restart_numbers();
         }
         if comes_up {
             self.faults.outage.lose_history();
@@ -78,7 +83,7 @@ impl Engine {
             return;
         };
         self.change_faults(|control, _| control.faults.cut(control.sessions, |_| false, &mut control.step));
-        self.begin_without_data(None, down_ms);
+        self.begin_without_data(None, down_ms, GrantNumbers::GoOn);
         self.commit();
     }
 

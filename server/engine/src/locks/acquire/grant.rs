@@ -19,10 +19,8 @@ use lockwheel_store::keyspace::Tx;
 pub(in crate::locks) struct Granted {
     /// The fencing token.
     pub(in crate::locks) token: u64,
-    /// The number of the grant.
-    pub(in crate::locks) grant: u64,
     pub(in crate::locks) holds: i64,
-    /// How long the hold lasts.
+    /// The time that the hold lasts, in milliseconds.
     pub(in crate::locks) ttl_ms: i64,
     /// How the last hold before it ended, as far as it is remembered.
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
@@ -81,7 +79,7 @@ pub(in crate::locks) fn grant(
         Fences::raise(tx, resource, token as i64, source);
     }
     let ttl_ms = if again { ttl_again(tx, key, grant, options) } else { options.lease_ms };
-    Ok(Some(Granted { token, grant, holds, ttl_ms, predecessor }))
+    Ok(Some(Granted { token, holds, ttl_ms, predecessor }))
 }
 
 /// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.
