@@ -15,6 +15,12 @@ final class NativeMessagesGroup implements Groups.Group {
 
     private static final String LEASE = Long.toString(Scene.NEVER);
 
+    /**
+     * Ends what is heard. A number, as all messages of these channels: a client that still listens could not decode
+     * another text, and would lose what comes with it over the same connection. None of them means this number.
+     */
+    private static final String END = "9";
+
     @Override
     public void addTo(List<Scenario> scenarios) {
         scenarios.add(new Scenario("native-messages.lock", NativeMessagesGroup::lock));
@@ -35,9 +41,9 @@ final class NativeMessagesGroup implements Groups.Group {
         Raw listener = scene.raw();
         listener.call("SUBSCRIBE", channel);
         deed.happen();
-        scene.raw().call("PUBLISH", channel, "that is all");
+        scene.raw().call("PUBLISH", channel, END);
         List<String> messages = new ArrayList<>();
-        for (String message = message(listener); !message.equals("that is all"); message = message(listener)) {
+        for (String message = message(listener); !message.equals(END); message = message(listener)) {
             messages.add(message);
         }
         return messages;
