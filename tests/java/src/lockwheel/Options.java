@@ -92,7 +92,7 @@ final class Options {
 
     /** Milliseconds to wait for what has to happen; far above what any working server needs. */
     long patience() {
-        return Long.parseLong(words.getOrDefault("patience", "30000"));
+        return Long.parseLong(words.getOrDefault("patience", "90000"));
     }
 
     /** Whether the clients are to speak RESP3; RESP2 unless told. */

@@ -10,6 +10,9 @@ import org.redisson.api.RQueue;
 /** Queues: plain, blocking, delayed. */
 @SuppressWarnings("deprecation") // The delayed queue is deprecated in newer versions and still used.
 final class QueueGroup implements Groups.Group {
+    /** Milliseconds without an element before its owner is told of its time again. */
+    private static final long WAKE_MILLIS = 2_000;
+
     @Override
     public void addTo(List<Scenario> scenarios) {
         scenarios.add(new Scenario("delayed-queue.order", QueueGroup::delayed));
@@ -94,9 +97,27 @@ final class QueueGroup implements Groups.Group {
         delayed.offer("early", 300, TimeUnit.MILLISECONDS);
         Check.equal("early", target.poll(scene.patience(), TimeUnit.MILLISECONDS));
         Check.that(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(300 - Scene.ROUNDING), "the early one is not too early");
-        Check.equal("late", target.poll(scene.patience(), TimeUnit.MILLISECONDS));
+        Check.equal("late", woken(scene, target));
         Check.that(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(900 - Scene.ROUNDING), "the late one is not too early");
         delayed.destroy();
+    }
+
+    /**
+     * The next element of a delayed queue. 3.6.5 sets no timer for it if the answer that names its time comes before the
+     * thread that asked has put its own timer away; what an offer publishes sets it then, and so does this.
+     */
+    private static String woken(Scene scene, RBlockingQueue<String> target) throws Throwable {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(scene.patience());
+        String timeouts = "redisson_delay_queue_timeout:{" + scene.name() + "}";
+        String next = target.poll(WAKE_MILLIS, TimeUnit.MILLISECONDS);
+        while (next == null && System.nanoTime() < deadline) {
+            List<String> head = scene.raw().texts("ZRANGE", timeouts, "0", "0", "WITHSCORES");
+            if (!head.isEmpty()) {
+                scene.raw().number("PUBLISH", "redisson_delay_queue_channel:{" + scene.name() + "}", head.get(1));
+            }
+            next = target.poll(WAKE_MILLIS, TimeUnit.MILLISECONDS);
+        }
+        return next;
     }
 
     private static void delayedLayout(Scene scene) throws Throwable {

@@ -62,14 +62,15 @@ final class Shapes {
     }
 
     private static <T extends BaseMasterSlaveServersConfig<T>> T few(T servers, String clientName) {
+        Clients.waitsForSubscriptions(servers);
         return servers.setClientName(clientName)
-                .setMasterConnectionMinimumIdleSize(1)
+                .setMasterConnectionMinimumIdleSize(Clients.READY)
                 .setMasterConnectionPoolSize(16)
                 .setSlaveConnectionMinimumIdleSize(1)
                 .setSlaveConnectionPoolSize(16)
                 .setSubscriptionConnectionMinimumIdleSize(1)
                 .setSubscriptionConnectionPoolSize(8)
-                .setTimeout(20_000)
-                .setConnectTimeout(20_000);
+                .setTimeout(Clients.LIMIT)
+                .setConnectTimeout(Clients.LIMIT);
     }
 }
