@@ -1,8 +1,10 @@
 //! Sockets around the engine: listeners, the threads' event loops, what is answered while a script is slow.
 //!
 //! Reading, parsing and writing run in parallel on the loops' threads; each batch of requests takes the engine's lock
-//! once. Connections are accepted and signals handled by tokio, on a thread of its own that nothing blocks. This is the
-//! only room that knows sockets, threads, locks and the system's clocks.
+//! once. A turn of a loop reads all ready sockets, runs what they sent, and then writes: a tokio task for each
+//! connection cost a fifth more processor time on pipelined scripts. Connections are accepted and signals handled by
+//! tokio, on a thread of its own that nothing blocks. This is the only room that knows sockets, threads, locks and the
+//! system's clocks.
 
 mod accept;
 mod acceptors;

@@ -38,6 +38,7 @@ const RULES: &[(&str, Rule)] = &[
     ("the engine's surface is exactly the bound", engine_surface::surface),
     ("a command has one row", rows::unique),
     ("the page of the house names its rooms", page::rooms),
+    ("the page of the house is short", page::length),
     ("the pages name files that there are", page::files),
     ("files of readable length that say what they are", shape::files),
     ("functions of readable length", shape::functions),

@@ -21,6 +21,17 @@ pub(crate) fn rooms(sources: &[Source]) -> Vec<Finding> {
     page.flat_map(missing).collect()
 }
 
+/// The greatest number of words on the page about the architecture: a reader goes through it once, before the code.
+const MAX_WORDS: usize = 1_500;
+
+/// The page about the architecture is short.
+pub(crate) fn length(sources: &[Source]) -> Vec<Finding> {
+    let page = sources.iter().find(|source| source.path == ARCHITECTURE);
+    let words = page.map_or(0, |page| page.text.split_whitespace().count());
+    let problem = || format!("{words} words, at most {MAX_WORDS}");
+    page.filter(|_| words > MAX_WORDS).map(|page| page.finding(0, problem())).into_iter().collect()
+}
+
 /// Each Rust file that a page names exists; it may be named by the end of its path.
 pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
     let pages = sources.iter().filter(|source| [ARCHITECTURE, CONTRIBUTING].contains(&&*source.path));
@@ -53,6 +64,13 @@ fn a_room_that_is_not_on_the_page_is_found() {
     let problem = "1: `locks/` of `server/engine/src/` is not in the code map";
     assert_eq!(crate::tidy::findings(rooms, ARCHITECTURE, &all.replace("| `locks/`", "`locks/`")), [problem]);
     assert_eq!(crate::tidy::findings(rooms, "README.md", "").len(), 0);
+}
+
+#[test]
+fn a_long_page_is_found() {
+    let words = |count: usize| crate::tidy::findings(length, ARCHITECTURE, &"word ".repeat(count));
+    assert_eq!(words(MAX_WORDS), [""; 0]);
+    assert_eq!(words(MAX_WORDS + 1), ["1: 1501 words, at most 1500"]);
 }
 
 #[test]
