@@ -5,7 +5,7 @@ use super::handle::Handle;
 use super::instance::{Builder, Server};
 use crate::net::{self, OsClock};
 use lockwheel_engine::Engine;
-use lockwheel_engine::cluster::ClusterPlan;
+use lockwheel_engine::cluster::{ClusterPlan, PlannedAddress};
 use std::time::Duration;
 
 /// Servers to be started together.
@@ -169,11 +169,12 @@ impl TopologyBuilder {
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();
         if let Shape::Cluster { masters, .. } = shape {
-            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random())
-                .at(servers[0].addr().ip())
-                .announcing(
-                    shared.iter().map(|shared| shared.with_engine(|engine| engine.announced_address())),
-                );
+            let plan =
+                ClusterPlan::new(masters, &ports, each.seed_or_random())
+                    .at(servers[0].addr().ip())
+                    .announcing(shared.iter().map(|shared| {
+                        shared.with_engine(|engine| PlannedAddress::announced_by(&engine.config))
+                    }));
             for (at, shared) in shared.iter().enumerate() {
                 shared.with_engine(|engine| engine.join_cluster(&plan, at));
             }

@@ -2,12 +2,13 @@
 
 use super::advance::ClockAdvance;
 use super::change::ClockChange;
+use super::monotonic_timers::MonotonicTimers;
 use super::planned::{PlannedAdvance, PlannedAdvances};
 use super::stopwatch::Stopwatch;
 use super::timers::{Timer, TimerKind, Timers};
 use super::waiting::{AdvanceOwner, WaitingAdvances};
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::Order;
+use lockwheel_store::keyspace::{Keyspace, Order};
 use lockwheel_store::time::{Clock, ClockError, Deadlines, ExpiryRule, Info, Mode, Now};
 
 /// An advance that has stopped amid an instant goes on a millisecond later. If it has not after this time, the other
@@ -123,6 +124,11 @@ impl EngineClock {
     #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
+    }
+
+    /// Returns the timers of the monotonic clock, for a part that sets its own. The keyspace gives them their order.
+    pub(crate) fn monotonic_timers<'e>(&'e mut self, keyspace: &'e mut Keyspace) -> MonotonicTimers<'e> {
+        MonotonicTimers::new(self.now().monotonic_ms(), &mut self.timers, keyspace)
     }
 
     /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.

@@ -6,9 +6,11 @@ use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
 use super::view::{ClusterView, default_bus_port};
+use crate::config::system_reason;
 use crate::spec::atoi;
 use lockwheel_resp::split_words;
 use std::collections::BTreeMap;
+use std::io;
 
 /// Why a file is refused: the number of the line that is wrong, from 1, and the line; 0: no line is this node's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,41 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
     }
     let missing = Broken { line: 0, text: "no node is this one".to_owned() };
     reading.finish().map(Some).ok_or(missing)
+}
+
+/// Returns the view that a file has, which is this server's alone from now on. `None`: it has none yet.
+///
+/// # Errors
+/// Returns why the file is refused, in lines as Redis logs them, with the line that is wrong.
+pub(crate) fn load(
+    file: &str,
+    claim: impl FnOnce(&str) -> io::Result<()>,
+    bytes: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+    now_ms: i64,
+) -> Result<Option<ClusterView>, String> {
+    if file.is_empty() {
+        return Ok(None);
+    }
+    claim(file).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => format!(
+            "Sorry, the cluster configuration file {file} is already used by a different Redis Cluster node. \
+             Please make sure that different nodes use different cluster configuration files."
+        ),
+        _ => format!("Can't open {file} in order to acquire a lock: {}", system_reason(&error)),
+    })?;
+    let text = match bytes(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let why = system_reason(&error);
+            return Err(format!("Loading the cluster node config from {file}: {why}"));
+        }
+    };
+    read(&text, now_ms).map_err(|Broken { line, text }| {
+        let line =
+            if line > 0 { format!(" Line {line} of {file}: {text}") } else { format!(" {file}: {text}") };
+        format!("Unrecoverable error: corrupted cluster config file.{line}")
+    })
 }
 
 /// What a file has said so far.

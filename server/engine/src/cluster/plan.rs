@@ -4,6 +4,7 @@ use super::node::{Node, NodeId};
 use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
 use super::view::{ClusterView, default_bus_port};
+use crate::config::Config;
 use lockwheel_store::keyspace::Rng;
 use std::net::IpAddr;
 
@@ -16,6 +17,23 @@ pub struct PlannedAddress {
     pub(crate) ports: [u16; 3],
     /// The name of its host, if it tells one.
     pub(crate) hostname: String,
+}
+
+impl PlannedAddress {
+    /// Returns the address that the parameters of a server announce.
+    pub fn announced_by(config: &Config) -> Self {
+        let parameters = &config.cluster;
+        let first_set = |ports: &[u16]| ports.iter().copied().find(|port| *port != 0).unwrap_or(0);
+        let base = first_set(&[config.port, config.tls.port.unwrap_or(0)]);
+        let port = if config.port == 0 { 0 } else { first_set(&[parameters.announce_port, config.port]) };
+        let tls_port = config.tls.port.map_or(0, |port| first_set(&[parameters.announce_tls_port, port]));
+        let bus_port = first_set(&[parameters.announce_bus_port, parameters.port, default_bus_port(base)]);
+        PlannedAddress {
+            ip: parameters.announce_ip.clone(),
+            ports: [port, tls_port, bus_port],
+            hostname: parameters.announce_hostname.clone(),
+        }
+    }
 }
 
 /// The nodes of a cluster on one machine: masters first, then the first replica of each master, then the second.
@@ -103,6 +121,21 @@ impl ClusterPlan {
 mod tests {
     use super::super::view::ClusterState;
     use super::*;
+
+    #[test]
+    fn a_server_announces_its_own_ports_or_those_that_it_is_told_to() {
+        let mut config = Config::default();
+        config.port = 7000;
+        let ports = |config: &Config| PlannedAddress::announced_by(config).ports;
+        assert_eq!(ports(&config), [7000, 0, 17000]);
+        config.cluster.announce_port = 1;
+        config.tls.port = Some(7001);
+        assert_eq!(ports(&config), [1, 7001, 17000]);
+        (config.port, config.cluster.port) = (0, 9);
+        assert_eq!(ports(&config), [0, 7001, 9]);
+        (config.cluster.announce_tls_port, config.cluster.announce_bus_port) = (2, 3);
+        assert_eq!(ports(&config), [0, 2, 3]);
+    }
 
     #[test]
     fn slots_are_divided_as_by_redis_cli() {

@@ -1,12 +1,16 @@
 //! Which keys are in which slot: kept up to date by the changes of keys.
 
 use super::slot::{SLOTS, slot_of};
-use lockwheel_store::keyspace::{Change, Context, Interests, Subscriber, What};
+use lockwheel_store::keyspace::{Change, Context, Interests, Keyspace, Subscriber, What};
 use lockwheel_store::memory::block;
+use lockwheel_store::time::Now;
 use std::collections::BTreeSet;
 
 /// How many slots stand together: a node without keys has a pointer for so many.
 const PAGE: usize = 64;
+
+/// The most keys that are looked at in one step.
+const PIECE: usize = 1000;
 
 /// The keys of a slot, in order.
 type Keys = BTreeSet<Box<[u8]>>;
@@ -29,6 +33,36 @@ impl SlotKeys {
     pub(crate) fn new() -> Self {
         let pages = (0..usize::from(SLOTS).div_ceil(PAGE)).map(|_| None).collect();
         SlotKeys { pages, names: 0, keys: 0 }
+    }
+
+    /// Has a keyspace know from now on which of its keys are in which slot. O(keys).
+    pub(crate) fn index(keyspace: &mut Keyspace, now: Now) {
+        let mut keys = SlotKeys::new();
+        let tx = keyspace.tx(0, now);
+        let mut cursor = 0;
+        loop {
+            cursor = tx.scan(cursor, PIECE, &mut |key, _| keys.add(key));
+            if cursor == 0 {
+                break;
+            }
+        }
+        keyspace.subscribe(Box::new(keys));
+    }
+
+    /// Returns the keys of each slot of a keyspace that is indexed.
+    pub(crate) fn in_keyspace(keyspace: &Keyspace) -> Option<&SlotKeys> {
+        keyspace.subscriber()
+    }
+
+    /// Deletes the keys of slots that are another node's. O(keys).
+    pub(crate) fn delete(keyspace: &mut Keyspace, slots: &[u16], now: Now) {
+        let Some(index) = Self::in_keyspace(keyspace) else { return };
+        let keys = slots.iter().flat_map(|slot| index.of(*slot)).map(|key| key.to_vec());
+        let keys: Vec<Vec<u8>> = keys.collect();
+        let mut tx = keyspace.tx(0, now);
+        for key in keys {
+            tx.delete(&key);
+        }
     }
 
     /// The keys of a slot, in order.

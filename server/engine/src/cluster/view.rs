@@ -4,6 +4,7 @@ use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
 use super::slot_set::SlotSet;
+use crate::config::ClusterParameters;
 use std::collections::BTreeMap;
 
 /// How long a node that was forgotten is not added again, in milliseconds.
@@ -30,6 +31,17 @@ pub(crate) struct Rules {
     pub(crate) reads_when_down: bool,
     /// So are channels of shards (`cluster-allow-pubsubshard-when-down`).
     pub(crate) channels_when_down: bool,
+}
+
+impl Rules {
+    /// Returns those of the parameters.
+    pub(crate) fn of(parameters: &ClusterParameters) -> Self {
+        Rules {
+            full_coverage: parameters.require_full_coverage,
+            reads_when_down: parameters.allow_reads_when_down,
+            channels_when_down: parameters.allow_pubsubshard_when_down,
+        }
+    }
 }
 
 /// How many slots have a node, and in which state these are.

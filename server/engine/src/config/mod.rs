@@ -435,6 +435,11 @@ impl Config {
         if self.port == 0 { self.tls.port.unwrap_or(0) } else { self.port }
     }
 
+    /// Whether clients come over TLS alone.
+    pub(crate) fn is_tls_only(&self) -> bool {
+        self.port == 0 && self.tls.port.is_some()
+    }
+
     /// How many threads serve connections on a machine with `cores` cores: at least 1.
     pub fn thread_count(&self, cores: usize) -> usize {
         if self.threads == 0 { cores.max(1) } else { self.threads }

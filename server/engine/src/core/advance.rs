@@ -158,9 +158,10 @@ impl Engine {
     /// Lets everything that recurs for ever go on as if this time had passed, in milliseconds.
     fn leap_over(&mut self, ms: u64) {
         self.renew_leases_for(ms);
-        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-        self.leap_over_sentinel_ticks(ms);
-        self.leap_over_cluster_ticks(ms);
+        self.leap_over_sentinel_ticks(i64::try_from(ms).unwrap_or(i64::MAX));
+        if let Some(cluster) = self.cluster.as_deref_mut() {
+            cluster.leap(ms, self.clock.monotonic_timers(&mut self.keyspace));
+        }
     }
 
     /// The first deadline, and the microseconds until it expires by this rule. `None` if the clocks cannot be advanced

@@ -109,7 +109,7 @@ impl Engine {
             (session.closing == Some(Closing::AfterOutput), 'c'),
             (session.unblocked_in == self.batch && !session.blocked, 'u'),
             (session.peer.unix, 'U'),
-            (self.reads_from_replica(session), 'r'),
+            (self.cluster.as_ref().is_some_and(|cluster| cluster.asker(session.id).read_only), 'r'),
             (session.no_evict, 'e'),
             (session.no_touch, 'T'),
         ];

@@ -67,7 +67,7 @@ impl Caller for Client<'_> {
     #[inline(always)]
     fn redirect(&self, command: &Command, args: Args<'_>) -> Option<Redirect> {
         let is_node = self.limited && self.engine.hooks.has(Hook::Cluster);
-        if is_node { self.engine.redirect(self.session, command, args) } else { None }
+        if is_node { self.engine.router()?.redirect(self.session, command, args) } else { None }
     }
 
     fn is_in_transaction(&self) -> bool {
@@ -157,8 +157,11 @@ impl Engine {
         if self.hooks.has(Hook::Caching) {
             self.end_caching(slot, Args::new(argv));
         }
-        if self.hooks.has(Hook::Cluster) {
-            self.end_asking(slot, Args::new(argv));
+        if self.hooks.has(Hook::Cluster)
+            && self.sessions.is_connected(slot)
+            && let Some(cluster) = self.cluster.as_deref_mut()
+        {
+            cluster.end_asking(self.sessions.get(slot), Args::new(argv));
         }
         progress
     }
@@ -323,8 +326,8 @@ impl Engine {
         }
         self.sessions.get_mut(slot).last_command = refusal.command;
         let error = match refusal.reason {
-            Reason::Redirected(redirect) => self.redirect_error(redirect),
             Reason::UnknownCommand => self.unknown_command(refusal, args),
+            Reason::Redirected(redirect) if let Some(router) = self.router() => router.error(redirect),
             _ => refusal.error(&self.commands, args),
         };
         self.log_refusal(slot, refusal, args);

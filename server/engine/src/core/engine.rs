@@ -1,7 +1,6 @@
 //! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
 
 use super::call::Call;
-use super::cluster_state::Cluster;
 use super::count_waits::{CountOf, CountWaits};
 use super::cross_protocol::CrossProtocolLog;
 use super::hooks::Hooks;
@@ -16,6 +15,7 @@ use super::watching::Watching;
 use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock};
+use crate::cluster::Cluster;
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::faults::{Faults, Held};
 use crate::limits::Limits;

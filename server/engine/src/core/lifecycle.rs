@@ -62,7 +62,10 @@ impl Engine {
         if self.config.maxmemory != before.maxmemory {
             self.maxmemory_changed();
         }
-        self.cluster_parameters_changed(&before.cluster);
+        if let Some(cluster) = self.cluster.as_deref_mut().filter(|_| self.config.cluster != before.cluster) {
+            cluster.announce(&self.config);
+            self.cluster_changed();
+        }
         if self.config.cluster != before.cluster || self.config.replication != before.replication {
             self.member.ask(TopologyRequest::Announced);
         }
@@ -235,7 +238,7 @@ impl Engine {
         self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
-        self.leave_cluster(self.sessions.get(slot).id);
+        self.leave_cluster(id);
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);

@@ -8,7 +8,6 @@ mod client_line;
 mod client_timers;
 mod clock;
 mod cluster;
-mod cluster_state;
 mod command_tx;
 mod commit;
 mod count_waits;

@@ -68,6 +68,7 @@ impl Engine {
                     not_yet(call, *wait, reply, waits);
                 }
             }
+            PartHandler::Cluster(run) => self.run_on_cluster(run, call, args, reply)?,
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
                 debug_assert_eq!(

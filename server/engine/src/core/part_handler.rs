@@ -3,6 +3,7 @@
 
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
+use crate::cluster::ClusterHandler;
 use crate::faults::{FaultControl, FaultOutcome};
 use crate::member::TopologyMember;
 use crate::pauses::Pauses;
@@ -65,6 +66,8 @@ pub(crate) enum PartHandler {
     ReplicaWait(ReplicaWaitHandler),
     /// A handler that changes faults, and asks for more.
     Faults(FaultHandler),
+    /// A handler that answers from what is known of the cluster, or changes it and asks for more.
+    Cluster(ClusterHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

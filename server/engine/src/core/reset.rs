@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::switches::Switches;
 use crate::acl::Login;
 use crate::clients::{Closing, Slot};
+use crate::cluster::SlotKeys;
 use crate::config::HostChanges;
 use crate::limits::Limits;
 use crate::locks;
@@ -55,7 +56,10 @@ impl Engine {
         self.switches = Switches::default();
         self.reset_config();
         self.begin_replication();
-        self.reset_cluster();
+        if self.begin_view_anew().is_some() {
+            SlotKeys::index(&mut self.keyspace, self.clock.now());
+            self.cluster_changed();
+        }
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
         self.tracking().put_back(tracker);

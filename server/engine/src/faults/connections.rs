@@ -211,7 +211,7 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timers;
+    use crate::clock::{MonotonicTimers, Timers};
     use lockwheel_store::keyspace::Keyspace;
 
     /// The parts around connections, and what has been done to these so far.
@@ -233,7 +233,7 @@ mod tests {
             now_ms: i64,
             change: impl FnOnce(&mut Connections, &mut FaultStep<'_>),
         ) -> Vec<FaultEffect> {
-            let mut step = FaultStep::new(now_ms, &mut self.timers, &mut self.keyspace);
+            let mut step = FaultStep::new(MonotonicTimers::new(now_ms, &mut self.timers, &mut self.keyspace));
             change(&mut self.connections, &mut step);
             step.end()
         }

@@ -130,7 +130,7 @@ impl Outage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timers;
+    use crate::clock::{MonotonicTimers, Timers};
     use lockwheel_store::keyspace::Keyspace;
 
     const CLOSED: [FaultEffect; 1] = [FaultEffect::Doors { are_open: false }];
@@ -139,7 +139,7 @@ mod tests {
     /// Changes an outage at the instant 100; returns the effects.
     fn change(timers: &mut Timers, change: impl FnOnce(&mut FaultStep<'_>)) -> Vec<FaultEffect> {
         let mut keyspace = Keyspace::new(1, 7);
-        let mut step = FaultStep::new(100, timers, &mut keyspace);
+        let mut step = FaultStep::new(MonotonicTimers::new(100, timers, &mut keyspace));
         change(&mut step);
         step.end()
     }

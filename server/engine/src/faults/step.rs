@@ -1,8 +1,7 @@
 //! Effects of faults, and the timers that they set.
 
 use crate::clients::Slot;
-use crate::clock::{Timer, TimerKey, TimerKind, Timers};
-use lockwheel_store::keyspace::Keyspace;
+use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 
 /// Something that the engine does since faults have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,20 +27,16 @@ pub(crate) enum FaultEffect {
     },
 }
 
-/// One change of faults: the present instant, the timers, and the effects so far, in order.
+/// One change of faults: the timers at the present instant, and the effects so far, in order.
 pub(crate) struct FaultStep<'e> {
-    timers: &'e mut Timers,
-    /// The giver of the order among all deadlines.
-    keyspace: &'e mut Keyspace,
-    /// The present instant, on the monotonic clock in milliseconds.
-    now_ms: i64,
+    timers: MonotonicTimers<'e>,
     effects: Vec<FaultEffect>,
 }
 
 impl<'e> FaultStep<'e> {
-    /// Begins a change at an instant of the monotonic clock, in milliseconds.
-    pub(crate) fn new(now_ms: i64, timers: &'e mut Timers, keyspace: &'e mut Keyspace) -> Self {
-        FaultStep { timers, keyspace, now_ms, effects: Vec::new() }
+    /// Begins a change that sets timers of the monotonic clock.
+    pub(crate) fn new(timers: MonotonicTimers<'e>) -> Self {
+        FaultStep { timers, effects: Vec::new() }
     }
 
     /// Ends the change; returns its effects in order.
@@ -56,7 +51,7 @@ impl<'e> FaultStep<'e> {
 
     /// Returns the instant so many milliseconds from now, on the monotonic clock.
     pub(super) fn instant_in(&self, ms: u64) -> i64 {
-        self.now_ms.saturating_add_unsigned(ms)
+        self.timers.instant_in(ms)
     }
 
     /// Sets a timer of a client, or of the server (0), that is due in so many milliseconds of the monotonic clock.
@@ -64,12 +59,11 @@ impl<'e> FaultStep<'e> {
         if ms == 0 {
             self.add(FaultEffect::FireAtOnce);
         }
-        let timer = Timer { kind, client, order: self.keyspace.next_order() };
-        self.timers.insert(timer, self.now_ms.saturating_add_unsigned(ms))
+        self.timers.set(kind, client, ms)
     }
 
     /// Cancels a timer, if there is one.
     pub(super) fn cancel(&mut self, timer: Option<TimerKey>) {
-        timer.into_iter().for_each(|timer| self.timers.cancel(timer));
+        self.timers.cancel(timer);
     }
 }

@@ -265,7 +265,9 @@ impl<'a> ScriptHost<'a> {
     ) -> Self {
         let (new_errors, old_errors) = (false, 0);
         let is_bound = engine.config.cluster.enabled && !rules.crosses_slots;
-        let slot = if is_bound { engine.slot_of_request(call.slot, request) } else { None };
+        let router = engine.router().filter(|_| is_bound);
+        let session = engine.sessions.get(call.slot).id;
+        let slot = router.and_then(|router| router.slot_of_request(session, request));
         let (has_written, refused) = (false, false);
         ScriptHost { engine, call, request, kind, rules, has_written, refused, slot, new_errors, old_errors }
     }
@@ -275,9 +277,9 @@ impl ScriptHost<'_> {
     /// Why a node of a cluster does not run a command that the script calls.
     #[cold]
     fn refused_in_cluster(&mut self, id: CommandId, args: Args<'_>) -> Option<&'static str> {
-        let command = self.engine.commands.get(id).clone();
         let slot = (!self.rules.crosses_slots).then_some(&mut self.slot);
-        self.engine.deny_script_in_cluster(self.call.slot, &command, args, slot)
+        let session = self.engine.sessions.get(self.call.slot).id;
+        self.engine.router()?.deny_call(session, self.engine.commands.get(id), args, slot)
     }
 }
 
@@ -301,7 +303,8 @@ impl Host for ScriptHost<'_> {
         if self.engine.config.cluster.enabled
             && let Some(error) = self.refused_in_cluster(id, args)
         {
-            return self.engine.refuse_script_in_cluster(id, error, reply);
+            self.engine.observers.stats.rejected(Some(id), error.as_bytes());
+            return reply.error(error.as_bytes());
         }
         if writes && !self.engine.scripts.control().mark_write() {
             // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.

@@ -95,7 +95,22 @@ const HOUSES: &[House] = &[
                 "limits",
                 These(&["time", "keyspace", "spec", "locks", "config", "statistics", "clients", "scripts"]),
             ),
-            ("cluster", These(&["memory", "keyspace", "spec"])),
+            (
+                "cluster",
+                These(&[
+                    "memory",
+                    "time",
+                    "keyspace",
+                    "spec",
+                    "config",
+                    "clock",
+                    "outbound",
+                    "clients",
+                    "scripts",
+                    "replication",
+                    "member",
+                ]),
+            ),
             ("core", AllBelowBut(&["commands", "pages"])),
             (
                 "topology",

@@ -6,7 +6,7 @@ use super::super::view::ClusterView;
 use super::state::{Gossip, Manual};
 
 /// Between two looks, in milliseconds.
-pub(crate) const TICK_MS: i64 = 100;
+pub(crate) const TICK_MS: u64 = 100;
 /// A node is asked for a sign of life each so many looks: the one of a few that has given none for longest.
 const TICKS_PER_PING: u64 = 10;
 /// How many of these are looked at.

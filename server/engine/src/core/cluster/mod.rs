@@ -1,55 +1,91 @@
-//! A node of a cluster: its view is begun with and kept in a file, requests are sent where they belong, and what
-//! follows a change of the view happens in one place, [`Engine::cluster_changed`].
+//! A node of a cluster, joined to the engine: the node is told what happens, and the rest of the engine follows it.
 
-mod beginning;
-mod following;
-mod gossiping;
-mod routing;
+mod requests;
+mod view;
 
-use super::cluster_state::Cluster;
 use super::engine::Engine;
-use crate::clients::Session;
-use crate::cluster::{Redirect, SlotKeys};
-use crate::spec::CommandError;
-
-const DISABLED: &str = "ERR This instance has cluster support disabled";
+use super::outbound::OutboundEvent;
+use crate::cluster::{ClusterEffect, ClusterView, Facts, Gossip, SlotKeys};
+use crate::pauses::PauseKind;
 
 impl Engine {
-    /// What it knows of its cluster.
-    ///
-    /// # Errors
-    /// It is a node of none.
-    pub(crate) fn cluster(&self) -> Result<&Cluster, CommandError> {
-        self.cluster.as_deref().ok_or(CommandError::text(DISABLED))
+    /// Whether it is a node of a cluster.
+    pub(crate) fn is_node(&self) -> bool {
+        self.cluster.is_some()
     }
 
-    /// The same, to be changed: [`Engine::cluster_changed`] follows.
-    ///
-    /// # Errors
-    /// It is a node of none.
-    pub(crate) fn cluster_mut(&mut self) -> Result<&mut Cluster, CommandError> {
-        self.cluster.as_deref_mut().ok_or(CommandError::text(DISABLED))
+    /// Tells the node something at the present instant, and follows. `None`: this is no node.
+    pub(crate) fn with_gossip<T>(
+        &mut self,
+        work: impl FnOnce(&mut Gossip, &mut ClusterView) -> T,
+    ) -> Option<T> {
+        let cluster = self.cluster.as_deref_mut()?;
+        let replication = (&self.replication, self.following.as_ref());
+        let done = cluster.tell(Facts::of_server(&self.config, replication, self.clock.now()), work);
+        self.follow_node();
+        // It may have come to know its first other node.
+        if let Some(cluster) = self.cluster.as_deref_mut() {
+            cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
+        }
+        Some(done)
     }
 
-    /// Whether a client has said READONLY.
-    pub(super) fn reads_from_replica(&self, session: &Session) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| cluster.asker(session.id).read_only)
+    /// Does what the node wants done, in its order.
+    fn follow_node(&mut self) {
+        loop {
+            let Some(cluster) = self.cluster.as_deref_mut() else { return };
+            let Some(effect) = cluster.next_effect(&mut self.outbound) else { return };
+            match effect {
+                ClusterEffect::ViewChanged => self.view_changed(),
+                ClusterEffect::Publish { channel, message, is_shard: false } => {
+                    self.send_to_subscribers(&channel, &message);
+                }
+                ClusterEffect::Publish { channel, message, is_shard: true } => {
+                    self.send_to_shard(&channel, &message);
+                }
+                ClusterEffect::PauseWrites { ms } => {
+                    let until_ms = self.clock.now().monotonic_ms().saturating_add(ms);
+                    self.pauses.pause(PauseKind::Write, until_ms);
+                    self.follow_pauses();
+                }
+                ClusterEffect::Unpause => {
+                    self.pauses.unpause();
+                    self.follow_pauses();
+                }
+                ClusterEffect::LoseSlots(slots) => {
+                    SlotKeys::delete(&mut self.keyspace, &slots, self.clock.now());
+                }
+            }
+        }
     }
 
-    /// Which keys are in which slot.
-    pub(crate) fn slot_keys(&self) -> Option<&SlotKeys> {
-        self.keyspace.subscriber()
+    /// Looks at the other nodes: it is time.
+    pub(super) fn cluster_tick(&mut self) {
+        let Some(cluster) = self.cluster.as_deref_mut() else { return };
+        cluster.tick_fired();
+        // A server that was killed looks at nobody, but does so again when it has come back.
+        if self.faults.outage.was_killed() {
+            return cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
+        }
+        self.with_gossip(Gossip::tick);
     }
 
-    /// How many keys a slot has here.
-    pub(crate) fn keys_in_slot(&self, slot: u16) -> usize {
-        self.slot_keys().map_or(0, |keys| keys.of(slot).len())
+    /// Follows what has happened to a connection to another node.
+    pub(super) fn cluster_link(&mut self, link: u64, event: OutboundEvent<'_>) {
+        self.with_gossip(|gossip, view| match event {
+            OutboundEvent::Opened => gossip.opened(view, link),
+            OutboundEvent::Received(bytes) => gossip.received(view, link, bytes),
+            OutboundEvent::Closed { .. } => gossip.closed(view, link),
+        });
+        if let (OutboundEvent::Closed { .. }, Some(cluster)) = (event, self.cluster.as_deref_mut()) {
+            cluster.forget_link(link);
+        }
+        self.commit();
     }
 
-    /// What a client is answered whose request is not run here.
+    /// Sends a message for subscribers to the other nodes.
     #[cold]
-    pub(super) fn redirect_error(&self, redirect: Redirect) -> CommandError {
-        let endpoint = |to| self.cluster.as_ref().map(|cluster| cluster.endpoint(&self.config, to));
-        CommandError::new(redirect.text(|to| endpoint(to).unwrap_or_default()))
+    pub(crate) fn publish_to_nodes(&mut self, channel: &[u8], message: &[u8], is_shard: bool) {
+        self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
     }
 }

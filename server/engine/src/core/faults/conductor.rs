@@ -29,8 +29,7 @@ impl Engine {
         &mut self,
         change: impl FnOnce(&mut FaultControl<'_>, &TopologyMember) -> T,
     ) -> T {
-        let now_ms = self.clock.now().monotonic_ms();
-        let step = FaultStep::new(now_ms, self.clock.timers_mut(), &mut self.keyspace);
+        let step = FaultStep::new(self.clock.monotonic_timers(&mut self.keyspace));
         let (faults, sessions, commands) = (&mut self.faults, &self.sessions, &*self.commands);
         let mut control = FaultControl { faults, sessions, commands, step };
         let done = change(&mut control, &self.member);

@@ -4,6 +4,7 @@ use super::super::engine::Engine;
 use super::super::progress::Stop;
 use super::acted::MAX_NAMED_KEYS;
 use crate::clients::{Closing, Session};
+use crate::cluster::Gossip;
 use crate::faults::{DataFate, Outage};
 use crate::locks::Grants;
 use crate::persistence::KeyDumps;
@@ -18,7 +19,8 @@ impl Engine {
     pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>, data: DataFate) {
         let knows_history = data == DataFate::Kept && self.replication().knows_its_history();
         self.end_replication();
-        self.leave_nodes();
+        self.with_gossip(Gossip::end);
+        self.cluster.iter_mut().for_each(|cluster| cluster.forget_links());
         self.change_faults(|control, _| {
             let is_spared = |session: &Session| caller == Some(session.id);
             control.faults.cut(control.sessions, is_spared, &mut control.step);
@@ -74,7 +76,8 @@ impl Engine {
                 false => self.follow(host, port, false),
             }
         }
-        self.follow_view();
+        self.follow_master_of_view();
+        self.with_gossip(Gossip::sync);
         self.begin_sentinel_anew();
     }
 

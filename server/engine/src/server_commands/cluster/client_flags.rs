@@ -1,36 +1,27 @@
 //! ASKING, READONLY, READWRITE: what a client says of its requests. A script's are answered, and change nothing:
 //! neither what the script may do nor what its client has said.
 
-use super::ok;
-use crate::core::{Call, Engine, Origin};
-use crate::spec::{Args, Outcome};
-use lockwheel_resp::Reply;
+use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest};
+use crate::spec::Args;
 
-pub(super) fn asking(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let cluster = engine.cluster_mut()?;
-    if is_for_client(call) {
-        cluster.set_asking(call.session, true);
+pub(super) fn asking(control: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    if !control.is_of_script {
+        control.cluster.set_asking(control.session, true);
     }
-    ok(reply)
+    Ok(ClusterRequest::Done)
 }
 
-pub(super) fn read_only(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let cluster = engine.cluster_mut()?;
-    if is_for_client(call) {
-        cluster.set_read_only(call.session, true);
-    }
-    ok(reply)
+pub(super) fn read_only(control: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    set_read_only(control, true)
 }
 
-pub(super) fn read_write(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let cluster = engine.cluster_mut()?;
-    if is_for_client(call) {
-        cluster.set_read_only(call.session, false);
-    }
-    ok(reply)
+pub(super) fn read_write(control: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    set_read_only(control, false)
 }
 
-/// Whether the client itself has said it, or a transaction of its own.
-fn is_for_client(call: Call<'_>) -> bool {
-    call.origin() != Origin::Script
+fn set_read_only(control: &mut ClusterControl<'_>, read_only: bool) -> ClusterOutcome {
+    if !control.is_of_script {
+        control.cluster.set_read_only(control.session, read_only);
+    }
+    Ok(ClusterRequest::Done)
 }

@@ -6,9 +6,9 @@ mod nodes;
 mod slots;
 mod topology;
 
-use crate::core::{EngineHandler, Handler};
-use crate::spec::{Flags, Outcome, Row};
-use lockwheel_resp::Reply;
+use crate::cluster::{ClusterChangeHandler, ClusterHandler, ClusterReportHandler};
+use crate::core::{Handler, PartHandler};
+use crate::spec::{Flags, Row};
 
 const DISABLED: &str = "ERR This instance has cluster support disabled";
 
@@ -34,27 +34,27 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::container("cluster", -2, CLUSTER)
         .about("cluster", "3.0.0", "Depends on subcommand.")
         .summary("What a node of a cluster is asked and told."),
-    row("asking", 1, client_flags::asking, "3.0.0", "O(1)")
+    change("asking", 1, client_flags::asking, "3.0.0", "O(1)")
         .flags(&[Flags::FAST])
         .categories(&["connection"])
         .summary("Lets the next command use a slot that is on its way to this node."),
-    row("readonly", 1, client_flags::read_only, "3.0.0", "O(1)")
+    change("readonly", 1, client_flags::read_only, "3.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .summary("Lets this connection read from a node that is a replica."),
-    row("readwrite", 1, client_flags::read_write, "3.0.0", "O(1)")
+    change("readwrite", 1, client_flags::read_write, "3.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .summary("Ends what READONLY has allowed."),
 ];
 
 const CLUSTER: &[Row<Handler>] = &[
-    row("addslots", -3, slots::add, "3.0.0", "O(N) where N is the total number of hash slot arguments")
+    change("addslots", -3, slots::add, "3.0.0", "O(N) where N is the total number of hash slot arguments")
         .flags(&[ADMIN])
         .help(&["ADDSLOTS <slot> [<slot> ...]", "    Assign slots to current node."])
         .summary("Gives this node slots.")
         .syntax("slot [slot ...]"),
-    row(
+    change(
         "addslotsrange",
         -4,
         slots::add_ranges,
@@ -68,12 +68,12 @@ const CLUSTER: &[Row<Handler>] = &[
     ])
     .summary("Gives this node ranges of slots.")
     .syntax("start-slot end-slot [start-slot end-slot ...]"),
-    row("bumpepoch", 2, nodes::bump_epoch, "3.0.0", "O(1)")
+    change("bumpepoch", 2, nodes::bump_epoch, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["BUMPEPOCH", "    Advance the cluster config epoch."])
         .summary("Advances the epoch of the configuration.")
         .tips(&["nondeterministic_output"]),
-    row(
+    report(
         "count-failure-reports",
         3,
         nodes::count_failure_reports,
@@ -85,17 +85,17 @@ const CLUSTER: &[Row<Handler>] = &[
     .summary("How many nodes report another as failing.")
     .syntax("node-id")
     .tips(&["nondeterministic_output"]),
-    row("countkeysinslot", 3, slots::count_keys, "3.0.0", "O(1)")
+    report("countkeysinslot", 3, slots::count_keys, "3.0.0", "O(1)")
         .flags(&[READ])
         .help(&["COUNTKEYSINSLOT <slot>", "    Return the number of keys in <slot>."])
         .summary("How many keys a slot has here.")
         .syntax("slot"),
-    row("delslots", -3, slots::delete, "3.0.0", "O(N) where N is the total number of hash slot arguments")
+    change("delslots", -3, slots::delete, "3.0.0", "O(N) where N is the total number of hash slot arguments")
         .flags(&[ADMIN])
         .help(&["DELSLOTS <slot> [<slot> ...]", "    Delete slots information from current node."])
         .summary("Takes slots off this node.")
         .syntax("slot [slot ...]"),
-    row(
+    change(
         "delslotsrange",
         -4,
         slots::delete_ranges,
@@ -109,43 +109,43 @@ const CLUSTER: &[Row<Handler>] = &[
     ])
     .summary("Takes ranges of slots off this node.")
     .syntax("start-slot end-slot [start-slot end-slot ...]"),
-    row("failover", -2, nodes::failover, "3.0.0", "O(1)")
+    change("failover", -2, nodes::failover, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["FAILOVER [FORCE|TAKEOVER]", "    Promote current replica node to being a master."])
         .summary("Makes a replica take over from its master.")
         .syntax("[options: FORCE | TAKEOVER]"),
-    row("flushslots", 2, slots::flush, "3.0.0", "O(1)")
+    change("flushslots", 2, slots::flush, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["FLUSHSLOTS", "    Delete current node own slots information."])
         .help_after("getkeysinslot")
         .summary("Takes all slots off this node."),
-    row("forget", 3, nodes::forget, "3.0.0", "O(1)")
+    change("forget", 3, nodes::forget, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["FORGET <node-id>", "    Remove a node from the cluster."])
         .summary("Removes a node from the nodes that are known.")
         .syntax("node-id"),
-    row("getkeysinslot", 4, slots::keys, "3.0.0", "O(log(N)) where N is the number of requested keys")
+    report("getkeysinslot", 4, slots::keys, "3.0.0", "O(log(N)) where N is the number of requested keys")
         .flags(&[READ])
         .help(&["GETKEYSINSLOT <slot> <count>", "    Return key names stored by current node in a slot."])
         .summary("Names of keys that a slot has here.")
         .syntax("slot count")
         .tips(&["nondeterministic_output"]),
-    row("gossip", 3, gossip::gossip, "1.0.0", "O(N) where N is the number of nodes that are told of")
+    change("gossip", 3, gossip::gossip, "1.0.0", "O(N) where N is the number of nodes that are told of")
         .flags(&[GOSSIP])
         .internal()
         .summary("What nodes tell one another.")
         .syntax("message"),
-    row("info", 2, topology::info, "3.0.0", "O(1)")
+    report("info", 2, topology::info, "3.0.0", "O(1)")
         .flags(&[READ])
         .help(&["INFO", "    Return information about the cluster."])
         .summary("The state of the cluster as this node sees it.")
         .tips(&["nondeterministic_output"]),
-    row("keyslot", 3, topology::key_slot, "3.0.0", "O(N) where N is the number of bytes in the key")
+    report("keyslot", 3, topology::key_slot, "3.0.0", "O(N) where N is the number of bytes in the key")
         .flags(&[READ])
         .help(&["KEYSLOT <key>", "    Return the hash slot for <key>."])
         .summary("The slot of a key.")
         .syntax("key:string"),
-    row("links", 2, topology::links, "7.0.0", "O(N) where N is the total number of Cluster nodes")
+    report("links", 2, topology::links, "7.0.0", "O(N) where N is the total number of Cluster nodes")
         .flags(&[READ])
         .help(&[
             "LINKS",
@@ -155,22 +155,22 @@ const CLUSTER: &[Row<Handler>] = &[
         .help_after("shards")
         .summary("The connections to other nodes.")
         .tips(&["nondeterministic_output"]),
-    row("meet", -4, nodes::meet, "3.0.0", "O(1)")
+    change("meet", -4, nodes::meet, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["MEET <ip> <port> [<bus-port>]", "    Connect nodes into a working cluster."])
         .summary("Makes another node's acquaintance.")
         .history(&[("4.0.0", "Added the optional `cluster_bus_port` argument.")])
         .syntax("ip port [cluster-bus-port=cluster_bus_port@4.0.0]"),
-    row("myid", 2, topology::my_id, "3.0.0", "O(1)")
+    report("myid", 2, topology::my_id, "3.0.0", "O(1)")
         .flags(&[READ])
         .help(&["MYID", "    Return the node id."])
         .summary("The name of this node."),
-    row("myshardid", 2, topology::my_shard_id, "7.2.0", "O(1)")
+    report("myshardid", 2, topology::my_shard_id, "7.2.0", "O(1)")
         .flags(&[SHARD])
         .help(&["MYSHARDID", "    Return the node's shard id."])
         .summary("The name of the shard that this node belongs to.")
         .tips(&["nondeterministic_output"]),
-    row("nodes", 2, topology::nodes, "3.0.0", "O(N) where N is the total number of Cluster nodes")
+    report("nodes", 2, topology::nodes, "3.0.0", "O(N) where N is the total number of Cluster nodes")
         .flags(&[READ])
         .help(&[
             "NODES",
@@ -179,19 +179,19 @@ const CLUSTER: &[Row<Handler>] = &[
         ])
         .summary("The nodes that are known, as they are written to the configuration.")
         .tips(&["nondeterministic_output"]),
-    row("replicas", 3, topology::replicas, "5.0.0", "O(1)")
+    report("replicas", 3, topology::replicas, "5.0.0", "O(1)")
         .flags(&[NODES])
         .help(&["REPLICAS <node-id>", "    Return <node-id> replicas."])
         .help_after("setslot")
         .summary("The replicas of a node.")
         .syntax("node-id")
         .tips(&["nondeterministic_output"]),
-    row("replicate", 3, nodes::replicate, "3.0.0", "O(1)")
+    change("replicate", 3, nodes::replicate, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["REPLICATE <node-id>", "    Configure current node as replica to <node-id>."])
         .summary("Makes this node a replica of another.")
         .syntax("node-id"),
-    row(
+    change(
         "reset",
         -2,
         nodes::reset,
@@ -202,17 +202,17 @@ const CLUSTER: &[Row<Handler>] = &[
     .help(&["RESET [HARD|SOFT]", "    Reset current node (default: soft)."])
     .summary("Makes this node forget the cluster.")
     .syntax("[HARD | SOFT]"),
-    row("saveconfig", 2, nodes::save, "3.0.0", "O(1)")
+    change("saveconfig", 2, nodes::save, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["SAVECONFIG", "    Force saving cluster configuration on disk."])
         .help_after("replicas")
         .summary("Writes the node's configuration to disk."),
-    row("set-config-epoch", 3, nodes::set_config_epoch, "3.0.0", "O(1)")
+    change("set-config-epoch", 3, nodes::set_config_epoch, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["SET-CONFIG-EPOCH <epoch>", "    Set config epoch of current node."])
         .summary("Sets the epoch of a new node.")
         .syntax("config-epoch"),
-    row("setslot", -4, slots::set_slot, "3.0.0", "O(1)")
+    change("setslot", -4, slots::set_slot, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&[
             "SETSLOT <slot> (IMPORTING <node-id>|MIGRATING <node-id>|STABLE|NODE <node-id>)",
@@ -220,7 +220,7 @@ const CLUSTER: &[Row<Handler>] = &[
         ])
         .summary("Says which node a slot belongs to, or is on its way to.")
         .syntax("slot (subcommand: IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)"),
-    row("shards", 2, topology::shards, "7.0.0", "O(N) where N is the total number of cluster nodes")
+    report("shards", 2, topology::shards, "7.0.0", "O(N) where N is the total number of cluster nodes")
         .flags(&[READ])
         .help(&[
             "SHARDS",
@@ -229,13 +229,13 @@ const CLUSTER: &[Row<Handler>] = &[
         .help_after("slots")
         .summary("Which nodes have which slots.")
         .tips(&["nondeterministic_output"]),
-    row("slaves", 3, topology::replicas, "3.0.0", "O(1)")
+    report("slaves", 3, topology::replicas, "3.0.0", "O(1)")
         .flags(&[NODES])
         .summary("The replicas of a node.")
         .deprecated("5.0.0", "`CLUSTER REPLICAS`")
         .syntax("node-id")
         .tips(&["nondeterministic_output"]),
-    row("slots", 2, topology::slots, "3.0.0", "O(N) where N is the total number of Cluster nodes")
+    report("slots", 2, topology::slots, "3.0.0", "O(N) where N is the total number of Cluster nodes")
         .flags(&[READ])
         .help(&[
             "SLOTS",
@@ -246,24 +246,40 @@ const CLUSTER: &[Row<Handler>] = &[
         .history(&[("4.0.0", "Added node IDs."), ("7.0.0", "Added additional networking metadata field.")])
         .deprecated("7.0.0", "`CLUSTER SHARDS`")
         .tips(&["nondeterministic_output"]),
-    row("help", 2, topology::help, "5.0.0", "O(1)")
+    report("help", 2, topology::help, "5.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE])
         .summary("The subcommands of CLUSTER."),
 ];
 
-/// A command that only a node of a cluster can do.
-const fn row(
+/// A command that changes the cluster, which only a node of one can do.
+const fn change(
     name: &'static str,
     arity: i32,
-    handler: EngineHandler,
+    handler: ClusterChangeHandler,
     since: &'static str,
     complexity: &'static str,
 ) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).about("cluster", since, complexity).errors(&[DISABLED])
+    row(name, arity, ClusterHandler::Change(handler), since, complexity)
 }
 
-/// Answers that it is done.
-fn ok(reply: &mut dyn Reply) -> Outcome {
-    reply.ok();
-    Ok(())
+/// A question about the cluster, which only a node of one can answer.
+const fn report(
+    name: &'static str,
+    arity: i32,
+    handler: ClusterReportHandler,
+    since: &'static str,
+    complexity: &'static str,
+) -> Row<Handler> {
+    row(name, arity, ClusterHandler::Report(handler), since, complexity)
+}
+
+const fn row(
+    name: &'static str,
+    arity: i32,
+    handler: ClusterHandler,
+    since: &'static str,
+    complexity: &'static str,
+) -> Row<Handler> {
+    let handler = Handler::Part(PartHandler::Cluster(handler));
+    Row::new(name, arity, handler).about("cluster", since, complexity).errors(&[DISABLED])
 }

@@ -1,9 +1,9 @@
 //! Which nodes there are and what they are: MEET, FORGET, REPLICATE, FAILOVER, RESET, and epochs.
 
-use super::ok;
-use crate::cluster::{BUS_PORT_DISTANCE, ClusterView, Gossip, NODES_MAX, Node, NodeFlags, NodeNumber};
-use crate::config::system_reason;
-use crate::core::{Call, Engine};
+use crate::cluster::{
+    BUS_PORT_DISTANCE, ClusterControl, ClusterOutcome, ClusterReport, ClusterRequest, ClusterView, NODES_MAX,
+    Node, NodeFlags, NodeId, NodeNumber,
+};
 use crate::spec::{Args, CommandError, Outcome, errors, quotable};
 use lockwheel_resp::{Reply, number};
 use std::net::IpAddr;
@@ -13,8 +13,7 @@ pub(super) fn known(view: &ClusterView, id: &[u8]) -> Result<NodeNumber, Command
     view.find(id).ok_or_else(|| CommandError::new([b"ERR Unknown node ", quotable(id)].concat()))
 }
 
-pub(super) fn meet(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
+pub(super) fn meet(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
     if args.len() > 5 {
         return Err(crate::spec::unknown_or_arity(args));
     }
@@ -31,8 +30,8 @@ pub(super) fn meet(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
         let text = [b"ERR Invalid node address specified: ", quotable(&args[2]), b":", quotable(&args[3])];
         return Err(CommandError::new(text.concat()));
     };
-    let id = engine.new_node_id();
-    let view = &mut engine.cluster_mut()?.view;
+    let id = NodeId::random(control.keyspace.rng());
+    let view = control.cluster.view_mut();
     let ip = ip.to_string();
     let is_met =
         |node: &Node| node.flags.contains(NodeFlags::HANDSHAKE) && node.ip == ip && node.bus_port == bus_port;
@@ -40,9 +39,9 @@ pub(super) fn meet(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
         let tls = view.me().port == 0;
         let (port, tls_port) = if tls { (0, port) } else { (port, 0) };
         view.add_node(Node { ip, port, tls_port, bus_port, flags: NodeFlags::HANDSHAKE, ..Node::new(id) });
-        engine.cluster_changed();
+        return Ok(ClusterRequest::ViewChanged);
     }
-    ok(reply)
+    Ok(ClusterRequest::Done)
 }
 
 fn port_at(args: Args<'_>, at: usize, which: &str) -> Result<i64, CommandError> {
@@ -52,11 +51,11 @@ fn port_at(args: Args<'_>, at: usize, which: &str) -> Result<i64, CommandError> 
     })
 }
 
-pub(super) fn forget(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let now_ms = engine.now().wall_ms();
-    let view = &mut engine.cluster_mut()?.view;
+pub(super) fn forget(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    let now_ms = control.now.wall_ms();
+    let view = control.cluster.view_mut();
     if view.is_forgotten(&args[2], now_ms) && view.find(&args[2]).is_none() {
-        return ok(reply);
+        return Ok(ClusterRequest::Done);
     }
     let number = known(view, &args[2])?;
     if number == view.my_number() {
@@ -66,13 +65,12 @@ pub(super) fn forget(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &m
         return Err(CommandError::text("ERR Can't forget my master!"));
     }
     view.forget(number, now_ms);
-    engine.cluster_changed();
-    ok(reply)
+    Ok(ClusterRequest::ViewChanged)
 }
 
-pub(super) fn replicate(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let has_keys = engine.keyspace.sizes(0).0 > 0;
-    let view = &engine.cluster()?.view;
+pub(super) fn replicate(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    let has_keys = control.keyspace.sizes(0).0 > 0;
+    let view = control.cluster.view();
     let number = known(view, &args[2])?;
     if number == view.my_number() {
         return Err(CommandError::text("ERR Can't replicate myself"));
@@ -85,27 +83,23 @@ pub(super) fn replicate(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply:
             "ERR To set a master the node must be empty and without assigned slots.",
         ));
     }
-    engine.with_gossip(|gossip, view| gossip.become_replica_of(view, number));
-    engine.with_gossip(Gossip::tell_all);
-    ok(reply)
+    Ok(ClusterRequest::Replicate(number))
 }
 
 pub(super) fn count_failure_reports(
-    engine: &mut Engine,
-    _: Call<'_>,
+    report: ClusterReport<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    let cluster = engine.cluster()?;
-    let node = known(&cluster.view, &args[2])?;
-    reply.integer(cluster.gossip.failure_reports(node) as i64);
+    let node = known(report.cluster.view(), &args[2])?;
+    reply.integer(report.cluster.gossip().failure_reports(node) as i64);
     Ok(())
 }
 
 /// A replica takes over: once it has all that its master has, with FORCE whatever that has, each with the votes of the
 /// masters; with TAKEOVER without asking anybody.
-pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &engine.cluster()?.view;
+pub(super) fn failover(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    let view = control.cluster.view();
     let (forced, takes_over) = match args.len() {
         2 => (false, false),
         3 if args.is(2, "force") => (true, false),
@@ -122,16 +116,12 @@ pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
     if !forced && (master.has_failed() || !master.is_linked) {
         return Err(CommandError::text("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE"));
     }
-    engine.with_gossip(|gossip, view| match takes_over {
-        true => gossip.seize(view),
-        false => gossip.begin_manual(view, forced),
-    });
-    ok(reply)
+    Ok(ClusterRequest::FailOver { forced, takes_over })
 }
 
-pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let has_keys = engine.keyspace.sizes(0).0 > 0;
-    let is_replica = engine.cluster()?.view.me().is_replica();
+pub(super) fn reset(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    let has_keys = control.keyspace.sizes(0).0 > 0;
+    let is_replica = control.cluster.view().me().is_replica();
     let hard = match args.len() {
         2 => false,
         3 if args.is(2, "hard") => true,
@@ -145,35 +135,23 @@ pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mu
         ));
     }
     if is_replica {
-        engine.keyspace.tx(0, engine.now()).flush_all();
+        control.keyspace.tx(0, control.now).flush_all();
     }
-    let name = hard.then(|| engine.new_node_id());
-    engine.with_gossip(Gossip::end);
-    engine.cluster_mut()?.view.reset(name);
-    engine.cluster_changed();
-    ok(reply)
+    Ok(ClusterRequest::Reset(hard.then(|| NodeId::random(control.keyspace.rng()))))
 }
 
-pub(super) fn bump_epoch(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &mut engine.cluster_mut()?.view;
+pub(super) fn bump_epoch(control: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    let view = control.cluster.view_mut();
     let is_new = view.bump_epoch();
     if is_new {
         tracing::warn!("New configEpoch set to {}", view.me().config_epoch);
     }
     let word = if is_new { "BUMPED" } else { "STILL" };
-    let answer = format!("{word} {}", view.me().config_epoch);
-    engine.cluster_changed();
-    reply.status(answer.as_bytes());
-    Ok(())
+    Ok(ClusterRequest::ViewChangedTo(format!("{word} {}", view.me().config_epoch)))
 }
 
-pub(super) fn set_config_epoch(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Outcome {
-    let view = &mut engine.cluster_mut()?.view;
+pub(super) fn set_config_epoch(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    let view = control.cluster.view_mut();
     let epoch = args.int(2)?;
     let Ok(epoch) = u64::try_from(epoch) else {
         return Err(CommandError::new(format!("ERR Invalid config epoch specified: {epoch}")));
@@ -188,15 +166,9 @@ pub(super) fn set_config_epoch(
     }
     view.me_mut().config_epoch = epoch;
     view.current_epoch = view.current_epoch.max(epoch);
-    engine.cluster_changed();
-    ok(reply)
+    Ok(ClusterRequest::ViewChanged)
 }
 
-pub(super) fn save(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
-    engine.save_cluster().map_err(|error| {
-        let why = system_reason(&error);
-        CommandError::new(format!("ERR error saving the cluster node config: {why}"))
-    })?;
-    ok(reply)
+pub(super) fn save(_: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    Ok(ClusterRequest::Save)
 }

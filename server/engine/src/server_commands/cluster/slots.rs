@@ -1,9 +1,10 @@
 //! Whose slots are whose: ADDSLOTS, DELSLOTS, SETSLOT, and what is in one.
 
 use super::nodes::known;
-use super::ok;
-use crate::cluster::{Gossip, Node, NodeNumber, SLOTS};
-use crate::core::{Call, Engine};
+use crate::cluster::{
+    Cluster, ClusterControl, ClusterOutcome, ClusterReport, ClusterRequest, ClusterView, Node, NodeNumber,
+    SLOTS, SlotKeys,
+};
 use crate::member::TopologyRequest;
 use crate::spec::{Args, CommandError, Outcome, quotable};
 use lockwheel_resp::{Reply, number};
@@ -11,20 +12,18 @@ use std::collections::BTreeSet;
 
 const INVALID_SLOT: CommandError = CommandError::text("ERR Invalid or out of range slot");
 
-pub(super) fn count_keys(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
+pub(super) fn count_keys(report: ClusterReport<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let slot = args.int(2)?;
     let slot = within(slot).ok_or(CommandError::text("ERR Invalid slot"))?;
-    reply.integer(engine.keys_in_slot(slot) as i64);
+    reply.integer(report.keys.map_or(0, |keys| keys.of(slot).len()) as i64);
     Ok(())
 }
 
-pub(super) fn keys(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
+pub(super) fn keys(report: ClusterReport<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (slot, count) = (args.int(2)?, args.int(3)?);
     let wanted = within(slot).zip(usize::try_from(count).ok());
     let (slot, count) = wanted.ok_or(CommandError::text("ERR Invalid slot or number of keys"))?;
-    let Some(keys) = engine.slot_keys().map(|keys| keys.of(slot)) else {
+    let Some(keys) = report.keys.map(|keys| keys.of(slot)) else {
         reply.array(0);
         return Ok(());
     };
@@ -42,43 +41,32 @@ fn slot_at(args: Args<'_>, at: usize) -> Result<u16, CommandError> {
     args.get(at).and_then(number::parse_i64).and_then(within).ok_or(INVALID_SLOT)
 }
 
-pub(super) fn add(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    change_each(engine, args, true)?;
-    ok(reply)
+pub(super) fn add(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    change_each(control.cluster, args, true)
 }
 
-pub(super) fn delete(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    change_each(engine, args, false)?;
-    ok(reply)
+pub(super) fn delete(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    change_each(control.cluster, args, false)
 }
 
-pub(super) fn add_ranges(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    change_ranges(engine, args, true, "cluster|addslotsrange")?;
-    ok(reply)
+pub(super) fn add_ranges(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    change_ranges(control.cluster, args, true, "cluster|addslotsrange")
 }
 
-pub(super) fn delete_ranges(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Outcome {
-    change_ranges(engine, args, false, "cluster|delslotsrange")?;
-    ok(reply)
+pub(super) fn delete_ranges(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    change_ranges(control.cluster, args, false, "cluster|delslotsrange")
 }
 
 /// The slots of a request, each as a range of its own. That one is no slot is told before that another is taken.
-fn change_each(engine: &mut Engine, args: Args<'_>, adds: bool) -> Outcome {
-    engine.cluster()?;
+fn change_each(cluster: &mut Cluster, args: Args<'_>, adds: bool) -> ClusterOutcome {
     let slots = (2..args.len()).map(|at| slot_at(args, at).map(|slot| (slot, slot)));
     let slots = slots.collect::<Result<Vec<_>, _>>()?;
     let mut named = BTreeSet::new();
-    slots.iter().try_for_each(|slot| check(engine, *slot, adds, &mut named))?;
-    change(engine, &slots, adds)
+    slots.iter().try_for_each(|slot| check(cluster.view(), *slot, adds, &mut named))?;
+    change(cluster.view_mut(), &slots, adds)
 }
 
-fn change_ranges(engine: &mut Engine, args: Args<'_>, adds: bool, name: &str) -> Outcome {
-    engine.cluster()?;
+fn change_ranges(cluster: &mut Cluster, args: Args<'_>, adds: bool, name: &str) -> ClusterOutcome {
     if args.len() % 2 == 1 {
         return Err(CommandError::arity(name));
     }
@@ -90,14 +78,13 @@ fn change_ranges(engine: &mut Engine, args: Args<'_>, adds: bool, name: &str) ->
             return Err(CommandError::new(text));
         }
         ranges.push((first, last));
-        check(engine, (first, last), adds, &mut named)?;
+        check(cluster.view(), (first, last), adds, &mut named)?;
     }
-    change(engine, &ranges, adds)
+    change(cluster.view_mut(), &ranges, adds)
 }
 
 /// Whether each of these slots is free, or is not, and has not been named before.
-fn check(engine: &Engine, (first, last): (u16, u16), adds: bool, named: &mut BTreeSet<u16>) -> Outcome {
-    let view = &engine.cluster()?.view;
+fn check(view: &ClusterView, (first, last): (u16, u16), adds: bool, named: &mut BTreeSet<u16>) -> Outcome {
     for slot in first..=last {
         let text = match view.owner(slot) {
             Some(_) if adds => format!("ERR Slot {slot} is already busy"),
@@ -111,32 +98,27 @@ fn check(engine: &Engine, (first, last): (u16, u16), adds: bool, named: &mut BTr
 }
 
 /// Each of these slots is free, or is not, and is named once.
-fn change(engine: &mut Engine, ranges: &[(u16, u16)], adds: bool) -> Outcome {
-    let view = &mut engine.cluster_mut()?.view;
+fn change(view: &mut ClusterView, ranges: &[(u16, u16)], adds: bool) -> ClusterOutcome {
     let to = adds.then_some(view.my_number());
     for slot in ranges.iter().flat_map(|(first, last)| *first..=*last) {
         view.set_importing(slot, None);
         view.assign(slot, to);
     }
-    engine.cluster_changed();
-    Ok(())
+    Ok(ClusterRequest::ViewChanged)
 }
 
-pub(super) fn flush(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
-    if engine.keyspace.sizes(0).0 > 0 {
+pub(super) fn flush(control: &mut ClusterControl<'_>, _: Args<'_>) -> ClusterOutcome {
+    if control.keyspace.sizes(0).0 > 0 {
         return Err(CommandError::text("ERR DB must be empty to perform CLUSTER FLUSHSLOTS."));
     }
-    let view = &mut engine.cluster_mut()?.view;
+    let view = control.cluster.view_mut();
     view.take_slots_of(view.my_number());
-    engine.cluster_changed();
-    ok(reply)
+    Ok(ClusterRequest::ViewChanged)
 }
 
-pub(super) fn set_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
-    engine.member_mut().ask(TopologyRequest::SlotsMove);
-    let view = &engine.cluster()?.view;
+pub(super) fn set_slot(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
+    control.member.ask(TopologyRequest::SlotsMove);
+    let view = control.cluster.view_mut();
     if view.me().is_replica() {
         return Err(CommandError::text("ERR Please use SETSLOT only with masters."));
     }
@@ -147,53 +129,52 @@ pub(super) fn set_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
         if !is_mine {
             return Err(CommandError::new(format!("ERR I'm not the owner of hash slot {slot}")));
         }
-        let to = other_end(engine, &args[4])?;
-        engine.cluster_mut()?.view.set_migrating(slot, Some(to));
+        let to = other_end(view, &args[4])?;
+        view.set_migrating(slot, Some(to));
     } else if args.is(3, "importing") && with_node {
         if is_mine {
             return Err(CommandError::new(format!("ERR I'm already the owner of hash slot {slot}")));
         }
-        let from = other_end(engine, &args[4])?;
-        engine.cluster_mut()?.view.set_importing(slot, Some(from));
+        let from = other_end(view, &args[4])?;
+        view.set_importing(slot, Some(from));
     } else if args.is(3, "stable") && args.len() == 4 {
-        let view = &mut engine.cluster_mut()?.view;
         view.set_importing(slot, None);
         view.set_migrating(slot, None);
     } else if args.is(3, "node") && with_node {
-        let to = master(engine, known(view, &args[4])?)?;
-        let has_come = give(engine, slot, to)?;
-        engine.cluster_changed();
+        let to = master(view, known(view, &args[4])?)?;
+        let keys = SlotKeys::in_keyspace(control.keyspace).map_or(0, |keys| keys.of(slot).len());
+        let may_replicate = control.config.cluster.allow_replica_migration;
+        let has_come = give(view, slot, to, (keys, may_replicate))?;
         // The others hear of each slot as soon as possible: of the next ones the epoch tells nothing new.
-        if has_come {
-            engine.with_gossip(Gossip::tell_all);
-        }
-        return ok(reply);
+        return Ok(if has_come { ClusterRequest::SlotArrived } else { ClusterRequest::ViewChanged });
     } else {
         return Err(CommandError::text(
             "ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP",
         ));
     }
-    engine.cluster_changed();
-    ok(reply)
+    Ok(ClusterRequest::ViewChanged)
 }
 
 /// The master of this name, to or from which a slot moves.
-fn other_end(engine: &Engine, id: &[u8]) -> Result<NodeNumber, CommandError> {
-    let found = engine.cluster()?.view.find(id);
+fn other_end(view: &ClusterView, id: &[u8]) -> Result<NodeNumber, CommandError> {
+    let found = view.find(id);
     let unknown = || CommandError::new([b"ERR I don't know about node ", quotable(id)].concat());
-    master(engine, found.ok_or_else(unknown)?)
+    master(view, found.ok_or_else(unknown)?)
 }
 
-fn master(engine: &Engine, number: NodeNumber) -> Result<NodeNumber, CommandError> {
-    let is_replica = engine.cluster()?.view.node(number).is_some_and(Node::is_replica);
+fn master(view: &ClusterView, number: NodeNumber) -> Result<NodeNumber, CommandError> {
+    let is_replica = view.node(number).is_some_and(Node::is_replica);
     if is_replica { Err(CommandError::text("ERR Target node is not a master")) } else { Ok(number) }
 }
 
-/// SETSLOT NODE: a move has ended. Whether it was one to this node.
-fn give(engine: &mut Engine, slot: u16, to: NodeNumber) -> Result<bool, CommandError> {
-    let keys = engine.keys_in_slot(slot);
-    let may_replicate = engine.config.cluster.allow_replica_migration;
-    let view = &mut engine.cluster_mut()?.view;
+/// Ends the move of a slot that has so many keys here: SETSLOT NODE. Returns whether the slot has come to this node.
+/// `may_replicate`: a master whose last slot has gone becomes a replica.
+fn give(
+    view: &mut ClusterView,
+    slot: u16,
+    to: NodeNumber,
+    (keys, may_replicate): (usize, bool),
+) -> Result<bool, CommandError> {
     let me = view.my_number();
     let was_mine = view.owner(slot) == Some(me);
     if was_mine && to != me && keys > 0 {

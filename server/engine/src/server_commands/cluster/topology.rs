@@ -1,25 +1,25 @@
 //! What a node tells of the cluster: INFO, NODES, SLOTS, SHARDS and their relatives.
 
 use super::nodes::known;
-use crate::cluster::{ClusterState, LinkInfo, Node, NodeNumber, Reader, Tally, by_kind, ranges, slot_of};
-use crate::config::EndpointType;
-use crate::core::{Call, Engine};
+use crate::cluster::{
+    ClusterReport, ClusterState, LinkInfo, Node, NodeNumber, Reader, Tally, by_kind, ranges, slot_of,
+};
+use crate::config::{Config, EndpointType};
 use crate::spec::{Args, CommandError, Outcome, help};
 use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-pub(super) fn help(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
-    if let Some(container) = engine.commands.find(&args[0]) {
+pub(super) fn help(report: ClusterReport<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if let Some(container) = report.commands.find(&args[0]) {
         help::write_container(container, reply);
     }
     Ok(())
 }
 
-pub(super) fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let cluster = engine.cluster()?;
-    let (view, counts) = (&cluster.view, cluster.gossip.counts);
+pub(super) fn info(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let cluster = report.cluster;
+    let (view, counts) = (cluster.view(), cluster.gossip().counts);
     let health = view.health();
     let me = view.me();
     let master = me.master.and_then(|master| view.node(master));
@@ -53,17 +53,17 @@ fn write_messages(text: &mut String, what: &str, tally: &Tally) {
     let _ = write!(text, "cluster_stats_messages_{what}:{}\r\n", tally.iter().sum::<u64>());
 }
 
-pub(super) fn nodes(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let tls = engine.config.is_tls_only();
-    let lines = engine.cluster()?.view.describe(Reader::Client { tls }, |_, _| true);
+pub(super) fn nodes(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let tls = report.config.is_tls_only();
+    let lines = report.cluster.view().describe(Reader::Client { tls }, |_, _| true);
     let text: String = lines.into_iter().map(|line| line + "\n").collect();
     reply.verbatim(*b"txt", text.as_bytes());
     Ok(())
 }
 
-pub(super) fn replicas(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let tls = engine.config.is_tls_only();
-    let view = &engine.cluster()?.view;
+pub(super) fn replicas(report: ClusterReport<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let tls = report.config.is_tls_only();
+    let view = report.cluster.view();
     let of = known(view, &args[2])?;
     if view.node(of).is_some_and(Node::is_replica) {
         return Err(CommandError::text("ERR The specified node is not a master"));
@@ -75,13 +75,13 @@ pub(super) fn replicas(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
     Ok(())
 }
 
-pub(super) fn my_id(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.bulk(engine.cluster()?.view.me().id.as_bytes());
+pub(super) fn my_id(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.bulk(report.cluster.view().me().id.as_bytes());
     Ok(())
 }
 
-pub(super) fn my_shard_id(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &engine.cluster()?.view;
+pub(super) fn my_shard_id(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let view = report.cluster.view();
     let first = view.me().master.and_then(|master| view.node(master)).unwrap_or(view.me());
     match view.me().shard_id().or(first.shard_id()) {
         Some(shard) => reply.bulk(shard.as_bytes()),
@@ -90,8 +90,8 @@ pub(super) fn my_shard_id(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: 
     Ok(())
 }
 
-pub(super) fn slots(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &engine.cluster()?.view;
+pub(super) fn slots(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let view = report.cluster.view();
     let ranges = ranges(view);
     reply.array(ranges.len());
     for (first, last, owner) in ranges {
@@ -101,14 +101,14 @@ pub(super) fn slots(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut d
         reply.array(3 + replicas.len());
         reply.integer(first.into());
         reply.integer(last.into());
-        [master].into_iter().chain(replicas).for_each(|node| address(engine, node, reply));
+        [master].into_iter().chain(replicas).for_each(|node| address(report.config, node, reply));
     }
     Ok(())
 }
 
 /// A node in SLOTS: where clients find it, its name, and what else is known of where it is.
-fn address(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
-    let preferred = engine.config.cluster.preferred_endpoint_type;
+fn address(config: &Config, node: &Node, reply: &mut dyn Reply) {
+    let preferred = config.cluster.preferred_endpoint_type;
     reply.array(4);
     match preferred {
         EndpointType::Ip => reply.bulk(node.ip.as_bytes()),
@@ -116,7 +116,7 @@ fn address(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
         EndpointType::Hostname => reply.bulk(node.hostname.as_bytes()),
         EndpointType::UnknownEndpoint => reply.null(),
     }
-    reply.integer(node.client_port(engine.config.is_tls_only()).into());
+    reply.integer(node.client_port(config.is_tls_only()).into());
     reply.bulk(node.id.as_bytes());
     let ip = Some(("ip", &node.ip)).filter(|_| preferred != EndpointType::Ip);
     let shows_hostname = preferred != EndpointType::Hostname && !node.hostname.is_empty();
@@ -128,10 +128,8 @@ fn address(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
     }
 }
 
-pub(super) fn shards(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let offset = engine.replication().history().offset().max(0).unsigned_abs();
-    engine.cluster_mut()?.view.me_mut().replication_offset = Some(offset).filter(|offset| *offset > 0);
-    let view = &engine.cluster()?.view;
+pub(super) fn shards(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let view = report.cluster.view();
     let mut slots: BTreeMap<NodeNumber, Vec<u16>> = BTreeMap::new();
     for (first, last, owner) in ranges(view) {
         slots.entry(owner).or_default().extend([first, last]);
@@ -145,16 +143,22 @@ pub(super) fn shards(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut 
         reply.array(slots.len());
         slots.iter().for_each(|slot| reply.integer((*slot).into()));
         reply.bulk(b"nodes");
-        let replicas: Vec<&Node> = view.replicas_of(number).map(|(_, node)| node).collect();
+        let replicas: Vec<_> = view.replicas_of(number).collect();
         reply.array(1 + replicas.len());
-        [master].into_iter().chain(replicas).for_each(|node| details(engine, node, reply));
+        for (number, node) in [(number, master)].into_iter().chain(replicas) {
+            let offset = match number == view.my_number() {
+                true => report.offset,
+                false => node.replication_offset.unwrap_or(0),
+            };
+            details(report.config, node, offset, reply);
+        }
     }
     Ok(())
 }
 
 /// A node in SHARDS.
-fn details(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
-    let endpoint = match engine.config.cluster.preferred_endpoint_type {
+fn details(config: &Config, node: &Node, offset: u64, reply: &mut dyn Reply) {
+    let endpoint = match config.cluster.preferred_endpoint_type {
         EndpointType::Ip => node.ip.as_str(),
         EndpointType::Hostname if node.hostname.is_empty() => "?",
         EndpointType::Hostname => &node.hostname,
@@ -176,7 +180,7 @@ fn details(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
     }
     field(reply, "role", if node.is_replica() { b"replica" } else { b"master" });
     reply.bulk(b"replication-offset");
-    reply.integer(node.replication_offset.unwrap_or(0) as i64);
+    reply.integer(offset as i64);
     let is_loading = node.is_replica() && !node.is_available();
     let health: &[u8] = match node.has_failed() {
         true => b"fail",
@@ -191,14 +195,14 @@ fn field(reply: &mut dyn Reply, name: &str, value: &[u8]) {
     reply.bulk(value);
 }
 
-pub(super) fn links(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wall_ms = engine.now().wall_ms();
-    let cluster = engine.cluster()?;
+pub(super) fn links(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let wall_ms = report.now.wall_ms();
+    let cluster = report.cluster;
     let links: Vec<(LinkInfo, &Node)> = cluster
-        .gossip
+        .gossip()
         .link_infos()
         .into_iter()
-        .filter_map(|link| Some((link, cluster.view.node(link.node)?)))
+        .filter_map(|link| Some((link, cluster.view().node(link.node)?)))
         .collect();
     reply.array(links.len());
     for (link, node) in links {
@@ -216,8 +220,7 @@ pub(super) fn links(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut d
     Ok(())
 }
 
-pub(super) fn key_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
+pub(super) fn key_slot(_: ClusterReport<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(slot_of(&args[2]).into());
     Ok(())
 }

@@ -1,0 +1,413 @@
+//! The state of a server that is a node of a cluster: its view, what it tells other nodes and hears of them, its
+//! connections to them, and what clients have said of their requests.
+
+use super::gossip::{Effect, Facts, Gossip, TICK_MS};
+use super::node::{Node, NodeId, NodeNumber};
+use super::node_flags::NodeFlags;
+use super::plan::PlannedAddress;
+use super::route::Asker;
+use super::slot::SLOTS;
+use super::slot_keys::SlotKeys;
+use super::view::{ClusterView, Rules};
+use crate::clients::Session;
+use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
+use crate::config::{Config, EndpointType};
+use crate::outbound::{Endpoint, Outbound, OutboundId, Purpose};
+use crate::replication::ReplicaLink;
+use crate::spec::Args;
+use lockwheel_store::keyspace::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that the rest of the engine does since the node has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ClusterEffect {
+    /// The view has changed.
+    ViewChanged,
+    /// Clients of another node have published a message.
+    Publish {
+        /// The channel.
+        channel: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
+        /// Whether it is a channel of a shard.
+        is_shard: bool,
+    },
+    /// Clients may not write for so many milliseconds: a replica takes over.
+    PauseWrites {
+        /// The time.
+        ms: i64,
+    },
+    /// Clients may write.
+    Unpause,
+    /// The slots have gone to another node: their keys go.
+    LoseSlots(Vec<u16>),
+}
+
+/// The state of a server that is a node of a cluster.
+///
+/// A change of it by [`Cluster::tell`] is followed by [`Cluster::next_effect`] until there is none.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    view: ClusterView,
+    /// The view that it began with.
+    start: ClusterView,
+    gossip: Gossip,
+    /// The connections to other nodes, by the names that [`Gossip`] has for them.
+    links: BTreeMap<u64, OutboundId>,
+    /// The timer of its next look at other nodes.
+    tick: Option<TimerKey>,
+    /// The clients that have said ASKING for their next request.
+    asking: BTreeSet<u64>,
+    /// The clients that have said READONLY.
+    read_only: BTreeSet<u64>,
+}
+
+impl Cluster {
+    /// Returns a node that begins with this view. `seed` decides its random choices.
+    pub(crate) fn new(view: ClusterView, seed: u64) -> Self {
+        Cluster {
+            start: view.clone(),
+            view,
+            gossip: Gossip::new(seed),
+            links: BTreeMap::new(),
+            tick: None,
+            asking: BTreeSet::new(),
+            read_only: BTreeSet::new(),
+        }
+    }
+
+    /// Begins with the view of its file, or as a new node, whose name is chosen at random, and knows no other.
+    pub(crate) fn begin(loaded: Option<ClusterView>, rng: &mut Rng) -> Self {
+        let view = match loaded {
+            Some(view) => {
+                tracing::info!("Node configuration loaded, I'm {}", view.me().id);
+                view
+            }
+            None => {
+                let me = NodeId::random(rng);
+                tracing::info!("No cluster configuration found, I'm {me}");
+                ClusterView::alone(Node { flags: NodeFlags::MASTER, ..Node::new(me) })
+            }
+        };
+        Cluster::new(view, rng.next_u64())
+    }
+
+    /// Returns the view.
+    pub(crate) fn view(&self) -> &ClusterView {
+        &self.view
+    }
+
+    /// Returns the view, for a change that the engine follows.
+    pub(crate) fn view_mut(&mut self) -> &mut ClusterView {
+        &mut self.view
+    }
+
+    /// Returns what it knows of what nodes have told one another.
+    pub(crate) fn gossip(&self) -> &Gossip {
+        &self.gossip
+    }
+
+    /// Changes what the node knows; these facts are true at present.
+    pub(crate) fn tell<T>(
+        &mut self,
+        facts: Facts,
+        change: impl FnOnce(&mut Gossip, &mut ClusterView) -> T,
+    ) -> T {
+        self.gossip.set_facts(facts);
+        change(&mut self.gossip, &mut self.view)
+    }
+
+    /// Carries out what the node wants of its connections, and logs, until something concerns the rest of the engine.
+    /// Returns that.
+    pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<ClusterEffect> {
+        loop {
+            match self.gossip.next_effect()? {
+                Effect::Connect { link, ip, port } => {
+                    let endpoint = Endpoint { host: ip.into(), port };
+                    self.links.insert(link, outbound.connect(endpoint, Purpose::Cluster(link)));
+                }
+                Effect::Send { link, bytes } => {
+                    self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
+                }
+                Effect::Close { link } => {
+                    self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
+                }
+                Effect::Log(text) => tracing::warn!("{text}"),
+                Effect::Notice(text) => tracing::info!("{text}"),
+                Effect::Changed => return Some(ClusterEffect::ViewChanged),
+                Effect::Publish { channel, message, is_shard } => {
+                    return Some(ClusterEffect::Publish { channel, message, is_shard });
+                }
+                Effect::PauseWrites { ms } => return Some(ClusterEffect::PauseWrites { ms }),
+                Effect::Unpause => return Some(ClusterEffect::Unpause),
+                Effect::LoseSlots(slots) => return Some(ClusterEffect::LoseSlots(slots)),
+            }
+        }
+    }
+
+    /// Forgets a connection that has ended.
+    pub(crate) fn forget_link(&mut self, link: u64) {
+        self.links.remove(&link);
+    }
+
+    /// Forgets all connections: those of a server that was killed.
+    pub(crate) fn forget_links(&mut self) {
+        self.links.clear();
+    }
+
+    /// Plans a look at the other nodes, unless there is none, or it is planned.
+    pub(crate) fn plan_tick(&mut self, timers: MonotonicTimers<'_>) {
+        self.plan_tick_in(TICK_MS, timers);
+    }
+
+    fn plan_tick_in(&mut self, ms: u64, mut timers: MonotonicTimers<'_>) {
+        if self.tick.is_none() && self.view.nodes().len() > 1 {
+            self.tick = Some(timers.set(TimerKind::Cluster, 0, ms));
+        }
+    }
+
+    /// Records that the timer of the planned look has fired.
+    pub(crate) fn tick_fired(&mut self) {
+        self.tick = None;
+    }
+
+    /// Moves the planned look behind an advance of the clock by so many milliseconds, which no node notices.
+    pub(crate) fn leap(&mut self, ms: u64, mut timers: MonotonicTimers<'_>) {
+        if self.tick.is_some() {
+            timers.cancel(self.tick.take());
+            self.gossip.leap(i64::try_from(ms).unwrap_or(i64::MAX));
+            self.plan_tick_in(ms.saturating_add(TICK_MS), timers);
+        }
+    }
+
+    /// Finds out whether the cluster serves requests after a change of the view. Returns the slots whose channels end,
+    /// as the slots have gone. O(slots).
+    pub(crate) fn refresh(&mut self) -> Vec<u16> {
+        self.gossip.tell_time(&mut self.view);
+        self.view.refresh();
+        self.view.take_abandoned()
+    }
+
+    /// Puts into the view what the parameters say of this node.
+    pub(crate) fn announce(&mut self, config: &Config) {
+        let PlannedAddress { ip, ports, hostname } = PlannedAddress::announced_by(config);
+        self.view.announce(&ip, ports, &hostname);
+        self.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, config.cluster.replica_no_failover);
+        self.view.rules = Rules::of(&config.cluster);
+    }
+
+    /// Has a later reset return to the present view.
+    pub(crate) fn begins_here(&mut self) {
+        self.start = self.view.clone();
+    }
+
+    /// Forgets what was heard of other nodes, and what became of the view, as at the start. `seed` decides its random
+    /// choices. Returns the state before.
+    pub(crate) fn begin_anew(&mut self, seed: u64, mut timers: MonotonicTimers<'_>) -> Cluster {
+        timers.cancel(self.tick.take());
+        std::mem::replace(self, Cluster::new(self.start.clone(), seed))
+    }
+
+    /// Takes over from an earlier state what clients have said of their requests.
+    pub(crate) fn keep_words_of_clients(&mut self, before: Cluster) {
+        (self.asking, self.read_only) = (before.asking, before.read_only);
+    }
+
+    /// Gives a master the slots of its keys that are nobody's. It imports those that are another node's. O(slots).
+    pub(crate) fn take_slots_of_keys(&mut self, keys: &SlotKeys) {
+        let view = &mut self.view;
+        if !view.me().is_master() {
+            return;
+        }
+        let me = view.my_number();
+        for slot in (0..SLOTS).filter(|slot| !keys.of(*slot).is_empty()) {
+            match view.owner(slot) {
+                None => {
+                    tracing::info!("I have keys for unassigned slot {slot}. Taking responsibility for it.");
+                    view.assign(slot, Some(me));
+                }
+                Some(owner) if owner != me && view.importing_from(slot).is_none() => {
+                    tracing::info!(
+                        "I have keys for slot {slot}, but the slot is assigned to another node. Setting it to \
+                         importing state."
+                    );
+                    view.set_importing(slot, Some(owner));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Returns the slots of which a master has keys though they are not its own. O(slots).
+    pub(crate) fn foreign_slots(&self, keys: &SlotKeys) -> Vec<u16> {
+        if !self.view.me().is_master() {
+            return Vec::new();
+        }
+        let me = Some(self.view.my_number());
+        (0..SLOTS).filter(|slot| self.view.owner(*slot) != me && !keys.of(*slot).is_empty()).collect()
+    }
+
+    /// Returns the address of the master that the view names, if this node does not follow that yet. Where it is may
+    /// be told later.
+    pub(crate) fn master_to_follow(&self, following: Option<&ReplicaLink>) -> Option<(String, u16)> {
+        let view = &self.view;
+        let master = view.me().master.filter(|_| view.me().is_replica())?;
+        let master = view.node(master).filter(|master| !master.ip.is_empty() && master.port != 0)?;
+        let is_followed = following.is_some_and(|following| following.is_to(&master.ip, master.port));
+        (!is_followed).then(|| (master.ip.clone(), master.port))
+    }
+
+    /// Returns what a client has said of its requests.
+    pub(crate) fn asker(&self, session: u64) -> Asker {
+        let (asking, read_only) = (self.asking.contains(&session), self.read_only.contains(&session));
+        Asker { asking, read_only }
+    }
+
+    /// Records that a client says ASKING, or that its next request is over.
+    pub(crate) fn set_asking(&mut self, session: u64, asking: bool) {
+        set(&mut self.asking, session, asking);
+    }
+
+    /// Records that a client says READONLY or READWRITE.
+    pub(crate) fn set_read_only(&mut self, session: u64, read_only: bool) {
+        set(&mut self.read_only, session, read_only);
+    }
+
+    /// Records that a request of a client has run: ASKING was said for it, unless it was ASKING itself, or a
+    /// transaction is open.
+    #[cold]
+    pub(crate) fn end_asking(&mut self, session: &Session, args: Args<'_>) {
+        if !args.is(0, "asking") && session.multi.is_none() {
+            self.set_asking(session.id, false);
+        }
+    }
+
+    /// Forgets a client.
+    pub(crate) fn forget_client(&mut self, session: u64) {
+        self.set_asking(session, false);
+        self.set_read_only(session, false);
+        self.gossip.forget_session(session);
+    }
+
+    /// Returns the address of a node, as clients are to use it.
+    pub(super) fn endpoint(&self, config: &Config, number: NodeNumber) -> String {
+        let Some(node) = self.view.node(number) else { return String::new() };
+        let name = match config.cluster.preferred_endpoint_type {
+            EndpointType::Ip => &node.ip,
+            EndpointType::Hostname if node.hostname.is_empty() => "?",
+            EndpointType::Hostname => &node.hostname,
+            EndpointType::UnknownEndpoint => "",
+        };
+        format!("{name}:{}", node.client_port(config.is_tls_only()))
+    }
+}
+
+fn set(of: &mut BTreeSet<u64>, session: u64, is_in: bool) {
+    if is_in {
+        of.insert(session);
+    } else {
+        of.remove(&session);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gossip::Login;
+    use super::super::slot::slot_of;
+    use super::*;
+    use crate::clock::Timers;
+    use crate::outbound::Outgoing;
+    use lockwheel_store::keyspace::Keyspace;
+
+    fn node(letter: char, port: u16) -> Node {
+        let id = NodeId::parse(letter.to_string().repeat(NodeId::LEN).as_bytes()).unwrap();
+        Node { ip: "h".to_owned(), port, flags: NodeFlags::MASTER, ..Node::new(id) }
+    }
+
+    /// A master that knows another one.
+    fn of_two() -> (Cluster, NodeNumber) {
+        let mut view = ClusterView::alone(node('a', 1));
+        let other = view.add_node(node('b', 2));
+        (Cluster::new(view, 7), other)
+    }
+
+    fn effects(cluster: &mut Cluster, outbound: &mut Outbound) -> Vec<ClusterEffect> {
+        std::iter::from_fn(|| cluster.next_effect(outbound)).collect()
+    }
+
+    #[test]
+    fn connections_are_made_used_and_closed_without_the_engine() {
+        let (mut cluster, _) = of_two();
+        let mut outbound = Outbound::default();
+        let login = Login { user: None, password: Some(b"secret".to_vec()) };
+        cluster.tell(Facts { node_timeout: 100, login, ..Facts::default() }, Gossip::sync);
+        assert_eq!(effects(&mut cluster, &mut outbound), []);
+        let id = outbound.next_pending().expect("a connection is wanted");
+        assert!(matches!(outbound.take(id), Some(Outgoing::Connect(to)) if (&*to.host, to.port) == ("h", 2)));
+        outbound.opened(id);
+        assert!(
+            matches!(outbound.take(id), Some(Outgoing::Send(bytes)) if bytes.starts_with(b"*2\r\n$4\r\nAUTH"))
+        );
+        cluster.tell(Facts { node_timeout: 100, ..Facts::default() }, Gossip::end);
+        effects(&mut cluster, &mut outbound);
+        assert!(outbound.purpose(id).is_none() && cluster.links.is_empty());
+    }
+
+    #[test]
+    fn one_look_is_planned_while_there_are_other_nodes() {
+        let (mut timers, mut keyspace) = (Timers::default(), Keyspace::new(1, 7));
+        let mut alone = Cluster::new(ClusterView::alone(node('a', 1)), 7);
+        alone.plan_tick(MonotonicTimers::new(0, &mut timers, &mut keyspace));
+        assert_eq!(timers.count(TimerKind::Cluster), 0);
+        let (mut cluster, _) = of_two();
+        cluster.plan_tick(MonotonicTimers::new(5, &mut timers, &mut keyspace));
+        cluster.plan_tick(MonotonicTimers::new(7, &mut timers, &mut keyspace));
+        let tick_ms = TICK_MS as i64;
+        assert_eq!(timers.first().map(|(at_ms, _)| at_ms), Some(5 + tick_ms));
+        cluster.leap(1000, MonotonicTimers::new(5, &mut timers, &mut keyspace));
+        assert_eq!(timers.count(TimerKind::Cluster), 1);
+        assert_eq!(timers.first().map(|(at_ms, _)| at_ms), Some(1005 + tick_ms));
+        cluster.begin_anew(7, MonotonicTimers::new(5, &mut timers, &mut keyspace));
+        assert_eq!((timers.count(TimerKind::Cluster), cluster.tick), (0, None));
+    }
+
+    #[test]
+    fn a_reset_returns_to_the_first_view_and_may_keep_the_words_of_clients() {
+        let (mut cluster, other) = of_two();
+        cluster.set_asking(3, true);
+        cluster.set_read_only(4, true);
+        cluster.view_mut().assign(1, Some(other));
+        let (mut timers, mut keyspace) = (Timers::default(), Keyspace::new(1, 7));
+        let before = cluster.begin_anew(7, MonotonicTimers::new(5, &mut timers, &mut keyspace));
+        assert_eq!((cluster.view().owner(1), cluster.asker(3)), (None, Asker::default()));
+        cluster.keep_words_of_clients(before);
+        assert!(cluster.asker(3).asking && cluster.asker(4).read_only);
+        cluster.forget_client(4);
+        assert_eq!(cluster.asker(4), Asker::default());
+    }
+
+    #[test]
+    fn a_master_takes_free_slots_of_its_keys_and_imports_those_of_others() {
+        let (mut cluster, other) = of_two();
+        let mut keys = SlotKeys::new();
+        ["foo", "bar"].iter().for_each(|key| keys.add(key.as_bytes()));
+        let (free, taken) = (slot_of(b"foo"), slot_of(b"bar"));
+        cluster.view_mut().assign(taken, Some(other));
+        assert_eq!(cluster.foreign_slots(&keys), [taken, free]);
+        cluster.take_slots_of_keys(&keys);
+        let view = cluster.view();
+        assert_eq!((view.owner(free), view.owner(taken)), (Some(view.my_number()), Some(other)));
+        assert_eq!(view.importing_from(taken), Some(other));
+        assert_eq!(cluster.foreign_slots(&keys), [taken]);
+    }
+
+    #[test]
+    fn the_master_of_the_view_is_followed_once_its_address_is_known() {
+        let (mut cluster, other) = of_two();
+        assert_eq!(cluster.master_to_follow(None), None);
+        cluster.view_mut().replicate(other);
+        assert_eq!(cluster.master_to_follow(None), Some(("h".to_owned(), 2)));
+        cluster.view_mut().node_mut(other).unwrap().ip.clear();
+        assert_eq!(cluster.master_to_follow(None), None);
+    }
+}

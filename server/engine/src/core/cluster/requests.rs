@@ -1,0 +1,150 @@
+//! Requests in a cluster: where they belong, and commands on the cluster itself.
+
+use super::super::call::{Call, Origin};
+use super::super::engine::{Engine, Retry};
+use crate::cluster::{
+    ClusterControl, ClusterHandler, ClusterReport, ClusterRequest, DISABLED, Gossip, RequestRouter, SlotKeys,
+    Speaker,
+};
+use crate::config::system_reason;
+use crate::spec::{Args, CommandError, Outcome};
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Returns what tells where requests belong, if this is a node of a cluster.
+    pub(crate) fn router(&self) -> Option<RequestRouter<'_>> {
+        let cluster = self.cluster.as_deref()?;
+        let (commands, scripts, keyspace) = (&*self.commands, &self.scripts, &self.keyspace);
+        Some(RequestRouter { cluster, config: &self.config, commands, scripts, keyspace })
+    }
+
+    /// Forgets what a client has said of its requests.
+    pub(crate) fn leave_cluster(&mut self, session: u64) {
+        self.cluster.iter_mut().for_each(|cluster| cluster.forget_client(session));
+    }
+
+    /// Returns the error of a waiting request that is to be tried again though its keys have gone, with their slot, to
+    /// another node: as if it came now. Tried here, it would find a lock free that is held there.
+    pub(in super::super) fn redirect_retry(&self, id: u64) -> Option<CommandError> {
+        let router = self.router()?;
+        let blocked = self.parked.get(id)?;
+        let Retry::OnKeys(_) = &blocked.retry else { return None };
+        let argv = blocked.request.argv();
+        let routed = router.route_again(id, self.commands.get(blocked.command), Args::new(&argv));
+        routed.err().map(|redirect| router.error(redirect))
+    }
+
+    /// Sends clients that wait for a key whose slot is not this node's any more where it is. When the node is about to
+    /// follow a master, that ends all waits, in its own words.
+    pub(super) fn redirect_waiting(&mut self) {
+        let Some(router) = self.router() else { return };
+        if router.cluster.master_to_follow(self.following.as_ref()).is_some() {
+            return;
+        }
+        let mut redirected: Vec<(u64, CommandError)> = Vec::new();
+        for (id, blocked) in self.parked.iter() {
+            let Retry::OnKeys(on) = &blocked.retry else { continue };
+            let argv = blocked.request.argv();
+            let Some(key) = on.keys.first().and_then(|key| argv.get(*key)) else { continue };
+            let redirect = router.redirect_waiting(id, self.commands.get(blocked.command), key);
+            redirected.extend(redirect.map(|redirect| (id, router.error(redirect))));
+        }
+        for (id, error) in redirected {
+            self.cancel_wait(id, &error);
+        }
+    }
+
+    /// Runs a command on the cluster, and follows.
+    ///
+    /// # Errors
+    /// Returns the error of the handler, or one if this is no node of a cluster, or its view could not be saved.
+    pub(in super::super) fn run_on_cluster(
+        &mut self,
+        handler: ClusterHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        let cluster = self.cluster.as_deref_mut().ok_or(DISABLED)?;
+        let (config, now) = (&self.config, self.clock.now());
+        match handler {
+            ClusterHandler::Report(run) => {
+                let report = ClusterReport {
+                    cluster,
+                    config,
+                    keys: SlotKeys::in_keyspace(&self.keyspace),
+                    commands: &self.commands,
+                    offset: self.replication.offset().max(0).unsigned_abs(),
+                    now,
+                };
+                run(report, args, reply)
+            }
+            ClusterHandler::Change(run) => {
+                let mut control = ClusterControl {
+                    cluster,
+                    config,
+                    keyspace: &mut self.keyspace,
+                    sessions: &self.sessions,
+                    member: &mut self.member,
+                    session: call.session,
+                    is_of_script: call.origin() == Origin::Script,
+                    now,
+                };
+                let request = run(&mut control, args)?;
+                self.follow_cluster_request(request, call.session, reply)
+            }
+        }
+    }
+
+    /// Does what a command of a session on the cluster asks for, and answers.
+    fn follow_cluster_request(
+        &mut self,
+        request: ClusterRequest,
+        session: u64,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        match request {
+            ClusterRequest::Done => {}
+            ClusterRequest::ViewChanged => self.cluster_changed(),
+            ClusterRequest::ViewChangedTo(status) => {
+                self.cluster_changed();
+                reply.status(status.as_bytes());
+                return Ok(());
+            }
+            ClusterRequest::SlotArrived => {
+                self.cluster_changed();
+                self.with_gossip(Gossip::tell_all);
+            }
+            ClusterRequest::Replicate(master) => {
+                self.with_gossip(|gossip, view| gossip.become_replica_of(view, master));
+                self.with_gossip(Gossip::tell_all);
+            }
+            ClusterRequest::FailOver { takes_over: true, .. } => {
+                self.with_gossip(Gossip::seize);
+            }
+            ClusterRequest::FailOver { forced, .. } => {
+                self.with_gossip(|gossip, view| gossip.begin_manual(view, forced));
+            }
+            ClusterRequest::Reset(name) => {
+                self.with_gossip(Gossip::end);
+                self.cluster.iter_mut().for_each(|cluster| cluster.view_mut().reset(name));
+                self.cluster_changed();
+            }
+            ClusterRequest::Save => self.save_cluster().map_err(|error| {
+                let why = system_reason(&error);
+                CommandError::new(format!("ERR error saving the cluster node config: {why}"))
+            })?,
+            ClusterRequest::Hear { message, ip } => {
+                let speaker = Speaker { session, ip: &ip };
+                let answer = self.with_gossip(|gossip, view| gossip.hear_request(view, *message, speaker));
+                match answer.flatten() {
+                    Some(answer) => reply.bulk(&answer.write()),
+                    None => reply.null(),
+                }
+                return Ok(());
+            }
+        }
+        reply.ok();
+        Ok(())
+    }
+}
