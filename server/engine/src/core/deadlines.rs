@@ -160,7 +160,7 @@ impl Engine {
             TimerKind::Delay => self.delay_over(timer.client),
             TimerKind::Thaw | TimerKind::Cut | TimerKind::Restart => self.fault_due(timer),
             TimerKind::Pause => self.pause_over(),
-            TimerKind::Failover => self.failover_due(),
+            TimerKind::Failover => self.change_replication(|control| control.expire_failover()),
             TimerKind::GrantDelay => locks::release_due(&mut self.keyspace, self.clock.now()),
             TimerKind::Arrival => self.member.arrived(),
             TimerKind::Sentinel => self.sentinel_tick(),

@@ -371,7 +371,7 @@ impl Engine {
         reply: &mut dyn Reply,
     ) {
         let error = refusal.error(&self.commands, args);
-        self.note_missed_change(slot, error.as_bytes());
+        self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
         self.log_refusal(slot, refusal, args);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
@@ -439,7 +439,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
-        self.note_missed_change(slot, error.as_bytes());
+        self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
         let explained = self.explained(command, error, args);
         self.fail(command, explained.as_ref().unwrap_or(error), reply);
     }

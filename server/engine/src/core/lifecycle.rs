@@ -43,7 +43,7 @@ impl Engine {
             self.check_outputs(clients);
         }
         if self.config.replication != before.replication {
-            self.replication_rules_changed();
+            self.change_replication(|control| control.rules_changed());
         }
         if self.config.saves != before.saves {
             self.save_rules_changed();
@@ -242,7 +242,7 @@ impl Engine {
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);
-        self.leave_replication(slot);
+        self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
         self.client_timers().cancel_all(slot);
         self.history().connection(slot, HistoryEvent::Disconnect);
@@ -254,7 +254,7 @@ impl Engine {
     /// Disconnects a client at once: nothing more is done for it or sent to it.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         if self.sessions.get(slot).is_master {
-            return self.link_down("it was cut");
+            return self.change_replication(|control| control.link_down("it was cut"));
         }
         self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
@@ -263,7 +263,7 @@ impl Engine {
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);
-        self.leave_replication(slot);
+        self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
         let session = self.sessions.get_mut(slot);
         session.multi = None;

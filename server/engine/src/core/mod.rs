@@ -56,6 +56,7 @@ mod users;
 mod versions;
 mod watching;
 
+pub use crate::replication::ROLE_CHANGES;
 pub use crate::shutdown::EndSignal;
 pub(crate) use advance::advance_together;
 pub(crate) use broadcast::{merged_history, read_history};
@@ -69,7 +70,6 @@ pub use output::Output;
 pub(crate) use part_handler::{FaultCaller, FaultHandler, PartHandler, UsersHandler};
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
-pub use replication::ROLE_CHANGES;
 
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;

@@ -54,8 +54,9 @@ impl Engine {
             }
             PartHandler::Replconf(run) => {
                 let session = self.sessions.get_mut(call.slot);
-                let acknowledged = run(&mut self.replication, session, args, reply)?;
-                acknowledged.into_iter().for_each(|has| self.replica_acknowledges(call.session, has));
+                if let Some(has) = run(&mut self.replication, session, args, reply)? {
+                    self.change_replication(|control| control.acknowledge(call.session, has));
+                }
             }
             PartHandler::ReplicaWait(parse) => {
                 let wait = parse(self.replication(), call.session, self.timeout_rule(), args)?;
@@ -71,11 +72,7 @@ impl Engine {
             PartHandler::Cluster(run) => self.run_on_cluster(run, call, args, reply)?,
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
-                debug_assert_eq!(
-                    call.origin(),
-                    Origin::Client,
-                    "SHUTDOWN is refused in transactions and scripts"
-                );
+                debug_assert_eq!(call.origin(), Origin::Client, "it is refused elsewhere");
                 if let Flow::NotYet(wait) = self.run_shutdown(request, reply)? {
                     not_yet(call, *wait, reply, waits);
                 }

@@ -29,7 +29,7 @@ impl Engine {
     /// When the server cannot listen again where it did at the start, it keeps listening where it does.
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
-        self.end_failover();
+        self.change_replication(|control| control.end_failover());
         self.forget_shutdown();
         self.end_replication();
         self.member.forget_broadcasts();

@@ -61,7 +61,7 @@ impl Engine {
         self.shutdown.wait(ending, until_ms, self.clock.timers_mut(), self.keyspace.next_order());
         self.pauses.set_shutdown(true);
         self.follow_pauses();
-        self.request_acknowledgements();
+        self.change_replication(|control| control.ask_replicas());
         Ok(false)
     }
 

@@ -1,5 +1,6 @@
 //! The stream on its way to replicas: one that keeps up is sent it at once, another one when it has read the rest.
 
+use super::effect::ReplicationEffect;
 use super::last_heard::LinkClocks;
 use super::replica::ReplicaState;
 use super::state::Replication;
@@ -13,15 +14,6 @@ const BEHIND_MIN: usize = 64 * 1024;
 const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
-
-/// A step that follows when a replica is sent the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FeedEffect {
-    /// The check of its output against its limits.
-    CheckOutput(Slot),
-    /// The end of its connection: it comes back, and asks for what it lacks.
-    Cut(Slot),
-}
 
 /// The outcome of sending a replica a part of the stream.
 enum Fed {
@@ -45,7 +37,7 @@ impl Replication {
         bytes: &[u8],
         sessions: &mut Sessions,
         account: &BufferBytes,
-    ) -> Vec<FeedEffect> {
+    ) -> Vec<ReplicationEffect> {
         self.append(bytes);
         let mut effects = Vec::new();
         let fallen_behind = match self.replicas.len() > self.behind.len() {
@@ -54,7 +46,7 @@ impl Replication {
         };
         if !self.behind.is_empty() {
             self.keep_for_those_behind(bytes, sessions, account, &mut effects);
-            effects.extend(fallen_behind.into_iter().map(FeedEffect::CheckOutput));
+            effects.extend(fallen_behind.into_iter().map(ReplicationEffect::CheckOutput));
         }
         effects
     }
@@ -65,7 +57,7 @@ impl Replication {
         bytes: &[u8],
         sessions: &mut Sessions,
         account: &BufferBytes,
-        effects: &mut Vec<FeedEffect>,
+        effects: &mut Vec<ReplicationEffect>,
     ) -> Vec<Slot> {
         let mut fallen_behind = Vec::new();
         let Replication { replicas, behind, .. } = self;
@@ -77,7 +69,7 @@ impl Replication {
             match feed(sessions.get_mut(slot), bytes) {
                 Fed::Closing => continue,
                 Fed::Sent { is_much: false } => {}
-                Fed::Sent { is_much: true } => effects.push(FeedEffect::CheckOutput(slot)),
+                Fed::Sent { is_much: true } => effects.push(ReplicationEffect::CheckOutput(slot)),
                 Fed::Behind => {
                     behind.add(id, account);
                     fallen_behind.push(slot);
@@ -100,7 +92,7 @@ impl Replication {
         bytes: &[u8],
         sessions: &mut Sessions,
         account: &BufferBytes,
-        effects: &mut Vec<FeedEffect>,
+        effects: &mut Vec<ReplicationEffect>,
     ) {
         let behind = &mut self.behind;
         let kept = allocation::contain(|| behind.append(bytes, account));
@@ -110,7 +102,7 @@ impl Replication {
         for id in behind.sessions() {
             match (sessions.find(id), &kept) {
                 (Some(slot), Ok(_)) => {
-                    effects.push(FeedEffect::CheckOutput(slot));
+                    effects.push(ReplicationEffect::CheckOutput(slot));
                     sessions.wake(slot);
                 }
                 (Some(slot), Err(_)) => effects.push(cut_for_lack_of_memory(slot)),
@@ -121,7 +113,11 @@ impl Replication {
     }
 
     /// Asks replicas how far they are, unless they have been asked since the stream last went on.
-    pub(crate) fn ask_replicas(&mut self, sessions: &mut Sessions, account: &BufferBytes) -> Vec<FeedEffect> {
+    pub(crate) fn ask_replicas(
+        &mut self,
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<ReplicationEffect> {
         if !self.has_stream() || self.replicas.is_empty() || self.asked_at == self.offset {
             return Vec::new();
         }
@@ -137,7 +133,7 @@ impl Replication {
         (now_ms, period_s): (i64, i64),
         sessions: &mut Sessions,
         account: &BufferBytes,
-    ) -> Vec<FeedEffect> {
+    ) -> Vec<ReplicationEffect> {
         // Who has everything when the master's part is handed over must not lack a PING.
         if self.fails_over()
             || self.replicas.values().all(|replica| replica.heard.is_in_process())
@@ -187,7 +183,7 @@ impl Replication {
         sessions: &Sessions,
         now: LinkClocks,
         timeout_ms: i64,
-    ) -> Vec<FeedEffect> {
+    ) -> Vec<ReplicationEffect> {
         let (mut effects, stream) = (Vec::new(), self.offset);
         for (&id, replica) in &mut self.replicas {
             let Some(slot) = sessions.find(id) else { continue };
@@ -205,11 +201,11 @@ impl Replication {
             if is_silent && session.closing != Some(Closing::Now) {
                 let phase = if is_sent_snapshot { "full" } else { "streaming" };
                 tracing::warn!("Disconnecting timedout replica ({phase} sync): {}", replica.name());
-                effects.push(FeedEffect::Cut(slot));
+                effects.push(ReplicationEffect::Cut(slot));
             }
         }
         let behind = self.behind.sessions().into_iter().filter_map(|id| sessions.find(id));
-        effects.extend(behind.map(FeedEffect::CheckOutput));
+        effects.extend(behind.map(ReplicationEffect::CheckOutput));
         effects
     }
 }
@@ -229,11 +225,14 @@ fn feed(session: &mut Session, bytes: &[u8]) -> Fed {
 }
 
 /// The effect on a replica for whose part of the stream there is no memory.
-fn cut_for_lack_of_memory(slot: Slot) -> FeedEffect {
+fn cut_for_lack_of_memory(slot: Slot) -> ReplicationEffect {
     log_lack_of_memory();
-    FeedEffect::Cut(slot)
+    ReplicationEffect::Cut(slot)
 }
 
 fn log_lack_of_memory() {
     tracing::warn!("There is no memory for what a replica is to be told: it is disconnected");
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,15 @@
 //! the link to its master.
 //!
 //! The room does not know the engine. [`Replication`] owns the master's part, [`ReplicaLink`] the replica's. Handlers
-//! see both as a [`ReplicationView`] and answer with a [`ReplicationRequest`]; the conductor in [`core`](crate::core)
-//! carries that out.
+//! see both as a [`ReplicationView`] and answer with a [`ReplicationRequest`]. A [`ReplicationControl`] changes both
+//! parts, with the parts of the engine that they see, and ends with [`ReplicationEffect`]s. The conductor in
+//! [`core`](crate::core) carries these out.
 
 mod backlog;
 mod behind;
 mod catch_up;
+mod control;
+mod effect;
 mod failover;
 mod feed;
 mod feeding;
@@ -24,15 +27,17 @@ mod state;
 mod stream;
 mod streamed;
 mod sync;
+#[cfg(test)]
+mod test_replicas;
 mod timer;
 mod transfer;
 mod view;
 mod written_keys;
 
-pub(crate) use failover::FailoverEffect;
+pub use control::ROLE_CHANGES;
+pub(crate) use control::ReplicationControl;
+pub(crate) use effect::ReplicationEffect;
 pub(crate) use feed::Feed;
-pub(crate) use feeding::FeedEffect;
-pub(crate) use last_heard::{LastHeard, LinkClocks};
 pub(crate) use link::LinkState;
 pub(crate) use replica::ReplicaState;
 pub(crate) use replica_link::{LinkStep, ReplicaLink};

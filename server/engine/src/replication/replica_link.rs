@@ -343,3 +343,6 @@ impl ReplicaLink {
         self.link.take().map(|(id, _)| id)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Changes as the requests that a replica runs.
 
+use super::effect::ReplicationEffect;
 use super::feed::{Structure, Unit, WORD_FRAME};
-use super::feeding::FeedEffect;
 use super::state::Replication;
 use crate::clients::Sessions;
 use lockwheel_resp::{allocation, number, write_request};
@@ -107,7 +107,7 @@ impl Replication {
         writer: StreamWriter,
         sessions: &mut Sessions,
         account: &BufferBytes,
-    ) -> Vec<FeedEffect> {
+    ) -> Vec<ReplicationEffect> {
         let StreamWriter { bytes, db, has_newer_forms, .. } = writer;
         self.selected = db;
         let effects = self.send_changes((&bytes, has_newer_forms), sessions, account);
@@ -121,7 +121,7 @@ impl Replication {
         (bytes, has_newer_forms): (&[u8], bool),
         sessions: &mut Sessions,
         account: &BufferBytes,
-    ) -> Vec<FeedEffect> {
+    ) -> Vec<ReplicationEffect> {
         let effects = self.send(bytes, sessions, account);
         self.changed_at = self.offset;
         if has_newer_forms {

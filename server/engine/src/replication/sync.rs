@@ -17,7 +17,7 @@ const MANY_SNAPSHOTS: CommandError =
     CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
 
 /// A snapshot, and its place in the history.
-type Snapshot = (SnapshotPlace, SharedBytes);
+pub(super) type Snapshot = (SnapshotPlace, SharedBytes);
 
 /// A client that becomes a replica.
 #[derive(Debug)]

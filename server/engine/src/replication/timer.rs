@@ -37,3 +37,58 @@ impl ReplicationTimer {
         self.0 = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockwheel_store::keyspace::Keyspace;
+
+    /// A timer, the wheel that it is on, and the source of the order.
+    struct Fixture(ReplicationTimer, Timers, Keyspace);
+
+    impl Fixture {
+        fn new() -> Self {
+            Fixture(ReplicationTimer::default(), Timers::default(), Keyspace::new(1, 7))
+        }
+
+        fn set(&mut self, now_ms: i64) {
+            let Fixture(timer, timers, keyspace) = self;
+            timer.set(now_ms, timers, || keyspace.next_order());
+        }
+
+        /// Whether the timer fires until this instant.
+        fn fires(&mut self, until_ms: i64) -> bool {
+            let timer = self.1.pop_due(true, until_ms);
+            timer.is_some_and(|timer| timer.kind == TimerKind::Replication)
+        }
+    }
+
+    #[test]
+    fn the_next_look_is_within_a_second_however_often_it_is_asked_for() {
+        let mut fixture = Fixture::new();
+        [5000, 5500].into_iter().for_each(|now_ms| fixture.set(now_ms));
+        assert_eq!(fixture.1.count(TimerKind::Replication), 1);
+        assert!(!fixture.fires(5999) && fixture.fires(6000));
+        fixture.0.expire();
+        fixture.set(6000);
+        assert!(!fixture.fires(6999) && fixture.fires(7000));
+    }
+
+    #[test]
+    fn an_earlier_look_takes_the_place_of_a_later_one() {
+        let mut fixture = Fixture::new();
+        [5000, 3000].into_iter().for_each(|now_ms| fixture.set(now_ms));
+        assert_eq!(fixture.1.count(TimerKind::Replication), 1);
+        assert!(fixture.fires(4000) && !fixture.fires(9000));
+    }
+
+    #[test]
+    fn a_cancelled_look_does_not_come() {
+        let mut fixture = Fixture::new();
+        fixture.set(5000);
+        let Fixture(timer, timers, _) = &mut fixture;
+        (0..2).for_each(|_| timer.cancel(timers));
+        assert_eq!(fixture.1.count(TimerKind::Replication), 0);
+        assert!(!fixture.fires(9000));
+    }
+}

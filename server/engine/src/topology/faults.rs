@@ -151,7 +151,7 @@ impl Network {
             if is_served
                 && !nodes[node].outage().was_killed()
                 && !tried.contains(&node)
-                && nodes[node].retry_master()
+                && nodes[node].change_replication(|control| control.retry_master())
             {
                 tried.push(node);
             }

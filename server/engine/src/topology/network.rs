@@ -507,10 +507,10 @@ impl Network {
         for (&(node, id), link) in &self.links {
             let is_cut = self.is_cut(node, link.to) || !nodes.has(node) || !nodes.has(link.to);
             if let Some(other) = nodes.get_mut(link.to) {
-                other.replica_is_cut(link.slot, is_cut);
+                other.change_replication(|control| control.set_replica_cut(link.slot, is_cut));
             }
             if let Some(one) = nodes.get_mut(node) {
-                one.master_is_cut(id, is_cut);
+                one.change_replication(|control| control.set_master_cut(id, is_cut));
             }
         }
         for (place, node) in nodes.iter_mut() {

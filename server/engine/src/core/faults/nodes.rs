@@ -44,7 +44,7 @@ impl Engine {
     /// Nothing is known of the history that the data were of: a master is asked for all of it.
     pub(in crate::core) fn forget_data_history(&mut self) {
         self.replication = Replication::new(self.keyspace.rng());
-        self.replication_begins_anew();
+        self.change_replication(|control| control.history_replaced());
     }
 
     /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has

@@ -1,14 +1,10 @@
-//! Replication joined to the engine: replicas come and are told what changes; or a master tells what has.
+//! Replication joined to the engine: what its two parts see, and the effects of their changes, carried out.
 
-mod cron;
-mod failover;
-mod links;
-mod master;
-mod replica;
+mod conductor;
 mod requests;
+mod role;
 mod rules;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod waits;
-
-pub use replica::ROLE_CHANGES;

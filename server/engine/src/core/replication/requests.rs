@@ -2,7 +2,8 @@
 
 use super::super::call::Call;
 use super::super::engine::Engine;
-use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncRequest};
+use crate::clients::Slot;
+use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncPlan, SyncRequest};
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
@@ -34,11 +35,13 @@ impl Engine {
                 tracing::info!("MASTER MODE enabled (user request from '{client}')");
             }
             ReplicationRequest::Unfollow => {}
-            ReplicationRequest::Failover(failover) => self.begin_failover(failover),
+            ReplicationRequest::Failover(failover) => {
+                self.replicate();
+                self.change_replication(|control| control.begin_failover(failover));
+                self.change_replication(|control| control.look_at_heir_or_ask());
+            }
             ReplicationRequest::AbortFailover => {
-                let why = "Failover manually aborted";
-                let effect = self.replication.abort_failover(why, self.clock.timers_mut());
-                self.follow_failover(effect);
+                self.change_replication(|control| control.abort_failover("Failover manually aborted"));
             }
         }
         reply.ok();
@@ -54,14 +57,52 @@ impl Engine {
         }
         // Who asks by SYNC looks at the stream, and does not ask again.
         let reads_newer_forms = self.replication.reads_newer_forms(call.session);
-        if sync.from.is_some() && self.master_is_too_new_for(reads_newer_forms) {
+        if sync.from.is_some()
+            && self.change_replication(|control| control.master_is_too_new_for(reads_newer_forms))
+        {
             return Err(CommandError::text(NO_MASTER_LINK));
         }
         self.attach_replica(call.slot, sync)
     }
 
-    /// Gives the history of the data another name, of which no replica knows.
-    pub(crate) fn change_history_id(&mut self) {
-        self.replication.change_id(self.keyspace.rng());
+    /// A client becomes a replica: it gets what it lacks, and then the stream. O(data) if a snapshot is made.
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    fn attach_replica(&mut self, slot: Slot, sync: SyncRequest<'_>) -> Outcome {
+        self.replicate();
+        let (newcomer, plan) = self.change_replication(|control| control.plan_sync(slot, sync))?;
+        let snapshot = match plan {
+            SyncPlan::Stream => None,
+            SyncPlan::Shared(place, snapshot) => Some((place, snapshot)),
+            SyncPlan::NewSnapshot => {
+                let for_7_0 = newcomer.is_for_7_0();
+                let db = self.change_replication(|control| control.prepare_snapshot(for_7_0));
+                let file = self.file_for_replica(for_7_0, &[("repl-stream-db", db.to_string().as_bytes())]);
+                Some(self.replication.add_snapshot(file, for_7_0, &self.memory.clients.all))
+            }
+        };
+        let answer = self.change_replication(|control| control.take_on(newcomer, sync, snapshot));
+        // Nothing but the stream is sent from now on.
+        self.give_up_tickets(self.sessions.get(slot).id);
+        let session = self.sessions.get_mut(slot);
+        session.is_replica = true;
+        session.delivery.mode.serve_replica();
+        answer.push(&mut session.delivery);
+        self.watch_idle(slot);
+        self.change_replication(|control| control.follow_newcomer(answer.has_snapshot()));
+        Ok(())
+    }
+
+    /// Sends a client a copy of the data or of a part of them, which no stream follows.
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way.
+    fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
+        self.replication.check_room_for_snapshot()?;
+        let file = self.file_of(self.session(slot).replica.content);
+        let delivery = &mut self.sessions.get_mut(slot).delivery;
+        self.replication.send_copy(file, tells_offset, delivery, &self.memory.clients.all);
+        Ok(())
     }
 }

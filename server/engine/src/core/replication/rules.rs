@@ -8,15 +8,6 @@ use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
 impl Engine {
-    /// Whether this server is a replica, or no longer, or parameters of replication have changed.
-    pub(in crate::core) fn replication_rules_changed(&mut self) {
-        let is_replica = self.following.is_some();
-        let parameters = &self.config.replication;
-        self.hooks.set(Hook::Replication, is_replica || parameters.min_to_write > 0);
-        self.replication.keep(self.config.replication.backlog_bytes());
-        self.pause_expiry_if_needed();
-    }
-
     /// Why what was not saved, or replication, forbids a request: of a client, or of a script of one.
     #[inline(always)]
     pub(crate) fn refused_by_state(

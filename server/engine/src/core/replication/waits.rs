@@ -42,7 +42,7 @@ impl Engine {
             wait.answer(wait.reached(&self.replication), reply);
             return Flow::Done;
         }
-        self.request_acknowledgements();
+        self.change_replication(|control| control.ask_replicas());
         let null = if wait.on_disk { Null::TwoZeros } else { Null::Zero };
         Wait::new(Retry::Always(Box::new(wait)), timeout_ms, null).into()
     }

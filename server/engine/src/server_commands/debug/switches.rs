@@ -14,7 +14,7 @@ pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply)
     match (&*args[1].to_ascii_lowercase(), args.len()) {
         (b"set-active-expire", 3) => engine.switches.expires_actively = is_on(&args[2]),
         (b"set-disable-deny-scripts", 3) => engine.switches.restricts_scripts = !is_on(&args[2]),
-        (b"change-repl-id", 2) => engine.change_history_id(),
+        (b"change-repl-id", 2) => engine.change_replication(|control| control.change_history_id()),
         (b"quicklist-packed-threshold", 3) => {
             let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
             threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;

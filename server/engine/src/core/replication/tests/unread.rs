@@ -3,7 +3,6 @@
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::core::{Engine, Output};
-use crate::replication::LinkClocks;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::io::IoSlice;
@@ -169,8 +168,7 @@ fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
 fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
     let (mut master, client, replica) = master("0 90kb 60");
     write(&mut master, client, &[("a", 70_000), ("b", 30_000)]);
-    let effects = master.replication.check_replicas(&master.sessions, LinkClocks::default(), i64::MAX);
-    master.follow_feeding(effects);
+    master.change_replication(|control| control.look_at_replicas());
     assert_eq!(master.session(replica).over_soft_since, Some(0));
 }
 

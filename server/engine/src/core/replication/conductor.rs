@@ -1,0 +1,87 @@
+//! Changes of replication, and what the engine does since it has changed.
+
+use super::super::engine::Engine;
+use super::super::hooks::Hook;
+use crate::member::{Promotion, TopologyRequest};
+use crate::replication::{Feed, ReplicationControl, ReplicationEffect, ReplicationView};
+
+impl Engine {
+    /// Both parts of replication, to look at.
+    pub(crate) fn replication(&self) -> ReplicationView<'_> {
+        ReplicationView::new(&self.replication, self.following.as_ref(), &self.config, &self.clock)
+    }
+
+    /// Changes replication, and follows.
+    pub(crate) fn change_replication<T>(
+        &mut self,
+        change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
+    ) -> T {
+        let mut control = ReplicationControl {
+            history: &mut self.replication,
+            link: &mut self.following,
+            timer: &mut self.replication_timer,
+            sessions: &mut self.sessions,
+            keyspace: &mut self.keyspace,
+            clock: &mut self.clock,
+            config: &mut self.config,
+            outbound: &mut self.outbound,
+            stream_bytes: &self.memory.stream,
+            is_joined: self.member.is_joined(),
+            effects: Vec::new(),
+        };
+        let done = change(&mut control);
+        let effects = control.effects;
+        self.follow_replication(effects);
+        done
+    }
+
+    /// Does what is to be done since replication has changed.
+    fn follow_replication(&mut self, effects: Vec<ReplicationEffect>) {
+        for effect in effects {
+            match effect {
+                ReplicationEffect::CheckOutput(slot) => self.check_much_output(slot),
+                ReplicationEffect::Cut(slot) => self.cut_off(slot),
+                ReplicationEffect::AudienceChanged => self.note_audience(),
+                ReplicationEffect::RulesChanged { may_forbid } => {
+                    self.hooks.set(Hook::Replication, may_forbid);
+                    self.pause_expiry_if_needed();
+                }
+                ReplicationEffect::Promoted { host, port, id, offset } => {
+                    self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
+                }
+                ReplicationEffect::Follow { host, port } => self.follow_master(host, port),
+                ReplicationEffect::Unfollow => self.unfollow_master(),
+                ReplicationEffect::PauseWrites(are_paused) => {
+                    self.pauses.set_failover(are_paused);
+                    self.follow_pauses();
+                }
+                ReplicationEffect::ShutdownMayEnd => self.look_at_shutdown(),
+            }
+        }
+    }
+
+    /// Tells replicas what a command, script or transaction has changed, now that it has ended.
+    #[cold]
+    pub(in crate::core) fn replicate(&mut self) {
+        self.hooks.set(Hook::Replicate, false);
+        let unit = Feed::take_from(&mut self.keyspace).filter(|unit| !unit.is_empty());
+        if let Some(unit) = unit.filter(|_| !self.faults.outage.is_dying()) {
+            self.change_replication(|control| control.send_unit(&unit));
+        }
+    }
+
+    /// Replicas run a request as it is when what runs now has ended: a message, a change of libraries.
+    pub(crate) fn replicate_request(&mut self, words: &[&[u8]], session: u64) {
+        if self.replication().feeds_replicas() {
+            self.change_replication(|control| control.pass_on(words, session));
+        }
+    }
+
+    /// Looks at replication, in real time, as links between processes need: its timer has fired.
+    pub(in crate::core) fn replication_due(&mut self) {
+        self.change_replication(|control| control.begin_look());
+        self.change_replication(|control| control.look_at_replicas());
+        self.change_replication(|control| control.end_look());
+        self.commit();
+    }
+}

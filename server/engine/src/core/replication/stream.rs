@@ -1,0 +1,90 @@
+//! The stream of a master on its way into the data: the snapshot is loaded, requests are run.
+
+use super::super::engine::Engine;
+use super::super::outbound::OutboundEvent;
+use crate::clients::Slot;
+use crate::finally::finally;
+use crate::outbound::OutboundId;
+use crate::replication::{LinkStep, ReplicaLink, ReplicationId, is_streamed, to_be_run};
+use crate::spec::Args;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Engine {
+    /// What comes from the master.
+    pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
+        let Some(slot) = self.change_replication(|control| control.hear(id)) else { return };
+        if let OutboundEvent::Closed { reason } = event {
+            return self.change_replication(|control| control.link_closed(reason));
+        }
+        if catch_unwind(AssertUnwindSafe(|| self.follow_link(event))).is_err() {
+            self.change_replication(|control| control.miss_change());
+            self.recover(slot);
+        }
+        self.change_replication(|control| control.flush_link());
+        self.commit();
+    }
+
+    /// Goes on with what has come.
+    fn follow_link(&mut self, event: OutboundEvent<'_>) {
+        match (self.following.as_mut(), event) {
+            (Some(following), OutboundEvent::Opened) => following.opened(),
+            (Some(following), OutboundEvent::Received(bytes)) => following.received(bytes),
+            _ => {}
+        }
+        while let Some(step) = self.following.as_mut().and_then(ReplicaLink::next_step) {
+            match step {
+                LinkStep::TakenOn => self.change_replication(|control| control.end_failover()),
+                LinkStep::GoOn(id) => {
+                    self.change_replication(|control| control.rename_history(id));
+                    self.change_replication(|control| control.go_on_with_stream());
+                }
+                LinkStep::Load { file, id, offset } => self.take_snapshot(&file, (id, offset)),
+                LinkStep::Run(words) => self.run_streamed(&words),
+                LinkStep::Down(why) => return self.change_replication(|control| control.link_down(&why)),
+            }
+        }
+    }
+
+    /// The snapshot is complete: all of it becomes the data, or nothing of it.
+    fn take_snapshot(&mut self, file: &[u8], (id, offset): (ReplicationId, i64)) {
+        tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
+        tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
+        match self.as_another_did(|engine| engine.replace_data(file)) {
+            Ok(selected) => {
+                self.change_replication(|control| control.cut_replicas());
+                self.change_replication(|control| control.loaded(selected, (id, offset)));
+            }
+            Err(why) => {
+                let why = format!("Failed trying to load the MASTER synchronization DB from disk: {why}");
+                self.change_replication(|control| control.link_down(&why));
+            }
+        }
+    }
+
+    /// Runs a request of the stream, if it has words, and passes it on as it came.
+    fn run_streamed(&mut self, words: &[Vec<u8>]) {
+        let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
+        if let Some(name) = words.first() {
+            let argv = to_be_run(words);
+            if is_streamed(&self.commands, Args::new(&argv)) {
+                self.run_as_master(slot, &argv);
+            } else {
+                tracing::warn!("The master has sent what is no change: {}", name.escape_ascii());
+            }
+        }
+        self.change_replication(|control| control.pass_on_stream());
+    }
+
+    /// Runs a request of the master. What is over is for the master to say.
+    fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
+        let hidden = self.keyspace.set_expiry_backlog(None);
+        finally(
+            self,
+            |engine| engine.as_another_did(|engine| engine.execute_request(slot, argv)),
+            |engine| _ = engine.keyspace.set_expiry_backlog(hidden),
+        );
+        if self.following.as_ref().is_some_and(ReplicaLink::lacks_change) {
+            self.change_replication(|control| control.miss_change());
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The replica's part: the link to the master begins and ends, and the data are those of the master.
+
+use super::super::effect::ReplicationEffect;
+use super::super::last_heard::LastHeard;
+use super::super::replica_link::ReplicaLink;
+use super::super::replid::ReplicationId;
+use super::ReplicationControl;
+use crate::clients::{Peer, Slot};
+use crate::outbound::{OutboundId, Purpose};
+
+impl ReplicationControl<'_> {
+    /// Begins to follow a master, or another one than before: the link to the earlier one ends. Returns the session of
+    /// its stream, which serves the next one.
+    pub(crate) fn begin_to_follow(&mut self) -> Option<Slot> {
+        self.log_role(true);
+        self.end_link()
+    }
+
+    /// Makes the server at an address the master. `knows_history`: the data are of a history that a master may go on
+    /// from. `slot`: the session that runs what the master sends. `in_process`: it is a server of this process.
+    pub(crate) fn set_master(
+        &mut self,
+        (host, port): (String, u16),
+        knows_history: bool,
+        slot: Slot,
+        in_process: bool,
+    ) {
+        self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
+        self.config.replication.master = vec![host.clone(), port.to_string()];
+        let heard = LastHeard::first(in_process, self.now());
+        *self.link = Some(ReplicaLink::new((host, port), knows_history, slot, heard));
+    }
+
+    /// Begins as the replica of the master that was set: the stream is the master's from now on.
+    pub(crate) fn begin_as_replica(&mut self) {
+        self.history.begin_stream(self.config.replication.backlog_bytes());
+        self.history.write_for(self.history.has_older());
+        self.stream_changed();
+        self.rules_changed();
+        self.connect_to_master();
+        self.set_timer();
+    }
+
+    /// Ends the link to the master, with the data that there are, and returns the session of its stream. `None`: the
+    /// server is no replica.
+    pub(crate) fn leave_master(&mut self) -> Option<Slot> {
+        let was_connected = self.link.as_ref().is_some_and(ReplicaLink::is_connected);
+        let has_cached = self.link.as_ref().is_some_and(ReplicaLink::could_go_on);
+        let slot = self.end_link()?;
+        if was_connected {
+            tracing::info!("Connection with master lost.");
+            tracing::info!("Caching the disconnected master state.");
+        }
+        if has_cached {
+            tracing::info!("Discarding previously cached master state.");
+        }
+        if let Some(link) = self.link.take() {
+            let (host, port) = (link.host().to_owned(), link.port());
+            let (id, offset) = (self.history.id(), self.history.offset());
+            self.effects.push(ReplicationEffect::Promoted { host, port, id, offset });
+        }
+        self.log_role(false);
+        Some(slot)
+    }
+
+    /// Begins as a master, after the session of the earlier master's stream has gone. Its replicas come back, and go on
+    /// where they are.
+    pub(crate) fn begin_as_master(&mut self) {
+        self.config.replication.master.clear();
+        self.history.begin_as_master(self.keyspace.rng());
+        self.cut_replicas();
+        let alone_ms = self.alone_ms();
+        self.history.write_as_master(alone_ms);
+        self.stream_changed();
+        self.rules_changed();
+    }
+
+    /// Forgets the master, as everything begins anew; returns the session of its stream, which is to go.
+    pub(crate) fn forget_master(&mut self) -> Option<Slot> {
+        let slot = self.end_link()?;
+        *self.link = None;
+        self.log_role(false);
+        self.history.resume_in(self.sessions.get(slot).db);
+        Some(slot)
+    }
+
+    /// Cuts all replicas and ends the looks at both parts, as everything begins anew.
+    pub(crate) fn end(&mut self) {
+        self.cut_replicas();
+        self.timer.cancel(self.clock.timers_mut());
+    }
+
+    /// Ends the link to the master, if there is one; the session of the stream stays.
+    fn end_link(&mut self) -> Option<Slot> {
+        let link = self.link.as_mut()?;
+        let slot = link.slot();
+        if let Some(id) = link.end() {
+            self.outbound.close(id);
+        }
+        self.sessions.get_mut(slot).multi = None;
+        Some(slot)
+    }
+
+    /// Begins to connect to the master.
+    fn connect_to_master(&mut self) {
+        let now = self.now();
+        let Some(link) = self.link.as_mut() else { return };
+        let (endpoint, parameters) = link.introduction(self.history, self.config);
+        let id = self.outbound.connect(endpoint, Purpose::Master);
+        link.connect(id, parameters, now);
+    }
+
+    /// Connects to the master anew, if the link is down: it may be there again. Returns whether it was down.
+    pub(crate) fn retry_master(&mut self) -> bool {
+        let is_down = self.link.as_ref().is_some_and(|link| link.state().is_none());
+        if is_down {
+            self.connect_to_master();
+        }
+        is_down
+    }
+
+    /// Whether the master sends what a replica of this one cannot read that may be as old as Redis 7.0. Then it is
+    /// followed anew, as one by whom such ones are served, and the replica comes back when that is so.
+    pub(crate) fn master_is_too_new_for(&mut self, reads_newer_forms: bool) -> bool {
+        let is_newer = self.link.as_ref().is_some_and(ReplicaLink::has_newer_forms);
+        let is_too_new = !reads_newer_forms && is_newer;
+        if is_too_new {
+            self.history.write_for(true);
+            self.link_down(
+                "a replica has come that may be as old as Redis 7.0: the master is to write for it",
+            );
+            self.connect_to_master();
+        }
+        is_too_new
+    }
+
+    /// Gives a silent link to the master up, connects if there is none, or tells the master how far this replica is.
+    pub(super) fn look_at_master(&mut self) {
+        let (now, timeout_ms) = (self.now(), self.config.replication.timeout.saturating_mul(1000));
+        let Some(link) = self.link.as_mut() else { return };
+        if link.state().is_none() {
+            return self.connect_to_master();
+        }
+        if let Some(why) = link.timed_out(now, timeout_ms) {
+            return self.link_down(why);
+        }
+        link.report();
+        self.flush_link();
+    }
+
+    /// Records that something has come over a connection. Returns the session of the master's stream if it is that
+    /// one's.
+    pub(crate) fn hear(&mut self, id: OutboundId) -> Option<Slot> {
+        let now = self.now();
+        let link = self.link.as_mut()?;
+        link.hear(id, now).then_some(link.slot())
+    }
+
+    /// Records that the master is cut off from this server of the same process, or no longer, if this is the
+    /// connection to it.
+    pub(crate) fn set_master_cut(&mut self, id: OutboundId, is_cut: bool) {
+        let now = self.now();
+        self.link.iter_mut().for_each(|link| link.set_cut(id, is_cut, now));
+    }
+
+    /// Sends the master what is to be sent.
+    pub(crate) fn flush_link(&mut self) {
+        let offset = self.history.offset();
+        if let Some((id, output)) = self.link.as_mut().and_then(|link| link.take_output(offset)) {
+            self.outbound.send(id, &output);
+        }
+    }
+
+    /// Gives the link up whose connection has ended for this reason of the system.
+    pub(crate) fn link_closed(&mut self, reason: &str) {
+        let why = self.link.as_ref().map(|link| link.reason_of_end(reason));
+        why.into_iter().for_each(|why| self.link_down(&why));
+    }
+
+    /// Gives the link up: the next one begins soon. A hand-over ends of which the heir wants to know nothing.
+    pub(crate) fn link_down(&mut self, why: &str) {
+        let now = self.now();
+        let Some(link) = self.link.as_mut() else { return };
+        if !why.is_empty() {
+            tracing::warn!("{why}");
+        }
+        if link.asked_in_vain() && self.history.fails_over() {
+            return self.abort_failover("Failover target rejected psync request");
+        }
+        link.go_down(now);
+        self.end_link();
+        self.set_timer();
+    }
+
+    /// Gives the history the name that it has at the master from now on, if that is another: its replicas come back,
+    /// and learn it.
+    pub(crate) fn rename_history(&mut self, id: Option<ReplicationId>) {
+        tracing::info!("Successful partial resynchronization with master.");
+        if let Some(id) = id.filter(|id| *id != self.history.id()) {
+            tracing::info!("Master replication ID changed to {id}");
+            self.history.rename(id);
+            self.cut_replicas();
+        }
+    }
+
+    /// Goes on with the stream where it was left.
+    pub(crate) fn go_on_with_stream(&mut self) {
+        tracing::info!("MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization.");
+        self.come_up();
+    }
+
+    /// Follows that a snapshot of the master has become the data, of this history at this offset. `selected`: the
+    /// database that its stream goes on in.
+    pub(crate) fn loaded(&mut self, selected: Option<usize>, (id, offset): (ReplicationId, i64)) {
+        let Some(link) = self.link.as_mut() else { return };
+        let databases = self.keyspace.databases();
+        self.sessions.get_mut(link.slot()).db = selected.filter(|db| *db < databases).unwrap_or(0);
+        link.loaded();
+        self.history.begin_history(id, offset);
+        self.history.begin_stream(self.config.replication.backlog_bytes());
+        tracing::info!("MASTER <-> REPLICA sync: Finished with success");
+        self.come_up();
+    }
+
+    /// The link is up: the data are those of the master, and a hand-over to it has ended.
+    fn come_up(&mut self) {
+        self.end_failover();
+        self.link.iter_mut().for_each(ReplicaLink::come_up);
+    }
+
+    /// A request of the stream has not been run, or not to its end, since there is no memory for it. Only a snapshot
+    /// makes up for that.
+    #[cold]
+    pub(crate) fn miss_change(&mut self) {
+        self.link.iter_mut().for_each(ReplicaLink::miss_change);
+        self.link_down("There is no memory for a change of the master: synchronizing anew");
+    }
+
+    /// Passes on the requests of the stream that have been run, as they came; not amid a transaction.
+    pub(crate) fn pass_on_stream(&mut self) {
+        let Some(link) = self.link.as_mut() else { return };
+        if self.sessions.get(link.slot()).multi.is_some() {
+            return;
+        }
+        let Some((applied, has_newer_forms)) = link.take_applied() else { return };
+        let effects =
+            self.history.send_changes((&applied, has_newer_forms), self.sessions, self.stream_bytes);
+        self.effects.extend(effects);
+    }
+}

@@ -1,0 +1,89 @@
+//! The stream on its way to replicas, and the effects of sending it.
+
+use super::super::test_replicas::{add_client, online};
+use super::*;
+use lockwheel_store::keyspace::Rng;
+
+/// A master with a stream, and its replicas.
+struct Master {
+    history: Replication,
+    sessions: Sessions,
+    slots: Vec<Slot>,
+    account: BufferBytes,
+}
+
+impl Master {
+    fn new(replicas: u64) -> Self {
+        let mut history = Replication::new(&mut Rng::new(7));
+        history.begin_stream(1 << 20);
+        let mut sessions = Sessions::default();
+        let slots = (1..=replicas).map(|id| {
+            history.join(id, online(0));
+            let slot = add_client(&mut sessions, id);
+            sessions.get_mut(slot).is_replica = true;
+            slot
+        });
+        let slots = slots.collect();
+        Master { history, sessions, slots, account: BufferBytes::default() }
+    }
+
+    fn send(&mut self, bytes: usize) -> Vec<ReplicationEffect> {
+        self.history.send(&vec![b'x'; bytes], &mut self.sessions, &self.account)
+    }
+
+    /// The bytes that a replica was sent and has not read.
+    fn pending(&self, replica: usize) -> usize {
+        self.sessions.get(self.slots[replica]).delivery.pending()
+    }
+}
+
+#[test]
+fn a_replica_that_keeps_up_is_sent_the_stream_at_once() {
+    let mut master = Master::new(2);
+    assert_eq!(master.send(100), []);
+    assert_eq!((master.history.offset(), master.pending(0), master.pending(1)), (100, 100, 100));
+    assert_eq!([(); 3].map(|()| master.sessions.next_woken()), [Some(1), Some(2), None]);
+}
+
+#[test]
+fn the_output_of_a_replica_is_checked_when_it_has_some_unread() {
+    let mut master = Master::new(2);
+    master.sessions.get_mut(master.slots[1]).delivery.push_bytes(&[b'x'; 5000]);
+    let slow = master.slots[1];
+    assert_eq!(master.send(100), [ReplicationEffect::CheckOutput(slow)]);
+}
+
+#[test]
+fn a_replica_that_falls_behind_gets_what_it_lacks_once_it_has_read_the_rest() {
+    let mut master = Master::new(2);
+    master.sessions.get_mut(master.slots[0]).delivery.push_bytes(&[b'x'; BEHIND_MIN]);
+    let slow = master.slots[0];
+    assert_eq!(master.send(10), [ReplicationEffect::CheckOutput(slow)]);
+    assert_eq!((master.pending(0), master.pending(1)), (BEHIND_MIN, 10));
+    assert_eq!(master.send(20), [], "what it lacks is counted once a block");
+    assert_eq!(master.history.lacked(1).0, 30);
+    let Master { history, sessions, account, .. } = &mut master;
+    assert!(history.feed_lacked(sessions.get_mut(slow), account));
+    assert_eq!((master.pending(0), master.history.lacked(1)), (BEHIND_MIN + 30, (0, 0)));
+}
+
+#[test]
+fn a_replica_that_is_being_disconnected_is_sent_nothing() {
+    let mut master = Master::new(2);
+    master.sessions.get_mut(master.slots[0]).close(Closing::Now);
+    assert_eq!(master.send(100), []);
+    assert_eq!((master.pending(0), master.pending(1)), (0, 100));
+}
+
+#[test]
+fn replicas_are_asked_how_far_they_are_once_until_the_stream_goes_on() {
+    let mut master = Master::new(1);
+    let ask = |master: &mut Master| {
+        let before = master.pending(0);
+        assert_eq!(master.history.ask_replicas(&mut master.sessions, &master.account), []);
+        master.pending(0) - before
+    };
+    assert_eq!([(); 2].map(|()| ask(&mut master)), [GETACK.len(), 0]);
+    master.send(1);
+    assert_eq!(ask(&mut master), GETACK.len());
+}
