@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"time"
 )
 
 // access is how a server is reached: what its arguments and its ready line say of address, password and TLS.
@@ -47,11 +48,13 @@ func (a *access) url() string {
 	return whole.String()
 }
 
-func (a *access) dial() (net.Conn, error) {
+// dial connects within a limit, unless that is 0.
+func (a *access) dial(limit time.Duration) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: limit}
 	if a.tls == nil {
-		return net.Dial("tcp", a.address())
+		return dialer.Dial("tcp", a.address())
 	}
-	return tls.Dial("tcp", a.address(), a.tls)
+	return tls.DialWithDialer(dialer, "tcp", a.address(), a.tls)
 }
 
 // overTLS trusts the certificates that the arguments name, and no others, and shows the client's, or else the server's

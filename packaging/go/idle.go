@@ -51,7 +51,7 @@ func (s *Server) prepare() {
 		ready = append(ready, waits)
 	}
 	for _, connection := range ready {
-		if _, err := connection.do("PING"); err != nil {
+		if err := connection.prepare(); err != nil {
 			s.fail("%v", err)
 		}
 	}

@@ -12,7 +12,11 @@ func (s *Server) Report() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "lockwheel on %s, seed %s\n", s.Addr(), s.seed)
 	if place, err := s.steering.place(); err == nil && place > 0 {
-		fmt.Fprintf(&text, "server 0 is down: server %d (%s) tells\n", place, s.places[place].address())
+		state := "is down"
+		if s.steering.isHanging(0) {
+			state = "hangs"
+		}
+		fmt.Fprintf(&text, "server 0 %s: server %d (%s) tells\n", state, place, s.places[place].address())
 	}
 	for _, part := range []struct {
 		title string

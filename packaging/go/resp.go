@@ -20,6 +20,15 @@ func isRefusal(err error) bool {
 	return errors.As(err, &refused)
 }
 
+// isHanging is whether an error is the answer of a server that refuses nearly all for a while, and has done nothing.
+func isHanging(err error) bool {
+	if !isRefusal(err) {
+		return false
+	}
+	code, _, _ := strings.Cut(err.Error(), " ")
+	return code == "BUSY" || code == "LOADING" || code == "MASTERDOWN"
+}
+
 // isShutOut is whether the server lets no more clients in, and has closed the connection.
 func isShutOut(err error) bool { return strings.Contains(err.Error(), "max number of clients reached") }
 

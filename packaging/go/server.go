@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -75,6 +76,8 @@ type Server struct {
 	log      *serverLog
 	ended    chan struct{}
 	test     TB
+
+	isStopped atomic.Bool // by Stop
 }
 
 // Start starts a server that ends with [Server.Stop], or with this process.
@@ -251,7 +254,25 @@ func (s *Server) Command(arguments ...any) (any, error) {
 	if err := refuseUnanswered(arguments); err != nil {
 		return nil, err
 	}
-	return s.commands.do(arguments...)
+	reply, err := s.commands.do(arguments...)
+	return reply, s.reason(err)
+}
+
+// reason is an error of a request, which says so if the server has ended.
+func (s *Server) reason(err error) error {
+	if err == nil || isRefusal(err) {
+		return err
+	}
+	select {
+	case <-s.ended:
+	default:
+		return err
+	}
+	how := fmt.Sprintf(" with %v", s.process.ProcessState)
+	if s.isStopped.Load() {
+		how = ": it was stopped"
+	}
+	return fmt.Errorf("the server has ended%s (%w)", how, err)
 }
 
 // Reset makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock.
@@ -277,6 +298,11 @@ func (s *Server) Stop() {
 	s.commands.close()
 	s.steering.close()
 	s.waits.close()
+	select {
+	case <-s.ended:
+	default:
+		s.isStopped.Store(true)
+	}
 	s.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.ended:
@@ -300,7 +326,7 @@ func (s *Server) mustBy(send func(...any) (any, error), arguments []any) any {
 	}
 	reply, err := send(words...)
 	if err != nil {
-		s.fail("%s: %v", line(arguments), err)
+		s.fail("%s: %v", line(arguments), s.reason(err))
 	}
 	return reply
 }

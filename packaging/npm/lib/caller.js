@@ -67,6 +67,7 @@ function checkOptions(shown, given, known) {
 }
 
 function quoted(value) {
+  if (Array.isArray(value)) return `[${value.map(quoted).join(', ')}]`;
   return typeof value === 'string' ? `'${value}'` : String(value);
 }
 

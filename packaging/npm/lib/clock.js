@@ -1,7 +1,7 @@
 'use strict';
 // The clock that a test turns.
 
-const { optionsAt, publish } = require('./caller.js');
+const { optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { limited, milliseconds } = require('./words.js');
 
@@ -30,7 +30,11 @@ class Clock {
   }
 
   set(instant) {
-    return this.#wall('CLOCK.SET', milliseconds(Number(instant)));
+    const since = Number(instant);
+    if (!Number.isSafeInteger(since) && typeof instant !== 'number' && !(instant instanceof Date)) {
+      throw new TypeError(`an instant is a Date, or milliseconds since 1970, not ${quoted(instant)}`);
+    }
+    return this.#wall('CLOCK.SET', milliseconds(since));
   }
 
   async advance(duration, options) {

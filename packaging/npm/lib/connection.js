@@ -3,7 +3,7 @@
 
 const net = require('node:net');
 const tls = require('node:tls');
-const { Push, ReplyError, Source, encode, reply } = require('./resp.js');
+const { Push, ReplyError, Source, encode, isHanging, reply } = require('./resp.js');
 
 /** What a server says that lets no more clients in, and closes the connection. */
 const SHUT_OUT = 'max number of clients reached';
@@ -14,6 +14,9 @@ class Connection {
   #socket = null;
   #waiting = [];
   #isExempt;
+  /** How many requests are not answered, and how many of them are probes. */
+  #requests = 0;
+  #probes = 0;
   /** MULTI was sent, and its end was not. */
   #isInTransaction = false;
 
@@ -29,23 +32,41 @@ class Connection {
   }
 
   /**
-   * Resolves when the server has answered a request that changes nothing, whatever it says: it lives. A connection that
-   * was cut is opened again. In a transaction nothing is asked: it would become a part of it.
+   * Resolves when the server has answered a request that changes nothing, whatever it says: it lives. False if it
+   * refuses all, as while it runs a script. A connection that was cut is opened again. In a transaction nothing is asked:
+   * it would become a part of it.
    */
   async probe() {
     const isOpen = this.#socket !== null;
-    if (isOpen && this.#isInTransaction) return;
+    if (isOpen && this.#isInTransaction) return true;
+    this.#probes += 1;
     try {
       await this.send(exemption(this.#isExempt));
+      return true;
     } catch (error) {
-      if (error instanceof ReplyError) return;
+      if (error instanceof ReplyError) return !isHanging(error);
       if (!isOpen) throw error;
-      await this.probe();
+    } finally {
+      this.#probes -= 1;
     }
+    return this.probe();
+  }
+
+  /** Whether it waits for the reply to more than probes. */
+  get hasRequests() {
+    return this.#requests > this.#probes;
   }
 
   /** Sends a request; resolves to its reply, rejects with a ReplyError when the server refuses it. */
   send(args) {
+    const answer = this.#send(args);
+    const end = () => (this.#requests -= 1);
+    this.#requests += 1;
+    answer.then(end, end);
+    return answer;
+  }
+
+  #send(args) {
     const request = encode(args);
     this.#note(args);
     if (this.#socket !== null) return this.#ask(request);

@@ -1,7 +1,7 @@
 'use strict';
 // Faults in what goes between the server and its clients.
 
-const { Action } = require('./actions.js');
+const { Action, Clients } = require('./actions.js');
 const { checkOptions, optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { milliseconds, options } = require('./words.js');
@@ -27,7 +27,10 @@ class Faults {
       throw new TypeError(`the action of a rule is one of those that Action makes, not ${quoted(action)}`);
     }
     const { on, script, contains, key, channel, arg, client, result, skip, times, prob } = matchers;
-    if (client !== undefined && client.ofRule === undefined) throw new TypeError('a rule names clients by id, name or lib');
+    if (client?.ofRule === undefined && client !== undefined) throw new TypeError('a rule names clients by id, name or lib');
+    if (arg !== undefined && !Array.isArray(arg)) {
+      throw new TypeError(`arg is the place of an argument and its value such as [2, 'PX'], not ${quoted(arg)}`);
+    }
     await this.#command(
       ...['FAULT.ADD', name, ...options({ on, script, contains, key, channel })],
       ...(arg === undefined ? [] : ['ARG', ...arg]),
@@ -62,16 +65,16 @@ class Faults {
 
   freezeClient(clients, duration) {
     const lasts = duration === undefined ? 'FOREVER' : milliseconds(duration);
-    return this.#command('FAULT.FREEZECLIENT', ...clients.words, lasts);
+    return this.#command('FAULT.FREEZECLIENT', ...wordsOf(clients), lasts);
   }
 
   thawClient(clients) {
-    return this.#command('FAULT.THAWCLIENT', ...clients.words);
+    return this.#command('FAULT.THAWCLIENT', ...wordsOf(clients));
   }
 
   async partition(clients, direction = 'BOTH') {
     await this.#prepare();
-    return this.#command('FAULT.PARTITION', ...clients.words, direction);
+    return this.#command('FAULT.PARTITION', ...wordsOf(clients), direction);
   }
 
   heal() {
@@ -105,13 +108,13 @@ class Faults {
   }
 
   part(servers, others) {
-    const beside = others === undefined ? [] : ['FROM', others.join(',')];
-    return this.#command('FAULT.PARTITION', 'NODES', servers.join(','), ...beside);
+    const beside = others === undefined ? [] : ['FROM', places(others)];
+    return this.#command('FAULT.PARTITION', 'NODES', places(servers), ...beside);
   }
 
   async partFromClients(servers, direction = 'BOTH') {
     await this.#prepare();
-    return this.#command('FAULT.PARTITION', 'NODES', servers.join(','), 'FROM', 'CLIENTS', direction);
+    return this.#command('FAULT.PARTITION', 'NODES', places(servers), 'FROM', 'CLIENTS', direction);
   }
 
   async lagBy(lag) {
@@ -121,6 +124,18 @@ class Faults {
   async failoverTo(replica, { tokens = false } = {}) {
     await this.#command('FAULT.FAILOVER', replica, ...(tokens ? ['TOKENS'] : []));
   }
+}
+
+/** The words that name clients. */
+function wordsOf(clients) {
+  if (clients instanceof Clients) return clients.words;
+  throw new TypeError(`clients are some of those that Clients names, such as Clients.id(3), not ${quoted(clients)}`);
+}
+
+/** Places of servers, as a request lists them. */
+function places(servers) {
+  if (Array.isArray(servers)) return servers.join(',');
+  throw new TypeError(`servers are a list of their places such as [0, 1], not ${quoted(servers)}`);
 }
 
 const MATCHERS = ['on', 'script', 'contains', 'key', 'channel', 'arg', 'client', 'result', 'skip', 'times', 'prob'];

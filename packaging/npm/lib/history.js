@@ -1,7 +1,7 @@
 'use strict';
 // What happened to locks, and what the server finds wrong in that.
 
-const { optionsAt, publish } = require('./caller.js');
+const { optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');
 const { options } = require('./words.js');
 
@@ -72,6 +72,7 @@ publish(History, (name) => `history.${name}`, {
 
 /** What LOCK.VERIFY finds. */
 async function verify(command, { key, level } = {}) {
+  if (typeof (level ?? '') !== 'string') throw new TypeError(`level is a word such as 'violation', not ${quoted(level)}`);
   const reply = fields(await command('LOCK.VERIFY', ...options({ key, level: level?.toUpperCase() })));
   const { 'left-out': leftOut = 0, findings, truncated, ...rest } = reply;
   return { reason: null, ...rest, leftOut, truncated: Boolean(truncated), findings: findings.map(fields) };

@@ -10,6 +10,14 @@ class ReplyError extends Error {
   }
 }
 
+/** How the refusals begin of a server that refuses nearly all, for a while. */
+const HANGING = ['BUSY', 'LOADING', 'MASTERDOWN'];
+
+/** Whether an error is the refusal of a server which refuses nearly all, and has done nothing. */
+function isHanging(error) {
+  return error instanceof ReplyError && HANGING.includes(error.code);
+}
+
 /** A request as an array of strings. Arguments are strings, numbers, bigints, booleans or bytes. */
 function encode(args) {
   const parts = [Buffer.from(`*${args.length}\r\n`)];
@@ -165,4 +173,4 @@ function fields(items) {
   return Object.fromEntries(items instanceof Map ? items : pairs(items));
 }
 
-module.exports = { ReplyError, Push, Source, encode, fields, refuseUnanswered, reply };
+module.exports = { ReplyError, Push, Source, encode, fields, isHanging, refuseUnanswered, reply };

@@ -10,13 +10,13 @@ const { Access } = require('./access.js');
 const { Arguments, LOOPBACK, hostOf, withPort } = require('./arguments.js');
 const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
-const { optionsAt, perhaps, publish, published } = require('./caller.js');
+const { optionsAt, perhaps, publish, published, quoted } = require('./caller.js');
 const { Clock } = require('./clock.js');
 const { Faults } = require('./faults.js');
 const { History, verdictLines, verify } = require('./history.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
-const { refuseUnanswered } = require('./resp.js');
+const { ReplyError, refuseUnanswered } = require('./resp.js');
 const { IdleConnections, Route, Servers } = require('./servers.js');
 
 /** How long, in milliseconds, a server may take to end before it is killed. */
@@ -59,6 +59,7 @@ class Server {
   #commands;
   #steering;
   #idle;
+  #isStopped = false;
 
   constructor(options, started) {
     this.#options = options;
@@ -77,23 +78,37 @@ class Server {
     });
     const all = new Servers([{ access, isSentinel: false }, ...others]);
     this.#commands = new Route(all);
-    this.#steering = new Route(all);
+    this.#steering = new Route(all, { isSteering: true });
     this.#idle = new IdleConnections(all);
     this.clock = new Clock(this.#steer);
     this.await = new Await((...args) => this.#until(args));
     this.faults = new Faults(this.#steer, this.#commands, () => this.#prepare());
     this.history = new History(this.#steer);
     this.#process = process;
+    this.#isStopped = false;
     this.#ended = ended;
     this.#log = log;
   }
 
   // A server that runs a script without end hears of its own end by another.
-  #steer = (...args) => this.#steering.send(args, args[0] === 'FAULT.DOWN' ? args[1] : undefined);
+  #steer = (...args) => this.#told(this.#steering.send(args, args[0] === 'FAULT.DOWN' ? args[1] : undefined));
 
   command(...args) {
     refuseUnanswered(args);
-    return this.#commands.send(args);
+    return this.#told(this.#commands.send(args));
+  }
+
+  /** An answer, of which an error says so if the server has ended. */
+  async #told(answer) {
+    try {
+      return await answer;
+    } catch (error) {
+      const { exitCode, signalCode } = this.#process;
+      if (error instanceof ReplyError || (exitCode === null && signalCode === null)) throw error;
+      const how = this.#isStopped ? ': it was stopped' : ` (${signalCode ?? exitCode})`;
+      const told = new Error(`the server has ended${how} (${error.message})`, { cause: error });
+      throw Object.assign(told, error.code && { code: error.code });
+    }
   }
 
   async reset({ keepClients = false } = {}) {
@@ -131,12 +146,14 @@ class Server {
     const title = `lockwheel on ${withPort(this.host, this.port)}, seed ${seed}`;
     const told = await report(this.#steer, this.#log.lines);
     const { asked } = this.#steering;
-    const other = asked === 0 ? [] : [`server 0 is down: server ${asked} (${this.servers[asked].address}) tells`];
+    const state = this.#steering.isHanging(0) ? 'hangs' : 'is down';
+    const other = asked === 0 ? [] : [`server 0 ${state}: server ${asked} (${this.servers[asked].address}) tells`];
     return [title, ...other, told].join('\n');
   }
 
   async stop() {
     for (const connections of [this.#commands, this.#steering, this.#idle]) connections.close();
+    this.#isStopped ||= this.#process.exitCode === null && this.#process.signalCode === null;
     this.#process.ref();
     this.#process.kill('SIGTERM');
     const impatience = setTimeout(() => this.#process.kill('SIGKILL'), GRACE);
@@ -160,7 +177,7 @@ class Server {
 
   /** Waits on a connection of its own, so that the test goes on meanwhile on the other. */
   async #until(args) {
-    const reply = await this.#idle.ask(args);
+    const reply = await this.#told(this.#idle.ask(args));
     if (reply !== null) return reply;
     throw new AwaitError(`${args.join(' ')}: not within the limit\n${await this.report()}`);
   }
@@ -180,7 +197,7 @@ async function start(options = {}) {
   if (typeof time !== 'string' && typeof time?.toISOString !== 'function') {
     throw new TypeError(`time is 'real', 'manual' or a Date, not ${time}`);
   }
-  if (!Array.isArray(args)) throw new TypeError(`args is a list of words, not ${args}`);
+  refuseTypes({ args, binary, topology });
   if (topology !== undefined && String(topology).trim() === '') {
     throw new RangeError(`topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '${topology}'`);
   }
@@ -194,6 +211,20 @@ async function start(options = {}) {
   }
   const wanted = { time, seed, args: args.map(String), binary, verify: level, topology: topology ?? '' };
   return new Server(wanted, await launch(wanted));
+}
+
+/** Throws a TypeError for options that are of other types than they have to be. */
+function refuseTypes({ args, binary, topology }) {
+  if (!Array.isArray(args)) throw new TypeError(`args is a list of words, not ${args}`);
+  const isWord = (each) => ['string', 'number', 'bigint', 'boolean'].includes(typeof each);
+  if (!args.every(isWord)) {
+    const other = quoted(args.find((each) => !isWord(each)));
+    throw new TypeError(`args is a list of words such as ['--threads', '2']: ${other} is no word`);
+  }
+  if (typeof (binary ?? '') !== 'string') throw new TypeError(`binary is the path of a program, not ${quoted(binary)}`);
+  if (typeof (topology ?? '') !== 'string') {
+    throw new TypeError(`topology is a string such as 'sentinel 3 --replicas 1', not ${quoted(topology)}`);
+  }
 }
 
 /** Starts a server and resolves when it accepts connections. */

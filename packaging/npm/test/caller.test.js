@@ -13,6 +13,18 @@ withServer('unknown options are refused with the nearest known', {}, async (serv
     [() => startServer('manual'), "startServer takes its options as an object, not 'manual'"],
     [() => startServer({ time: 0 }), "time is 'real', 'manual' or a Date, not 0"],
     [() => startServer({ args: '--port 0' }), 'args is a list of words, not --port 0'],
+    [() => startServer({ args: ['--save', null] }), "args is a list of words such as ['--threads', '2']: null is no word"],
+    [() => startServer({ binary: 2 }), 'binary is the path of a program, not 2'],
+    [
+      () => startServer({ topology: ['sentinel', '3'] }),
+      "topology is a string such as 'sentinel 3 --replicas 1', not ['sentinel', '3']",
+    ],
+    [() => server.clock.set('x'), "an instant is a Date, or milliseconds since 1970, not 'x'"],
+    [() => server.verify({ level: 2 }), "level is a word such as 'violation', not 2"],
+    [() => server.faults.add('x', Action.hold(), { arg: 'PX' }), "its value such as [2, 'PX'], not 'PX'"],
+    [() => server.faults.add('x', Action.hold(), { client: null }), 'a rule names clients by id, name or lib'],
+    [() => server.faults.freezeClient('x'), "such as Clients.id(3), not 'x'"],
+    [() => server.faults.part(1), 'servers are a list of their places such as [0, 1], not 1'],
     [() => startServer({ verify: 'violatoin' }), "not 'violatoin'; did you mean 'violation'?"],
     [
       () => server.await.blocked(1, { timeout: 30 }),

@@ -28,6 +28,9 @@ test('a server is where it says, and answers', async (t) => {
   await server.stop();
   await server.stop();
   await assert.rejects(server.command('PING'), /ECONNREFUSED/);
+  await assert.rejects(server.command('PING'), /^Error: the server has ended: it was stopped \(/);
+  await assert.rejects(server.clock.advance(1), /^Error: the server has ended: it was stopped \(/);
+  await assert.rejects(server.await.key('k', 'GONE'), /^Error: the server has ended: it was stopped \(/);
 });
 
 test('options reach the server', async () => {

@@ -26,6 +26,20 @@ import lockwheel
         (lambda it: it.clock.advance("8"), "a duration is seconds or a timedelta, not '8'"),
         (lambda it: lockwheel.Server(time=0), "time is 'real', 'manual' or an instant, not 0"),
         (lambda it: lockwheel.Server(args="--port 0"), "args is a list of words, not '--port 0'"),
+        (lambda it: lockwheel.Server(args=2), "args is a list of words, not 2"),
+        (lambda it: lockwheel.Server(args=["--threads", 2]), "args is a list of words such as ['--threads', '2']: 2 is no"),
+        (lambda it: lockwheel.Server(binary=2), "binary is the path of a program, not 2"),
+        (
+            lambda it: lockwheel.Server(topology=["sentinel", "3"]),
+            "topology is a string such as 'sentinel 3 --replicas 1', not ['sentinel', '3']",
+        ),
+        (lambda it: it.clock.set("x"), "an instant is a datetime with a time zone, not 'x'"),
+        (lambda it: it.verify(level=2), "level is a word such as 'violation', not 2"),
+        (lambda it: it.await_.key("k", None), "the state of a key is a word such as 'EXISTS', not None"),
+        (lambda it: it.faults.add("x", lockwheel.Action.hold(), client=3), "such as Clients.id(3), not 3"),
+        (lambda it: it.faults.add("x", lockwheel.Action.hold(), arg="PX"), "its value such as (2, 'PX'), not 'PX'"),
+        (lambda it: it.faults.freeze_client("x"), "such as Clients.id(3), not 'x'"),
+        (lambda it: it.faults.part(1), "servers are a list of their places such as [0, 1], not 1"),
     ],
 )
 def test_unknown_options_are_refused_with_the_nearest_known(own, ask, said):
@@ -37,6 +51,23 @@ def test_unknown_options_are_refused_with_the_nearest_known(own, ask, said):
 def test_an_unknown_level_is_refused_with_the_nearest_known():
     with pytest.raises(ValueError, match="is one of off, violation, suspect, not 'violatoin'; did you mean 'violation'"):
         lockwheel.Server(verify="violatoin")
+    with pytest.raises(ValueError, match="verify is one of off, violation, suspect, not 'None'"):
+        lockwheel.Server(verify=None)
+
+
+def test_a_server_that_has_ended_says_so():
+    server = lockwheel.Server()
+    server.stop()
+    same = lockwheel.aio.Server.of(server)
+    for ask in (server.clock.info, lambda: server.command("PING"), lambda: asyncio.run(same.clock.info())):
+        with pytest.raises(ConnectionError, match="^the server has ended: it was stopped$"):
+            ask()
+    with lockwheel.Server() as crashed:
+        with pytest.raises(OSError):
+            crashed.command("SHUTDOWN", "NOSAVE")
+        crashed._process._child.wait()
+        with pytest.raises(ConnectionError, match="^the server has ended with code 0$"):
+            crashed.clock.info()
 
 
 def test_known_options_still_do_what_they_say(own):

@@ -279,8 +279,11 @@ def test_what_does_not_start_says_why(tmp_path):
         Server(args=["--no-such-parameter", "1"])
     with pytest.raises(StartError, match="it said nothing"):
         Server(binary="/bin/false")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="binary is '.*/none': there is no file /.*/none$"):
         Server(binary=str(tmp_path / "none"))
+    (tmp_path / "text").write_text("no program")
+    with pytest.raises(StartError, match="/text does not start: Permission denied"):
+        Server(binary=str(tmp_path / "text"))
 
 
 def test_the_program_is_found_in_order(monkeypatch, tmp_path):

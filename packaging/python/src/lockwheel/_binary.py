@@ -15,12 +15,14 @@ NAME = "lockwheel"
 VARIABLE = "LOCKWHEEL_BINARY"
 
 
-class NoBinaryError(LockwheelError):
+class NoBinaryError(LockwheelError, FileNotFoundError):
     """There is no program to start."""
 
 
 def find(wanted: Optional[str] = None) -> str:
     """The path of the program: what is asked for, the environment's, the package's, the one on PATH."""
+    if wanted and shutil.which(wanted) is None and not os.path.isfile(wanted):
+        raise NoBinaryError(f"binary is {os.fspath(wanted)!r}: there is no file {os.path.abspath(wanted)}")
     named = None if wanted else os.environ.get(VARIABLE)
     if named and not os.path.isfile(named):
         raise NoBinaryError(f"{VARIABLE} is {named!r}: there is no file {os.path.abspath(named)}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ssl
 from typing import Callable, Generator, Optional, Sequence, TypeVar
 
-from ._errors import ServerError
+from ._errors import ServerError, is_hanging
 from ._resp import Argument, Incoming, Parse, Reply, encode
 
 __tracebackhide__ = True
@@ -32,6 +32,8 @@ class Channel:
         self._is_open = False
         self.is_in_transaction = False
         """Whether MULTI was asked for, and its end was not."""
+        self.is_hanging = False
+        """Whether the last probe was refused, as by a server that runs a script."""
         self._received, self._unsent = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = None if context is None else context.wrap_bio(self._received, self._unsent)
 
@@ -45,7 +47,8 @@ class Channel:
     def probe(self) -> Talk[None]:
         """A request that changes nothing: whatever is answered, the server lives."""
         yield from self._open()
-        yield from self._exchange(("FAULT.EXEMPT", "ON" if self.is_exempt else "OFF"))
+        reply = yield from self._exchange(("FAULT.EXEMPT", "ON" if self.is_exempt else "OFF"))
+        self.is_hanging = isinstance(reply, ServerError) and is_hanging(reply)
 
     def _note(self, arguments: Sequence[Argument], reply: Reply) -> None:
         name = encode(arguments[:1]).upper().split()[-1]

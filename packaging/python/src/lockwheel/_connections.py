@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, Sequence, TypeVar, Union
+from itertools import count
+from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, Sequence, Set, TypeVar, Union
 
 from ._access import Access
 from ._asked import Request
 from ._channel import CHUNK, Channel, Talk, came
-from ._errors import ServerError
+from ._errors import ServerError, is_hanging
 from ._resp import Argument, Reply
 
 __tracebackhide__ = True
@@ -20,7 +21,20 @@ __tracebackhide__ = True
 PREPARED = 4
 """How many connections are ready when no new ones are let in."""
 
+PROBE_LIMIT = 1.0
+"""How many seconds a server has to answer a probe, where another one can be asked. The limit doubles with each round."""
+
+HANGING_SHARE = 0.1
+"""The share of this limit for a server that did not answer the last time."""
+
 T = TypeVar("T")
+
+
+NO_ANSWER = "the server does not answer"
+
+
+class ProbeTimeoutError(OSError):
+    """A server has not answered a probe within its limit."""
 
 
 class Connection(NamedTuple):
@@ -44,22 +58,28 @@ class Step(NamedTuple):
 
     socket: socket.socket
     work: Union[Connect, bytes, None]
+    limit: Optional[float] = None
+    """How many seconds the step may take; ProbeTimeoutError after that."""
 
 
 Operation = Generator[Step, bytes, T]
 
 
 class Connections:
-    """The connections to the first of these servers that lives. Threads and tasks may share it."""
+    """The connections to the first of these servers that lives, or that answers, if their requests steer the servers.
+    Threads and tasks may share it."""
 
-    def __init__(self, servers: Sequence[Access]) -> None:
+    def __init__(self, servers: Sequence[Access], *, is_steering: bool = False) -> None:
         self._servers = servers
+        self._is_steering = is_steering
         self._password = servers[0].password
         self._context = servers[0].context()
         self._idle: List[List[Connection]] = [[] for _ in servers]
         self._is_exempt = True
         self.answered = 0
         """The place of the server that has answered last."""
+        self.hanging: Set[int] = set()
+        """The places of the servers that live and were passed over, since they did not answer or refused all."""
 
     def ask(self, arguments: Sequence[Argument], timeout: Optional[float] = None) -> Reply:
         """One request and its reply. With a timeout in seconds no single step takes longer."""
@@ -96,8 +116,12 @@ class Connections:
     def _request(
         self, arguments: Sequence[Argument], avoid: Optional[int] = None, is_wait: bool = False
     ) -> Operation[Reply]:
+        refusals: List[ServerError] = []
+        refused: List[int] = []
         while True:
-            connection = yield from self._living(avoid)
+            connection = yield from self._living(avoid, self._is_steering, refused)
+            if connection is None:
+                raise refusals[0]
             try:
                 reply = yield from over(connection, connection.channel.ask(arguments))
             except OSError:
@@ -105,27 +129,59 @@ class Connections:
                 if not is_wait or len(self._servers) == 1:
                     raise
                 continue
+            if self._is_steering and len(self._servers) > 1 and isinstance(reply, ServerError) and is_hanging(reply):
+                # It has done nothing.
+                refusals.append(reply)
+                refused.append(connection.place)
+                self.hanging.add(connection.place)
+                self._keep(connection)
+                continue
             self.answered = connection.place
             return self._end(connection, reply)
 
     def _prepare(self) -> Operation[None]:
         connections = []
         for _ in range(PREPARED):
-            connections.append((yield from self._living(None)))
+            connection = yield from self._living(None, True)
+            assert connection is not None
+            connections.append(connection)
         for connection in connections:
             yield from over(connection, connection.channel.probe())
-            self._idle[connection.place].append(connection)
+            self._keep(connection)
 
-    def _living(self, avoid: Optional[int]) -> Operation[Connection]:
+    def _living(
+        self, avoid: Optional[int], is_hasty: bool, refused: Sequence[int] = ()
+    ) -> Operation[Optional[Connection]]:
         """A connection to the first server that lives. The error of the first one if none does, also when all are asked
-        again: a sentinel that promotes a server cuts a connection that has not said yet that it is exempt."""
+        again: a sentinel that promotes a server cuts a connection that has not said yet that it is exempt.
+
+        In haste a server that hangs, or refuses all, is passed over when another one answers; if none does, the servers
+        are asked again with twice the limit. After a refusal the others are asked once: None if none answers."""
         first_error: Optional[OSError] = None
         order = self._order(avoid)
-        for place in order if len(order) == 1 else order * 2:
-            try:
-                return (yield from self._opened(place))
-            except OSError as error:
-                first_error = first_error or error
+        limit = PROBE_LIMIT if is_hasty and len(order) > 1 else None
+        others = [place for place in order if place not in refused]
+        for turn in count():
+            is_late = False
+            busy: Optional[Connection] = None
+            for place in others:
+                try:
+                    connection = yield from self._opened(place, limit and limit * 2**turn)
+                except OSError as error:
+                    first_error = first_error or error
+                    is_late = is_late or isinstance(error, ProbeTimeoutError)
+                    continue
+                if limit is None or not connection.channel.is_hanging:
+                    self._keep(busy)
+                    return connection
+                if busy is None and not refused:
+                    busy = connection
+                else:
+                    self._keep(connection)
+            if refused or busy is not None:
+                return busy
+            if len(order) == 1 or (turn > 0 and not is_late):
+                break
         assert first_error is not None
         raise first_error
 
@@ -134,13 +190,32 @@ class Connections:
         places = [place for place, server in enumerate(self._servers) if not server.is_sentinel]
         return sorted(places, key=lambda place: place == avoid)
 
-    def _opened(self, place: int) -> Operation[Connection]:
-        """A connection to one server, which has answered where there are others."""
+    def _opened(self, place: int, limit: Optional[float]) -> Operation[Connection]:
+        """A connection to one server, which has answered where there are others. With a limit in seconds no step takes
+        longer."""
+        share = HANGING_SHARE if place in self.hanging else 1.0
+        try:
+            connection = yield from self._answering(place, limit and limit * share)
+        except ProbeTimeoutError:
+            self.hanging.add(place)
+            raise
+        except OSError:
+            self.hanging.discard(place)
+            raise
+        if connection.channel.is_hanging:
+            self.hanging.add(place)
+        else:
+            self.hanging.discard(place)
+        return connection
+
+    def _answering(self, place: int, limit: Optional[float]) -> Operation[Connection]:
         while (connection := self._take(place)) is not None:
             if len(self._servers) == 1 or connection.channel.is_in_transaction:
                 return connection
             try:
-                yield from over(connection, connection.channel.probe())
+                yield from over(connection, connection.channel.probe(), limit)
+            except ProbeTimeoutError:
+                raise
             except OSError:
                 continue
             return connection
@@ -149,14 +224,19 @@ class Connections:
         channel = Channel(self._context, self._password, self._is_exempt)
         connection = Connection(socket.socket(family), channel, place)
         try:
-            yield Step(connection.socket, Connect(server.host, server.port))
+            yield Step(connection.socket, Connect(server.host, server.port), limit)
         except BaseException:
             connection.socket.close()
             raise
         if len(self._servers) > 1:
             # A server may be killed once it has accepted a connection.
-            yield from over(connection, connection.channel.probe())
+            yield from over(connection, connection.channel.probe(), limit)
         return connection
+
+    def _keep(self, connection: Optional[Connection]) -> None:
+        """Keeps a connection for the next request."""
+        if connection is not None:
+            self._idle[connection.place].append(connection)
 
     def _take(self, place: int) -> Optional[Connection]:
         idle = self._idle[place]
@@ -172,7 +252,7 @@ class Connections:
 
     def _end(self, connection: Connection, reply: Reply) -> Reply:
         if connection.channel.is_silent():
-            self._idle[connection.place].append(connection)
+            self._keep(connection)
         else:
             # It has become one for messages.
             connection.socket.close()
@@ -181,8 +261,8 @@ class Connections:
         return reply
 
 
-def over(connection: Connection, talk: Talk[T]) -> Operation[T]:
-    """A conversation over a connection, which is closed if it fails."""
+def over(connection: Connection, talk: Talk[T], limit: Optional[float] = None) -> Operation[T]:
+    """A conversation over a connection, which is closed if it fails. No step takes longer than the limit."""
     received: Optional[bytes] = None
     try:
         while True:
@@ -191,7 +271,7 @@ def over(connection: Connection, talk: Talk[T]) -> Operation[T]:
             except StopIteration as stop:
                 ended: T = stop.value
                 return ended
-            received = yield Step(connection.socket, unsent)
+            received = yield Step(connection.socket, unsent, limit)
     except BaseException:
         connection.socket.close()
         raise
@@ -232,6 +312,16 @@ def run(operation: Operation[T], timeout: Optional[float]) -> T:
 
 def take(step: Step, timeout: Optional[float]) -> bytes:
     """Takes a step."""
+    if step.limit is None or (timeout is not None and timeout < step.limit):
+        return take_within(step, timeout)
+    try:
+        return take_within(step, step.limit)
+    except socket.timeout as error:
+        raise ProbeTimeoutError(NO_ANSWER) from error
+
+
+def take_within(step: Step, timeout: Optional[float]) -> bytes:
+    """Takes a step in so many seconds."""
     step.socket.settimeout(timeout)
     if isinstance(step.work, Connect):
         step.socket.connect(step.work)
@@ -249,6 +339,16 @@ async def run_async(operation: Operation[T]) -> T:
 
 async def take_async(step: Step) -> bytes:
     """Takes a step on the running loop."""
+    if step.limit is None:
+        return await take_on_loop(step)
+    try:
+        return await asyncio.wait_for(take_on_loop(step), step.limit)
+    except asyncio.TimeoutError as error:
+        raise ProbeTimeoutError(NO_ANSWER) from error
+
+
+async def take_on_loop(step: Step) -> bytes:
+    """Takes a step on the running loop, however long it takes."""
     loop = asyncio.get_running_loop()
     step.socket.setblocking(False)
     if isinstance(step.work, Connect):

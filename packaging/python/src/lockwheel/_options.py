@@ -60,7 +60,7 @@ def no_option(shown: str, word: str, options: List[str]) -> str:
 
 def not_one_of(what: str, word: str, known: List[str]) -> str:
     """The refusal of a word that is not known."""
-    return f"{what} is one of {', '.join(known)}, not '{word}'{perhaps(word, known)}"
+    return f"{what} is one of {', '.join(known)}, not '{word}'{perhaps(str(word), known)}"
 
 
 def perhaps(word: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Deque, List, Optional, Sequence, Tuple, Union
+from typing import IO, Deque, Iterable, List, Optional, Sequence, Tuple, Union
 
 from ._access import Access
 from ._arguments import LOOPBACK, Arguments, host_of
@@ -97,17 +98,25 @@ def options(
     verify: str,
     topology: Optional[str] = None,
 ) -> Options:
-    """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters; ValueError for
-    a topology without a word, or with a parameter that belongs into `args`, and for a sentinel."""
-    if isinstance(args, (str, bytes)):
+    """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters, and for other
+    types; ValueError for a topology without a word, or with a parameter that belongs into `args`, and for a sentinel."""
+    if isinstance(args, (str, bytes)) or not isinstance(args, Iterable):
         raise TypeError(f"args is a list of words, not {args!r}")
+    words = tuple(args)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"args is a list of words such as ['--threads', '2']: {word!r} is no string")
+    if binary is not None and not isinstance(binary, (str, os.PathLike)):
+        raise TypeError(f"binary is the path of a program, not {binary!r}")
+    if topology is not None and not isinstance(topology, str):
+        raise TypeError(f"topology is a string such as 'sentinel 3 --replicas 1', not {topology!r}")
     if topology is not None and not topology.strip():
         raise ValueError(f"topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not {topology!r}")
     if own := Arguments((topology or "").split()).first_of(OWN):
         raise ValueError(f"topology has --{own}, which would have no effect there: it belongs into args")
-    if "--sentinel" in args:
+    if "--sentinel" in words:
         raise ValueError("args have --sentinel: a sentinel does not say that it is ready; topology='sentinel 3' has some")
-    return Options(time, seed, tuple(args), binary, checked(verify), topology or "")
+    return Options(time, seed, words, binary, checked(verify), topology or "")
 
 
 def clock(time: Union[str, datetime]) -> str:
@@ -130,6 +139,7 @@ class Process:
         """Each server of a topology: what it began as, and how it is reached."""
         self._log: Deque[str] = deque(maxlen=LINES_KEPT)
         self._begin: List[str] = []
+        self._is_stopped = False
         if options.needs_port_file:
             with tempfile.TemporaryDirectory(prefix="lockwheel") as folder:
                 output = self._start(options.command(Path(folder, "port")))
@@ -141,9 +151,12 @@ class Process:
 
     def _start(self, command: List[str]) -> IO[bytes]:
         """Starts the program, waits until it is ready, and returns its output."""
-        self._child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        try:
+            self._child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            raise StartError(f"{command[0]} does not start: {error.strerror}") from error
         output = self._child.stdout
         assert output is not None
         try:
@@ -200,12 +213,20 @@ class Process:
         """Whether it has not ended."""
         return self._child.poll() is None
 
+    def reason(self, error: OSError) -> OSError:
+        """The error of a request that has failed, which says so if the server has ended."""
+        if self.is_running:
+            return error
+        how = ": it was stopped" if self._is_stopped else f" with code {self._child.returncode}"
+        return ConnectionError(f"the server has ended{how}")
+
     def log(self) -> List[str]:
         """The last lines that it has printed."""
         return list(self._log.copy())
 
     def stop(self) -> None:
         """Ends it: by SIGTERM, and after a grace by SIGKILL. A second call does nothing."""
+        self._is_stopped = self._is_stopped or self.is_running
         self._child.terminate()
         try:
             self._child.wait(GRACE)

@@ -199,9 +199,9 @@ PARTS: Sequence[Tuple[str, Lines]] = (
 """What a report has, and how it is asked for."""
 
 
-def text(process: Process, ask: AskReply, answered: Callable[[], int]) -> str:
+def text(process: Process, ask: AskReply, answered: Callable[[], int], hangs: Callable[[], bool]) -> str:
     """The report; what goes wrong when a part is asked for is shown in its place. `answered` is the place of the server
-    that has answered last."""
+    that has answered last, and `hangs` whether the first one lives and was passed over."""
     title = [f"lockwheel on {process.access.address}, seed {process.options.effective_seed}"]
     if not process.is_running:
         title.append("it has ended")
@@ -212,7 +212,8 @@ def text(process: Process, ask: AskReply, answered: Callable[[], int]) -> str:
         except Exception as error:
             lines += part(name, [f"{error!r}"])
     if process.is_running and (place := answered()) > 0:
-        title.append(f"server 0 is down: server {place} ({process.servers[place][1].address}) tells")
+        state = "hangs" if hangs() else "is down"
+        title.append(f"server 0 {state}: server {place} ({process.servers[place][1].address}) tells")
     return "\n".join(title + lines + part("log", process.log()))
 
 

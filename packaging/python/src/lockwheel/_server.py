@@ -53,7 +53,7 @@ class Server(Running):
         try:
             # What a test asks and what steers the server go by connections of their own: faults may meet the first.
             self._connections = Connections(self._child.accesses)
-            self._steering = Connections(self._child.accesses)
+            self._steering = Connections(self._child.accesses, is_steering=True)
         except BaseException:
             self._child.stop()
             raise
@@ -79,7 +79,10 @@ class Server(Running):
         """Any command, on a connection of the server's own. ServerError: the server has refused it. ValueError: it has no
         name, or no reply (CLIENT REPLY OFF and SKIP)."""
         refuse_unanswered(arguments)
-        return self._connections.ask(arguments)
+        try:
+            return self._connections.ask(arguments)
+        except OSError as error:
+            raise self._process.reason(error) from None
 
     def reset(self, *, keep_clients: bool = False) -> None:
         """Makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock, its
@@ -118,10 +121,14 @@ class Server(Running):
             self._process,
             lambda *arguments: self._steering.ask(arguments, REPORT_TIMEOUT),
             lambda: self._steering.answered,
+            lambda: 0 in self._steering.hanging,
         )
 
     def _ask(self, request: Request[T]) -> T:
-        return self._steering.steer(request)
+        try:
+            return self._steering.steer(request)
+        except OSError as error:
+            raise self._process.reason(error) from None
 
     def _prepare(self) -> None:
         self._connections.prepare()

@@ -62,7 +62,10 @@ def milliseconds(duration: Duration) -> int:
 
 
 def since_epoch(instant: datetime) -> int:
-    """Milliseconds since the epoch; ValueError for an instant without time zone, or finer than milliseconds."""
+    """Milliseconds since the epoch; ValueError for an instant without time zone, or finer than milliseconds; TypeError
+    for what is no instant."""
+    if not isinstance(instant, datetime):
+        raise TypeError(f"an instant is a datetime with a time zone, not {instant!r}")
     if instant.tzinfo is None:
         raise ValueError(f"{instant!r}: without a time zone this is no instant")
     return milliseconds(instant - EPOCH)

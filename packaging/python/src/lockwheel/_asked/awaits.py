@@ -40,6 +40,8 @@ def clients(count: int, name: Optional[str], exact: bool, atmost: bool, limit: O
 
 def key_state(key: str, state: str, limit: Optional[Duration]) -> Request[Optional[int]]:
     """AWAIT.KEY; the state is EXISTS, GONE or a type, as TYPE names it."""
+    if not isinstance(state, str):
+        raise TypeError(f"the state of a key is a word such as 'EXISTS', not {state!r}")
     wanted: List[Argument] = [state] if state.upper() in ("EXISTS", "GONE") else ["TYPE", state]
     return awaited("KEY", key, *wanted, *within(limit))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import Iterable, List, Optional, Sequence, Tuple
 
 from .._options import refuses_unknown_options
 from .._resp import Argument, Reply, pairs
@@ -225,6 +225,8 @@ def add(
 
 def argument(arg: Optional[Tuple[int, Argument]]) -> List[Argument]:
     """That an argument is this."""
+    if arg is not None and (isinstance(arg, (str, bytes)) or not isinstance(arg, Sequence)):
+        raise TypeError(f"arg is the place of an argument and its value such as (2, 'PX'), not {arg!r}")
     return [] if arg is None else ["ARG", *arg]
 
 
@@ -232,12 +234,20 @@ def of(client: Optional[Clients]) -> List[Argument]:
     """That a request is from these clients."""
     if client is None:
         return []
+    named_clients(client)
     if len(client.words) == 1 and isinstance(client.words[0], int):
         return ["CLIENT", *client.words]
     kinds = {"NAME": "CLIENTNAME", "LIB": "LIB"}
     if client.words[0] not in kinds:
         raise ValueError("a rule names clients by id, name or lib")
     return [kinds[str(client.words[0])], *client.words[1:]]
+
+
+def named_clients(clients: Clients) -> Tuple[Argument, ...]:
+    """The words of clients; TypeError for what are none."""
+    if not isinstance(clients, Clients):
+        raise TypeError(f"clients are some of those that Clients names, such as Clients.id(3), not {clients!r}")
+    return clients.words
 
 
 def later(word: str, duration: Optional[Duration]) -> List[Argument]:
@@ -287,17 +297,17 @@ def seed(begin: int) -> Request[None]:
 def freeze_client(clients: Clients, duration: Optional[Duration]) -> Request[int]:
     """FAULT.FREEZECLIENT."""
     lasts: Argument = "FOREVER" if duration is None else milliseconds(duration)
-    return Request(("FAULT.FREEZECLIENT", *clients.words, lasts), number)
+    return Request(("FAULT.FREEZECLIENT", *named_clients(clients), lasts), number)
 
 
 def thaw_client(clients: Clients) -> Request[int]:
     """FAULT.THAWCLIENT."""
-    return Request(("FAULT.THAWCLIENT", *clients.words), number)
+    return Request(("FAULT.THAWCLIENT", *named_clients(clients)), number)
 
 
 def partition(clients: Clients, direction: str) -> Request[int]:
     """FAULT.PARTITION."""
-    return Request(("FAULT.PARTITION", *clients.words, direction), number)
+    return Request(("FAULT.PARTITION", *named_clients(clients), direction), number)
 
 
 def heal() -> Request[int]:
@@ -350,7 +360,9 @@ def part_from_clients(servers: Sequence[int], direction: str) -> Request[int]:
 
 
 def places(servers: Sequence[int]) -> str:
-    """Places of servers, as a request lists them."""
+    """Places of servers, as a request lists them; TypeError for one place, and for what is none."""
+    if isinstance(servers, (str, bytes)) or not isinstance(servers, Iterable):
+        raise TypeError(f"servers are a list of their places such as [0, 1], not {servers!r}")
     return ",".join(str(server) for server in servers)
 
 

@@ -164,6 +164,8 @@ def entry(fields: Dict[Hashable, Reply]) -> Entry:
 
 def verify(key: Optional[str], level: Optional[str]) -> Request[Verdict]:
     """LOCK.VERIFY."""
+    if level is not None and not isinstance(level, str):
+        raise TypeError(f"level is a word such as 'violation', not {level!r}")
     return Request(("LOCK.VERIFY", *named({"KEY": key, "LEVEL": level and level.upper()})), verdict)
 
 

@@ -80,7 +80,10 @@ class Server(Running):
         """Any command. ServerError: the server has refused it. ValueError: it has no name, or no reply (CLIENT REPLY OFF
         and SKIP)."""
         refuse_unanswered(arguments)
-        return await self.blocking._connections.ask_async(arguments)
+        try:
+            return await self.blocking._connections.ask_async(arguments)
+        except OSError as error:
+            raise self._process.reason(error) from None
 
     async def reset(self, *, keep_clients: bool = False) -> None:
         """Makes the server as it was at its start. Connections of clients are cut, unless they are to be kept."""
@@ -106,7 +109,10 @@ class Server(Running):
         return await asyncio.to_thread(self.blocking.report)
 
     async def _ask(self, request: Request[T]) -> T:
-        return await self.blocking._steering.steer_async(request)
+        try:
+            return await self.blocking._steering.steer_async(request)
+        except OSError as error:
+            raise self._process.reason(error) from None
 
     def _set_exempt(self, is_exempt: bool) -> None:
         self.blocking._connections.set_exempt(is_exempt)

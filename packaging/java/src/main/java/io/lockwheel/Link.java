@@ -19,11 +19,28 @@ final class Link implements Closeable {
     private final SocketChannel channel;
     /** What has come and is not read yet. */
     private final ByteBuffer arrived = ByteBuffer.allocate(16 * 1024).limit(0);
+    /** How many milliseconds a piece of a reply may take; 0: any number. */
+    private int limit;
+    /** Whether the last probe was refused, as by a server that runs a script. */
+    boolean isRefusing;
 
-    Link(int place, InetSocketAddress address) throws IOException {
+    /** Connects, within a limit in milliseconds that is not 0. */
+    Link(int place, InetSocketAddress address, int limit) throws IOException {
         this.place = place;
-        channel = SocketChannel.open(address);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        channel = SocketChannel.open();
+        try {
+            channel.socket().connect(address, limit);
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        } catch (IOException | RuntimeException error) {
+            channel.close();
+            throw error;
+        }
+        this.limit = limit;
+    }
+
+    /** How many milliseconds a piece of a reply may take from now on; 0: any number. */
+    void limit(int milliseconds) {
+        limit = milliseconds;
     }
 
     /** Whether it is not open, or the server has ended it since the last reply. */
@@ -99,10 +116,18 @@ final class Link implements Closeable {
             return arrived.get();
         }
 
+        private int readWithin() throws IOException {
+            channel.socket().setSoTimeout(limit);
+            byte[] piece = new byte[arrived.remaining()];
+            int count = channel.socket().getInputStream().read(piece);
+            arrived.put(piece, 0, Math.max(0, count));
+            return count;
+        }
+
         private void fill() throws IOException {
             while (!arrived.hasRemaining()) {
                 arrived.clear();
-                int count = channel.read(arrived);
+                int count = limit == 0 ? channel.read(arrived) : readWithin();
                 arrived.flip();
                 if (count < 0) {
                     throw new EOFException("it has closed the connection");

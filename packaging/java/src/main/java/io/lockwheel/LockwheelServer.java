@@ -42,8 +42,8 @@ public final class LockwheelServer implements AutoCloseable {
                         .filter(member -> !member.role().equals("sentinel"))
                         .map(LockwheelServer::address)
                         .toList();
-        commands = new Connection(addresses, password, false);
-        steering = new Connection(addresses, password, true);
+        commands = new Connection(addresses, password, false, process::end);
+        steering = new Connection(addresses, password, true, process::end);
         clock = new Clock(steering);
         faults = new Faults(steering, commands, this::prepare, this::beside);
         history = new History(steering);
@@ -290,7 +290,7 @@ public final class LockwheelServer implements AutoCloseable {
         while (ready.size() <= PREPARED) {
             ready.add(taken());
         }
-        ready.forEach(connection -> connection.send("PING"));
+        ready.forEach(Connection::prepare);
         ready.stream().skip(1).forEach(idle::push);
     }
 
@@ -302,7 +302,7 @@ public final class LockwheelServer implements AutoCloseable {
             (other == place ? itself : others).add(addresses.get(other));
         }
         others.addAll(itself);
-        return new Connection(others, password, true);
+        return new Connection(others, password, true, process::end);
     }
 
     static String hostAndPort(InetSocketAddress address) {
@@ -315,7 +315,7 @@ public final class LockwheelServer implements AutoCloseable {
 
     private Connection taken() {
         Connection connection = idle.poll();
-        return connection == null ? new Connection(addresses, password, true) : connection;
+        return connection == null ? new Connection(addresses, password, true, process::end) : connection;
     }
 
     /** Waits on a connection of its own, so that other threads go on meanwhile. */

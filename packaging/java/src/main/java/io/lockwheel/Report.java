@@ -45,12 +45,13 @@ final class Report {
         return report.text.toString();
     }
 
-    /** Of a topology whose first server is down, the server that tells. */
+    /** Of a topology whose first server is down or hangs, the server that tells. */
     private static String teller(Connection connection) {
         try {
             int place = connection.place();
             String address = LockwheelServer.hostAndPort(connection.address(place));
-            return place == 0 ? "" : "server 0 is down: server " + place + " (" + address + ") tells\n";
+            String state = connection.isHanging(0) ? "hangs" : "is down";
+            return place == 0 ? "" : "server 0 " + state + ": server " + place + " (" + address + ") tells\n";
         } catch (RuntimeException noServer) {
             return ""; // As each part says.
         }

@@ -23,9 +23,9 @@ public record ServerOptions(
     public ServerOptions {
         Objects.requireNonNull(time, "time");
         Objects.requireNonNull(verify, "verify");
-        topology = topology.strip();
+        topology = named(topology).strip();
         refuseOwn(topology);
-        args = List.copyOf(args);
+        args = List.copyOf(Objects.requireNonNull(args, "args is a list of words, not null"));
     }
 
     /** One server. */
@@ -75,11 +75,16 @@ public record ServerOptions(
      * @throws IllegalArgumentException for a topology without a word, or with a parameter that {@code args} have
      */
     public ServerOptions topology(String topology) {
-        if (topology.isBlank()) {
+        if (named(topology).isBlank()) {
             throw new IllegalArgumentException(
                     "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
         }
         return new ServerOptions(time, seed, args, binary, verify, topology);
+    }
+
+    private static String named(String topology) {
+        return Objects.requireNonNull(
+                topology, "topology is a string such as 'sentinel 3 --replicas 1', not null");
     }
 
     /** Refuses, in a topology, the parameters that this package sets itself. */

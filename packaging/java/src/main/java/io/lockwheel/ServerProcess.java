@@ -35,6 +35,7 @@ final class ServerProcess {
     /** The servers of a topology. */
     private final List<Member> members = new ArrayList<>();
     private final String password;
+    private volatile boolean isStopped;
     /** The port without TLS. */
     final int port;
 
@@ -177,12 +178,21 @@ final class ServerProcess {
         return process.isAlive();
     }
 
+    /** How it has ended, as the beginning of an error; empty while it runs. */
+    String end() {
+        if (isRunning()) {
+            return "";
+        }
+        return "it has ended " + (isStopped ? "by stop()" : "with code " + process.exitValue()) + ": ";
+    }
+
     List<String> log() {
         return log.lines();
     }
 
     /** Ends it: asked first, and after a grace not asked any more. A second call does nothing. */
     void stop() {
+        isStopped |= process.isAlive();
         process.destroy();
         boolean interrupted = Thread.interrupted();
         try {
