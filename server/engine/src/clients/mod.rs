@@ -11,6 +11,7 @@ mod session;
 mod sessions;
 mod slot;
 mod subscribed;
+mod user_change;
 
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
@@ -21,7 +22,6 @@ pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
-pub(crate) use session::Content;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;

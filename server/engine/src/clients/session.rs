@@ -7,6 +7,7 @@ use super::slot::Slot;
 use super::subscribed::Subscribed;
 use crate::acl::Login;
 use crate::clock::TimerKey;
+use crate::persistence::Content;
 use crate::spec::CommandId;
 use lockwheel_resp::Protocol;
 use lockwheel_store::memory::{ClientBytes, block, of_vec};
@@ -42,18 +43,6 @@ pub(crate) struct ReplicaWishes {
     pub(crate) snapshot_only: bool,
     /// What of the data.
     pub(crate) content: Content,
-}
-
-/// What goes into a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// Libraries of functions and keys.
-    #[default]
-    All,
-    /// Libraries of functions.
-    Functions,
-    /// Neither.
-    Nothing,
 }
 
 /// The most bytes of replies that a client may leave unread before it has authenticated.

@@ -38,11 +38,19 @@ impl Engine {
         &mut self.member
     }
 
-    /// Makes it the server at `place` of several that share a clock.
+    /// Makes it the server at `place` of several that share a clock. From now on commands that read the history of
+    /// locks ask all servers.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         self.member.join(members, place, stamps);
         self.configure_ledger();
-        self.ask_all_for_history();
+        for name in OF_HISTORY {
+            if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
+                self.handlers[command] = Some(Handler::HistoryOfAll(match *name {
+                    "lock.verify" => locks::check_verify_request,
+                    _ => locks::check_history_request,
+                }));
+            }
+        }
     }
 
     /// Something from another engine arrives at this instant of the monotonic clock, in milliseconds.
@@ -74,52 +82,12 @@ impl Engine {
         Wait { real_time: true, ..Wait::new(Retry::Broadcast(number), None, Null::Bulk) }.into()
     }
 
-    /// `LOCK.HISTORY` of all servers.
-    fn broadcast_history(
-        &mut self,
-        call: Call<'_>,
-        args: Args<'_>,
-        _: &mut dyn Reply,
-    ) -> Result<Flow<Retry>, CommandError> {
-        locks::check_history_request(args)?;
-        Ok(self.broadcast_reading(call))
-    }
-
-    /// `LOCK.VERIFY` of all servers.
-    fn broadcast_verify(
-        &mut self,
-        call: Call<'_>,
-        args: Args<'_>,
-        _: &mut dyn Reply,
-    ) -> Result<Flow<Retry>, CommandError> {
-        locks::check_verify_request(args)?;
-        Ok(self.broadcast_reading(call))
-    }
-
     /// Answers a command that reads the history of locks by those of all servers.
-    fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
+    pub(super) fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
         if self.readings.is_busy() {
             return self.wait_to_read(call.session);
         }
         self.ask_all(call, Broadcast::History)
-    }
-
-    /// From now on commands that read the history of locks ask all servers.
-    pub(super) fn ask_all_for_history(&mut self) {
-        for name in OF_HISTORY {
-            if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
-                self.handlers[command] = Some(Handler::BlockingEngine(match *name {
-                    "lock.verify" => Engine::broadcast_verify,
-                    _ => Engine::broadcast_history,
-                }));
-            }
-        }
-    }
-
-    /// Whether a client still waits for the answer to this request.
-    fn awaits_broadcast(&self, asked: BroadcastId) -> bool {
-        let retry = self.parked.get(asked.client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Broadcast(number)) if *number == asked.number)
     }
 
     /// Answers a client's request to all servers, unless its wait has ended otherwise.
@@ -129,7 +97,8 @@ impl Engine {
         answer: Result<BroadcastAnswer, CommandError>,
     ) {
         let client = asked.client;
-        if self.awaits_broadcast(asked) {
+        let retry = self.parked.get(client).map(|blocked| &blocked.retry);
+        if matches!(retry, Some(Retry::Broadcast(number)) if *number == asked.number) {
             self.member.set_answer(Some(answer));
             self.retry(client);
             self.member.set_answer(None);

@@ -165,7 +165,7 @@ impl Engine {
             TimerKind::Arrival => self.member.arrived(),
             TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Cluster => self.cluster_tick(),
-            TimerKind::Save => self.save_timer_fired(),
+            TimerKind::Save => self.change_saves(|control| control.timer_fired()),
             TimerKind::Replication => self.replication_due(),
             TimerKind::Shutdown => self.shutdown_due(),
             TimerKind::Advance => self.continue_stopped(AdvanceOwner::Detached(timer.client)),

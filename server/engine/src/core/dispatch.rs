@@ -61,7 +61,7 @@ impl Caller for Client<'_> {
 
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        self.engine.denied(self.session, command, args)
+        self.engine.users.denied(self.session.login, command, args)
     }
 
     #[inline(always)]
@@ -377,12 +377,6 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    fn log_refusal(&mut self, slot: Slot, refusal: Refusal, args: Args<'_>) {
-        if let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) {
-            self.log_denied(slot, denied, command, args, refusal.origin);
-        }
-    }
-
     /// Runs a command that has passed the checks. Returns what it waits for, when it is not done and may wait.
     ///
     /// Inlined: passing these arguments costs about 30 instructions.
@@ -500,6 +494,10 @@ impl Engine {
             Handler::OfHistory(run) => {
                 end_or_wait(call, self.read_history(run, call, args, reply)?, reply, waits)
             }
+            Handler::HistoryOfAll(check) => {
+                check(args)?;
+                end_or_wait(call, self.broadcast_reading(call), reply, waits)
+            }
             Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),
@@ -535,7 +533,7 @@ impl Engine {
 
 /// A handler has answered, or waits.
 #[inline(always)]
-fn end_or_wait<R: Into<Retry>>(
+pub(super) fn end_or_wait<R: Into<Retry>>(
     call: Call<'_>,
     flow: Flow<R>,
     reply: &mut dyn Reply,

@@ -142,6 +142,8 @@ pub(crate) enum Handler {
     Listening(ListeningHandler),
     /// A handler that sees keys, and may read the history in pieces.
     OfHistory(HistoryHandler),
+    /// A check of a request that reads the histories of all servers of the process.
+    HistoryOfAll(fn(Args<'_>) -> Outcome),
     /// It sees keys, and the host.
     Hosted(HostedHandler),
     /// It sees its arguments alone.

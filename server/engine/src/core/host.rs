@@ -6,51 +6,76 @@ use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
 
-impl Engine {
-    /// Sets the host.
-    pub fn set_host(&mut self, host: Arc<dyn Host>) {
-        self.environment.host = Some(host);
-    }
+/// The files of a host, by their paths beneath a directory. Without a host there are none.
+#[derive(Clone, Copy)]
+pub(crate) struct HostFiles<'e> {
+    host: Option<&'e dyn Host>,
+    directory: &'e str,
+}
 
-    /// The bytes of a file, whose path is relative to the directory of the configuration.
+impl HostFiles<'_> {
+    /// Returns the bytes of a file.
     ///
     /// # Errors
     /// The system's; without a host there are no files.
-    pub(crate) fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        match &self.environment.host {
-            Some(host) => host.read_file(&self.config.dir, path),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+    pub(crate) fn read(self, path: &str) -> io::Result<Vec<u8>> {
+        self.present()?.read_file(self.directory, path)
     }
 
-    /// Gives a file these bytes as a whole; its path is relative to the directory of the configuration.
+    /// Gives a file these bytes as a whole.
     ///
     /// # Errors
     /// The system's; without a host there are no files.
-    pub(crate) fn write_file(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        match &self.environment.host {
-            Some(host) => host.write_file(&self.config.dir, path, bytes),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+    pub(crate) fn write(self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.present()?.write_file(self.directory, path, bytes)
     }
 
     /// Gives a file that changes often these bytes as a whole, without waiting for the disk.
     ///
     /// # Errors
     /// The system's; without a host there are no files.
-    pub(crate) fn note_file(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        match &self.environment.host {
-            Some(host) => host.note_file(&self.config.dir, path, bytes),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+    pub(crate) fn note(self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.present()?.note_file(self.directory, path, bytes)
     }
 
-    /// Keeps a file for this server alone; its path is relative to the directory of the configuration.
+    /// Keeps a file for this server alone.
     ///
     /// # Errors
     /// As of [`Host::claim_file`].
-    pub(crate) fn claim_file(&self, path: &str) -> io::Result<()> {
-        self.environment.host.as_ref().map_or(Ok(()), |host| host.claim_file(&self.config.dir, path))
+    pub(crate) fn claim(self, path: &str) -> io::Result<()> {
+        self.host.map_or(Ok(()), |host| host.claim_file(self.directory, path))
+    }
+
+    /// Gives a file these bytes as a whole, as the save with this number wants, without waiting for that. Returns the
+    /// result if it is known already, as of [`Host::write_in_background`].
+    pub(crate) fn write_in_background(
+        self,
+        path: &str,
+        bytes: Vec<u8>,
+        serial: u64,
+    ) -> Option<io::Result<()>> {
+        match self.present() {
+            Ok(host) => host.write_in_background(self.directory, path, bytes, serial),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<'e> HostFiles<'e> {
+    fn present(self) -> io::Result<&'e dyn Host> {
+        self.host.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Engine {
+    /// Sets the host.
+    pub fn set_host(&mut self, host: Arc<dyn Host>) {
+        self.environment.host = Some(host);
+    }
+
+    /// Returns the files of the host, beneath the directory of the configuration.
+    pub(crate) fn files(&self) -> HostFiles<'_> {
+        HostFiles { host: self.environment.host.as_deref(), directory: &self.config.dir }
     }
 
     /// Writes the parameters in force into the configuration file, which need not be there any more; `all`: also those
@@ -60,7 +85,7 @@ impl Engine {
     /// The system's; then the file is as it was.
     pub(crate) fn rewrite_config(&self, all: bool) -> io::Result<()> {
         let path = &self.config.file;
-        let old = self.read_file(path).or_else(|error| match error.kind() {
+        let old = self.files().read(path).or_else(|error| match error.kind() {
             io::ErrorKind::NotFound => Ok(Vec::new()),
             _ => Err(error),
         })?;
@@ -69,7 +94,7 @@ impl Engine {
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
         let sentinel = self.sentinel_lines();
-        self.write_file(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
+        self.files().write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,

@@ -46,11 +46,10 @@ impl Engine {
             self.change_replication(|control| control.rules_changed());
         }
         if self.config.saves != before.saves {
-            self.save_rules_changed();
+            self.change_saves(|control| control.rules_changed());
         }
         if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
-            self.tracking().apply_limit();
-            self.follow_tracking();
+            self.change_tracking(|tracking| tracking.apply_limit());
         }
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
@@ -241,7 +240,7 @@ impl Engine {
         self.leave_cluster(id);
         self.unwatch(slot);
         self.end_monitor(slot);
-        self.leave_tracking(slot);
+        self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
         self.client_timers().cancel_all(slot);
@@ -262,7 +261,7 @@ impl Engine {
         self.leave_leases(slot);
         self.unwatch(slot);
         self.end_monitor(slot);
-        self.leave_tracking(slot);
+        self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
         let session = self.sessions.get_mut(slot);

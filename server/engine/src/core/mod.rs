@@ -67,7 +67,7 @@ pub(crate) use engine::{
 };
 pub use engine::{Engine, Host};
 pub use output::Output;
-pub(crate) use part_handler::{FaultCaller, FaultHandler, PartHandler, UsersHandler};
+pub(crate) use part_handler::{FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler};
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
 

@@ -1,12 +1,12 @@
 //! Calls of handlers that see one part of the engine: the rest follows what they have changed.
 
 use super::call::{Call, Origin};
-use super::dispatch::not_yet;
+use super::dispatch::end_or_wait;
 use super::engine::{Engine, Retry};
-use super::part_handler::PartHandler;
+use super::part_handler::{LatencyView, PartHandler};
 use crate::acl::AclView;
-use crate::spec::{Args, Flow, Outcome, Wait};
-use crate::tracking::{Limit, Tracking};
+use crate::persistence::SavesView;
+use crate::spec::{Args, Outcome, Wait};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -28,13 +28,10 @@ impl Engine {
                 self.follow_pauses();
             }
             PartHandler::Users(run) => {
-                let view = AclView {
-                    users: &self.users,
-                    setting: self.config.rule_setting(&self.commands),
-                    login: self.sessions.get(call.slot).login,
-                    has_file: !self.config.aclfile.is_empty(),
-                };
-                let effect = run(view, args, reply)?;
+                let (users, setting) = (&self.users, self.config.rule_setting(&self.commands));
+                let login = self.sessions.get(call.slot).login;
+                let has_file = !self.config.aclfile.is_empty();
+                let effect = run(AclView { users, setting, login, has_file }, args, reply)?;
                 self.change_users(effect, call.slot, reply)?;
             }
             PartHandler::AclLog(run) => {
@@ -42,11 +39,10 @@ impl Engine {
             }
             PartHandler::Random(run) => run(self.keyspace.rng(), args, reply)?,
             PartHandler::Tracking(run) => {
-                let limit = Limit::new(self.config.tracking_table_max_keys);
-                let session = self.sessions.get(call.slot);
-                let mut tracking = Tracking::new(&mut self.keyspace, &self.sessions, limit, self.start.seed);
-                run(&mut tracking, session, args, reply)?;
-                self.follow_tracking();
+                self.change_tracking(|tracking| {
+                    let session = tracking.session(call.slot);
+                    run(tracking, session, args, reply)
+                })?;
             }
             PartHandler::Replication(run) => {
                 let request = run(self.replication(), self.sessions.get(call.slot), args, reply)?;
@@ -60,22 +56,28 @@ impl Engine {
             }
             PartHandler::ReplicaWait(parse) => {
                 let wait = parse(self.replication(), call.session, self.timeout_rule(), args)?;
-                if let Flow::NotYet(wait) = self.await_replicas(call, wait, reply) {
-                    not_yet(call, *wait, reply, waits);
-                }
+                end_or_wait(call, self.await_replicas(call, wait, reply), reply, waits)?;
             }
             PartHandler::Faults(run) => {
-                if let Flow::NotYet(wait) = self.run_on_faults(run, call, args, reply)? {
-                    not_yet(call, *wait, reply, waits);
-                }
+                end_or_wait(call, self.run_on_faults(run, call, args, reply)?, reply, waits)?;
+            }
+            PartHandler::Latency(run) => {
+                let now_s = self.system_now().wall_second();
+                let (observers, commands, config) = (&mut self.observers, &*self.commands, &self.config);
+                let (latency, stats) = (&mut observers.latency, &observers.stats);
+                run(LatencyView { latency, stats, commands, config, now_s }, args, reply)?;
+            }
+            PartHandler::Saves(run) => {
+                let (saves, started_ms) = (&mut self.persistence, self.clock.started().wall_ms());
+                let is_in_transaction = call.origin() == Origin::Transaction;
+                let request = run(SavesView { saves, started_ms, is_in_transaction }, args, reply)?;
+                self.run_save_request(request, reply)?;
             }
             PartHandler::Cluster(run) => self.run_on_cluster(run, call, args, reply)?,
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
                 debug_assert_eq!(call.origin(), Origin::Client, "it is refused elsewhere");
-                if let Flow::NotYet(wait) = self.run_shutdown(request, reply)? {
-                    not_yet(call, *wait, reply, waits);
-                }
+                end_or_wait(call, self.run_shutdown(request, reply)?, reply, waits)?;
             }
         }
         Ok(())

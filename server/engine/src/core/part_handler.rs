@@ -4,12 +4,16 @@
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::clients::Session;
 use crate::cluster::ClusterHandler;
+use crate::config::Config;
 use crate::faults::{FaultControl, FaultOutcome};
+use crate::latency::Latency;
 use crate::member::TopologyMember;
 use crate::pauses::Pauses;
+use crate::persistence::{SaveRequest, SavesView};
 use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationView, Requested};
 use crate::shutdown::ShutdownRequest;
-use crate::spec::{Args, CommandError, Outcome, TimeoutRule};
+use crate::spec::{Args, CommandError, CommandTable, Outcome, TimeoutRule};
+use crate::statistics::Stats;
 use crate::tracking::Tracking;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Rng;
@@ -31,6 +35,24 @@ pub(crate) type ReplconfHandler = fn(
 /// The handler of a command whose client, a session of this id, waits for replicas.
 pub(crate) type ReplicaWaitHandler =
     fn(ReplicationView<'_>, u64, TimeoutRule, Args<'_>) -> Result<(ReplicaWait, Option<u64>), CommandError>;
+
+/// The view that LATENCY has of what took long.
+pub(crate) struct LatencyView<'e> {
+    /// The events that took long.
+    pub(crate) latency: &'e mut Latency,
+    /// The counters of commands.
+    pub(crate) stats: &'e Stats,
+    /// The rows of all commands.
+    pub(crate) commands: &'e CommandTable,
+    /// The parameters in force.
+    pub(crate) config: &'e Config,
+    /// The present instant, in seconds of the system's wall clock.
+    pub(crate) now_s: i64,
+}
+
+/// The handler of a command on saves.
+pub(crate) type SavesHandler =
+    fn(SavesView<'_>, Args<'_>, &mut dyn Reply) -> Result<SaveRequest, CommandError>;
 
 /// The client of a command on faults.
 #[derive(Clone, Copy)]
@@ -68,6 +90,10 @@ pub(crate) enum PartHandler {
     Faults(FaultHandler),
     /// A handler that answers from what is known of the cluster, or changes it and asks for more.
     Cluster(ClusterHandler),
+    /// A handler that sees what took long, and may forget it.
+    Latency(fn(LatencyView<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that sees what was saved, and asks for a save.
+    Saves(SavesHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

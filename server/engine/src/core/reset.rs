@@ -37,7 +37,7 @@ impl Engine {
         self.reset_users();
         self.pauses.unpause();
         self.follow_pauses();
-        self.reset_saves();
+        self.change_saves(|control| control.reset());
         let seed = self.start.seed;
         let tracker = self.tracking().take();
         self.keyspace.reset(seed);
@@ -62,8 +62,7 @@ impl Engine {
         }
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
-        self.tracking().put_back(tracker);
-        self.follow_tracking();
+        self.change_tracking(|tracking| tracking.put_back(tracker));
         self.note_audience();
         self.limits = Limits::default();
         self.memory.reset_peak();

@@ -12,14 +12,15 @@ use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
 impl Engine {
-    /// Returns the capability to track keys. [`Engine::follow_tracking`] is to follow changes.
+    /// Returns the capability to track keys, for what [`Engine::change_tracking`] need not follow.
     pub(crate) fn tracking(&mut self) -> Tracking<'_> {
         let limit = Limit::new(self.config.tracking_table_max_keys);
         Tracking::new(&mut self.keyspace, &self.sessions, limit, self.start.seed)
     }
 
-    /// Follows that clients track keys, or no longer, or have said something about their next requests.
-    pub(super) fn follow_tracking(&mut self) {
+    /// Changes which keys clients track, or what they have said about their next requests, and follows.
+    pub(crate) fn change_tracking<T>(&mut self, change: impl FnOnce(&mut Tracking<'_>) -> T) -> T {
+        let done = change(&mut self.tracking());
         let tracker = self.keyspace.subscriber::<Tracker>();
         let is_used = tracker.is_some_and(|tracker| !tracker.is_unused());
         if self.observers.remembers_keys != is_used {
@@ -29,19 +30,7 @@ impl Engine {
         if tracker.is_some_and(Tracker::is_full) {
             self.hooks.set(Hook::NextBatch, true);
         }
-    }
-
-    /// A client no longer tracks keys.
-    pub(crate) fn untrack(&mut self, slot: Slot) {
-        self.tracking().untrack(slot);
-        self.follow_tracking();
-    }
-
-    /// A client that may have tracked keys is gone.
-    pub(super) fn leave_tracking(&mut self, slot: Slot) {
-        if self.tracking().leave(slot) {
-            self.follow_tracking();
-        }
+        done
     }
 
     /// Ends what CLIENT CACHING has said about a request that has ended, but not of a transaction that is still queued.
@@ -54,8 +43,7 @@ impl Engine {
         let command = self.commands.resolve(args);
         let is_client = command.is_some_and(|command| command.name.starts_with("client|"));
         if self.session(slot).multi.is_none() && !is_client {
-            self.tracking().set_caching(slot, Caching::Unsaid);
-            self.follow_tracking();
+            self.change_tracking(|tracking| tracking.set_caching(slot, Caching::Unsaid));
         }
     }
 

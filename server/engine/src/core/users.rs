@@ -3,11 +3,12 @@
 
 use super::call::Origin;
 use super::engine::Engine;
-use super::permit::Denied;
-use crate::acl::{self, Context, Entry, Login, Refused, User, UserEffect, UserId, Users};
-use crate::clients::{Closing, Session, Slot, Subscribed};
+use super::host::HostFiles;
+use super::permit::{Denied, Reason, Refusal};
+use crate::acl::{self, Context, Entry, Login, Refused, Setting, UserEffect, Users};
+use crate::clients::{Closing, Session, Slot};
 use crate::config::system_reason;
-use crate::spec::{Args, Command, CommandError, CommandId, Outcome};
+use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -21,22 +22,10 @@ impl Engine {
         self.users.are_open()
     }
 
-    /// Returns why a session may not make a request.
-    #[inline(always)]
-    pub(crate) fn denied(&self, session: &Session, command: &Command, request: Args<'_>) -> Option<Denied> {
-        self.users.denied(session.login, command, request)
-    }
-
-    /// Writes into the log that a request was denied.
+    /// Writes into the log that a request was denied, if that is why it was refused.
     #[cold]
-    pub(super) fn log_denied(
-        &mut self,
-        slot: Slot,
-        denied: Denied,
-        command: CommandId,
-        request: Args<'_>,
-        origin: Origin,
-    ) {
+    pub(super) fn log_refusal(&mut self, slot: Slot, refusal: Refusal, request: Args<'_>) {
+        let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) else { return };
         let (refused, object) = match denied {
             Denied::Command => (Refused::Command, self.commands.get(command).name.as_bytes()),
             Denied::Key(at) => (Refused::Key, &request[at]),
@@ -44,7 +33,7 @@ impl Engine {
         };
         let object = object.into();
         let user = self.users.name(self.sessions.get(slot).login).into();
-        self.log_refused(slot, (refused, object), user, origin);
+        self.log_refused(slot, (refused, object), user, refusal.origin);
     }
 
     /// Writes into the log that a user was refused something, or somebody could not log in as it.
@@ -90,37 +79,34 @@ impl Engine {
         caller: Slot,
         reply: &mut dyn Reply,
     ) -> Outcome {
-        match effect {
+        let loaded = match effect {
             UserEffect::None => return Ok(()),
             UserEffect::Save => {
-                self.write_users_file()?;
+                self.users_file().write(&self.users)?;
                 reply.ok();
                 return Ok(());
             }
-            UserEffect::Put(user) => {
-                if let Some(id) = self.users.find(&user.name) {
-                    self.cut_sessions(caller, |session| {
-                        session.login.user() == Some(id) && !hears_all(&user, session)
-                    });
-                }
-                self.users.put(*user);
-            }
-            UserEffect::Remove(ids) => {
-                for id in ids {
-                    self.cut_sessions(caller, |session| session.login == Login::As(id));
-                    self.users.remove(id);
-                }
-            }
             UserEffect::Load => {
-                let read = self.read_users_file();
-                let users = read.map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?;
-                self.cut_sessions(
-                    caller,
-                    |session| matches!(session.login, Login::As(id) if id != UserId::DEFAULT),
-                );
-                self.users = users;
-                reply.ok();
+                Some(self.users_file().read().map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?)
             }
+            UserEffect::Put(_) | UserEffect::Remove(_) => None,
+        };
+        for slot in self.sessions.losing_their_user(&effect, &self.users) {
+            if slot == caller {
+                self.sessions.get_mut(slot).close(Closing::AfterOutput);
+            } else {
+                self.cut_off(slot);
+            }
+            self.sessions.get_mut(slot).login = Login::None;
+        }
+        match effect {
+            UserEffect::Put(user) => self.users.put(*user),
+            UserEffect::Remove(ids) => ids.into_iter().for_each(|id| self.users.remove(id)),
+            UserEffect::None | UserEffect::Save | UserEffect::Load => {}
+        }
+        if let Some(users) = loaded {
+            self.users = users;
+            reply.ok();
         }
         self.rules_changed();
         Ok(())
@@ -133,36 +119,10 @@ impl Engine {
         }
     }
 
-    /// Disconnects those clients for which `ends` holds; they have no user any more.
-    fn cut_sessions(&mut self, caller: Slot, ends: impl Fn(&Session) -> bool) {
-        let ending: Vec<Slot> = self.sessions.slots().filter(|&slot| ends(self.sessions.get(slot))).collect();
-        for slot in ending {
-            if slot == caller {
-                self.sessions.get_mut(slot).close(Closing::AfterOutput);
-            } else {
-                self.cut_off(slot);
-            }
-            self.sessions.get_mut(slot).login = Login::None;
-        }
-    }
-
-    /// Reads the users of the file that the configuration names.
-    fn read_users_file(&self) -> Result<Users, Vec<u8>> {
-        let path = &self.config.aclfile;
-        let text = self.read_file(path).map_err(|error| {
-            format!("Error loading ACLs, opening file '{path}': {}", system_reason(&error)).into_bytes()
-        })?;
-        acl::read_users(&text, path, self.config.rule_setting(&self.commands))
-    }
-
-    /// Writes the users to the file that the configuration names. The log says why if it cannot.
-    fn write_users_file(&self) -> Outcome {
-        let lines = acl::describe_all(&self.users, self.config.rule_setting(&self.commands));
-        let text: Vec<u8> = lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect();
-        self.write_file(&self.config.aclfile, &text).map_err(|error| {
-            tracing::warn!("Opening temp ACL file for ACL SAVE: {}", system_reason(&error));
-            CommandError::text(NOT_SAVED)
-        })
+    /// Returns the file of users that the configuration names.
+    fn users_file(&self) -> UsersFile<'_> {
+        let setting = self.config.rule_setting(&self.commands);
+        UsersFile { files: self.files(), path: &self.config.aclfile, setting }
     }
 
     /// Reads the users of the file that the configuration names, if it names one, and begins with them.
@@ -176,7 +136,7 @@ impl Engine {
         if !self.config.users.is_empty() {
             return Err(TWO_SOURCES.to_owned());
         }
-        let users = self.read_users_file().map_err(|why| {
+        let users = self.users_file().read().map_err(|why| {
             format!("Aborting Redis startup because of ACL errors: {}", String::from_utf8_lossy(&why))
         })?;
         self.start.users.clone_from(&users);
@@ -185,10 +145,32 @@ impl Engine {
     }
 }
 
-/// Whether a user may hear all channels and patterns that a session is subscribed to.
-fn hears_all(user: &User, session: &Session) -> bool {
-    let all = |names: &Subscribed, are_patterns| names.iter().all(|name| user.may_hear(name, are_patterns));
-    all(&session.channels, false) && all(&session.shards, false) && all(&session.patterns, true)
+/// A file of users.
+struct UsersFile<'e> {
+    files: HostFiles<'e>,
+    path: &'e str,
+    setting: Setting<'e>,
+}
+
+impl UsersFile<'_> {
+    /// Reads the users of the file.
+    fn read(&self) -> Result<Users, Vec<u8>> {
+        let path = self.path;
+        let text = self.files.read(path).map_err(|error| {
+            format!("Error loading ACLs, opening file '{path}': {}", system_reason(&error)).into_bytes()
+        })?;
+        acl::read_users(&text, path, self.setting)
+    }
+
+    /// Writes users to the file. The log says why if it cannot.
+    fn write(&self, users: &Users) -> Outcome {
+        let lines = acl::describe_all(users, self.setting);
+        let text: Vec<u8> = lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect();
+        self.files.write(self.path, &text).map_err(|error| {
+            tracing::warn!("Opening temp ACL file for ACL SAVE: {}", system_reason(&error));
+            CommandError::text(NOT_SAVED)
+        })
+    }
 }
 
 const NOT_SAVED: &str =

@@ -1,10 +1,16 @@
 //! What is kept of the data: when it was saved and how that went, and the file that a save writes.
 
+mod data_file;
 mod key_dumps;
 mod rdb_file;
+mod request;
+mod save_control;
 
+pub(crate) use data_file::{Content, DataFile};
 pub(crate) use key_dumps::{KeyDumps, have_same_dump};
-pub(crate) use rdb_file::{FileRules, RdbFile};
+pub(crate) use rdb_file::RdbFile;
+pub(crate) use request::{SaveRequest, SavesView};
+pub(crate) use save_control::{SaveControl, SaveEffect};
 
 use crate::clock::TimerKey;
 
@@ -44,9 +50,9 @@ pub(crate) struct Persistence {
     /// The save in the background that is on its way.
     pub(crate) background: Option<Background>,
     /// One is to begin when the timer fires.
-    pub(crate) is_scheduled: bool,
+    is_scheduled: bool,
     /// Begins a save in the background, or goes on with it.
-    pub(crate) timer: Option<TimerKey>,
+    timer: Option<TimerKey>,
     /// The file that was read last.
     pub(crate) loaded: Loaded,
     serial: u64,
@@ -54,13 +60,13 @@ pub(crate) struct Persistence {
 
 impl Persistence {
     /// A number that no save in the background had before.
-    pub(crate) fn next_serial(&mut self) -> u64 {
+    fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
 
     /// Begins anew; saves that are still on their way are none of it.
-    pub(crate) fn reset(&mut self) {
+    fn reset(&mut self) {
         *self = Persistence { serial: self.serial, ..Persistence::default() };
     }
 }

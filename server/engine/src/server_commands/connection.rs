@@ -259,7 +259,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     }
     engine.unwatch(call.slot);
     engine.end_monitor(call.slot);
-    engine.untrack(call.slot);
+    engine.change_tracking(|tracking| tracking.untrack(call.slot));
     engine.unsubscribe_all(call.slot, HistoryCause::None);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     engine.leave_cluster(engine.sessions.get(call.slot).id);

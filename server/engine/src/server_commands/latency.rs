@@ -1,6 +1,6 @@
 //! LATENCY: what took long, and how long the calls of each command took.
 
-use crate::core::{Call, Engine, Handler};
+use crate::core::{Handler, LatencyView, PartHandler};
 use crate::latency::{self, Advised, Series};
 use crate::spec::{Args, Command, CommandError, Flags, Outcome, Row, quotable};
 use crate::statistics::Histogram;
@@ -23,10 +23,10 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
 }
 
 const LATENCY: &[Row<Handler>] = &[
-    row("doctor", 2, Handler::Engine(doctor))
+    row("doctor", 2, Handler::Part(PartHandler::Latency(doctor)))
         .summary("Tells in sentences what took long, and what may be done about it.")
         .help(&["DOCTOR", "    Return a human readable latency analysis report."]),
-    row("graph", 3, Handler::Engine(graph))
+    row("graph", 3, Handler::Part(PartHandler::Latency(graph)))
         .summary("Draws how long an event took.")
         .help(&["GRAPH <event>", "    Return an ASCII latency graph for the <event> class."])
         .syntax("event")
@@ -35,7 +35,7 @@ const LATENCY: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "2.8.13", "O(1)")
         .summary("Explains the subcommands."),
-    row("histogram", -2, Handler::Engine(histogram))
+    row("histogram", -2, Handler::Part(PartHandler::Latency(histogram)))
         .about(
             "server",
             "7.0.0",
@@ -50,15 +50,15 @@ const LATENCY: &[Row<Handler>] = &[
         ])
         .help_after("reset")
         .syntax("[command ...]"),
-    row("history", 3, Handler::Engine(history))
+    row("history", 3, Handler::Part(PartHandler::Latency(history)))
         .summary("Tells when an event took how long.")
         .help(&["HISTORY <event>", "    Return time-latency samples for the <event> class."])
         .help_after("graph")
         .syntax("event"),
-    row("latest", 2, Handler::Engine(latest))
+    row("latest", 2, Handler::Part(PartHandler::Latency(latest)))
         .summary("Tells of the latest of each event that took long.")
         .help(&["LATEST", "    Return the latest latency samples for all events."]),
-    row("reset", -2, Handler::Engine(reset))
+    row("reset", -2, Handler::Part(PartHandler::Latency(reset)))
         .summary("Forgets what took long.")
         .help(&[
             "RESET [<event> ...]",
@@ -69,30 +69,30 @@ const LATENCY: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn doctor(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let latency = &engine.observers.latency;
+fn doctor(view: LatencyView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let latency = &*view.latency;
     let setting = Advised {
         threshold_ms: latency.threshold_ms(),
-        slow_log_us: engine.config.slowlog_log_slower_than,
-        slow_log_len: engine.config.slowlog_max_len,
+        slow_log_us: view.config.slowlog_log_slower_than,
+        slow_log_len: view.config.slowlog_max_len,
     };
-    let report = latency::report(latency.series(), setting, engine.system_now().wall_second());
+    let report = latency::report(latency.series(), setting, view.now_s);
     reply.verbatim(*b"txt", report.as_bytes());
     Ok(())
 }
 
-fn graph(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let Some(series) = engine.observers.latency.find(&args[2]) else {
+fn graph(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let Some(series) = view.latency.find(&args[2]) else {
         let text = [b"ERR No samples available for event '", quotable(&args[2]), b"'"].concat();
         return Err(CommandError::new(text));
     };
-    let graph = latency::draw(series, engine.system_now().wall_second());
+    let graph = latency::draw(series, view.now_s);
     reply.verbatim(*b"txt", graph.as_bytes());
     Ok(())
 }
 
-fn history(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let samples = engine.observers.latency.find(&args[2]).into_iter().flat_map(Series::samples);
+fn history(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let samples = view.latency.find(&args[2]).into_iter().flat_map(Series::samples);
     reply.array(samples.clone().count());
     for sample in samples {
         reply.array(2);
@@ -102,8 +102,8 @@ fn history(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn latest(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let all = engine.observers.latency.series();
+fn latest(view: LatencyView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let all = view.latency.series();
     reply.array(all.len());
     for series in all {
         reply.array(4);
@@ -117,24 +117,23 @@ fn latest(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.integer(engine.observers.latency.forget(args.from(2)) as i64);
+fn reset(LatencyView { latency, .. }: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(latency.forget(args.from(2)) as i64);
     Ok(())
 }
 
 /// Of the commands that are named, or of all; of a container its subcommands. Those never called are left out.
-fn histogram(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let commands: Vec<&Arc<Command>> = match args.from(2) {
-        [] => engine.commands.iter_all().collect(),
+        [] => view.commands.iter_all().collect(),
         names => {
-            let named = names.iter().filter_map(|name| engine.commands.find_full(name));
+            let named = names.iter().filter_map(|name| view.commands.find_full(name));
             named.flat_map(|command| std::iter::once(command).chain(&command.subcommands)).collect()
         }
     };
-    let stats = &engine.observers.stats;
     let called: Vec<(&str, &Histogram)> = commands
         .into_iter()
-        .map(|command| (command.name.as_str(), stats.durations(command.id)))
+        .map(|command| (command.name.as_str(), view.stats.durations(command.id)))
         .filter(|(_, durations)| durations.calls() > 0)
         .collect();
     reply.map(called.len());

@@ -126,7 +126,7 @@ impl Caller for Transaction<'_> {
     }
 
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        self.engine.denied(self.session, command, args)
+        self.engine.users.denied(self.session.login, command, args)
     }
 }
 

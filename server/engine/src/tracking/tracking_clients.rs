@@ -53,6 +53,11 @@ impl<'a> Tracking<'a> {
         Tracking { keyspace, sessions, limit, seed }
     }
 
+    /// Returns the session of a client.
+    pub(crate) fn session(&self, slot: Slot) -> &'a Session {
+        self.sessions.get(slot)
+    }
+
     fn tracker(&mut self) -> Option<&mut Tracker> {
         self.keyspace.subscriber_itself()
     }

@@ -75,9 +75,9 @@ const HOUSES: &[House] = &[
             ("slow_log", These(&[])),
             ("monitors", These(&[])),
             ("latency", These(&[])),
-            ("persistence", These(&["time", "values", "rdb", "keyspace", "clock"])),
+            ("persistence", These(&["time", "values", "rdb", "keyspace", "spec", "config", "clock"])),
             ("outbound", These(&[])),
-            ("clients", These(&["memory", "time", "keyspace", "spec", "acl", "clock"])),
+            ("clients", These(&["memory", "time", "keyspace", "spec", "acl", "clock", "persistence"])),
             ("scripts", These(&["spec", "config", "clients"])),
             ("faults", These(&["memory", "keyspace", "spec", "clock", "clients", "scripts"])),
             (

@@ -19,7 +19,7 @@ impl Engine {
             return Ok(());
         }
         let (file, wall_ms) = (&self.config.cluster.config_file, self.clock.now().wall_ms());
-        let loaded = load(file, |path| self.claim_file(path), |path| self.read_file(path), wall_ms)?;
+        let loaded = load(file, |path| self.files().claim(path), |path| self.files().read(path), wall_ms)?;
         let mut cluster = Box::new(Cluster::begin(loaded, self.keyspace.rng()));
         SlotKeys::index(&mut self.keyspace, self.clock.now());
         if (1..self.keyspace.databases()).any(|db| self.keyspace.sizes(db).0 > 0) {
@@ -117,7 +117,7 @@ impl Engine {
     /// The system's.
     pub(super) fn save_cluster(&self) -> io::Result<()> {
         match self.cluster.as_deref().filter(|_| !self.config.cluster.config_file.is_empty()) {
-            Some(cluster) => self.note_file(&self.config.cluster.config_file, &write(cluster.view())),
+            Some(cluster) => self.files().note(&self.config.cluster.config_file, &write(cluster.view())),
             None => Ok(()),
         }
     }

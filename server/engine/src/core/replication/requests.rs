@@ -78,7 +78,9 @@ impl Engine {
             SyncPlan::NewSnapshot => {
                 let for_7_0 = newcomer.is_for_7_0();
                 let db = self.change_replication(|control| control.prepare_snapshot(for_7_0));
-                let file = self.file_for_replica(for_7_0, &[("repl-stream-db", db.to_string().as_bytes())]);
+                let file = self
+                    .data_file()
+                    .write_for_replica(for_7_0, &[("repl-stream-db", db.to_string().as_bytes())]);
                 Some(self.replication.add_snapshot(file, for_7_0, &self.memory.clients.all))
             }
         };
@@ -100,7 +102,7 @@ impl Engine {
     /// Returns `LOADING` if too many snapshots are on their way.
     fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
         self.replication.check_room_for_snapshot()?;
-        let file = self.file_of(self.session(slot).replica.content);
+        let file = self.data_file().write(self.session(slot).replica.content);
         let delivery = &mut self.sessions.get_mut(slot).delivery;
         self.replication.send_copy(file, tells_offset, delivery, &self.memory.clients.all);
         Ok(())

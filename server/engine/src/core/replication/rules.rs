@@ -4,6 +4,7 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use super::super::permit::Reason;
 use crate::clients::Session;
+use crate::replication::ReplicationView;
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
@@ -16,35 +17,12 @@ impl Engine {
         command: &Command,
         args: Args<'_>,
     ) -> Option<Reason> {
-        let is_ruled = self.hooks.has(Hook::Replication) || self.hooks.has(Hook::NotSaved);
-        if is_ruled { self.refused_by_rules(session, command, args) } else { None }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn refused_by_rules(&self, session: &Session, command: &Command, args: Args<'_>) -> Option<Reason> {
-        if session.is_master {
+        if !self.hooks.has(Hook::Replication) && !self.hooks.has(Hook::NotSaved) {
             return None;
         }
-        let replication = self.replication();
-        let is_refused_replica = replication.is_read_only();
         let request =
             RuledRequest { commands: &self.commands, scripts: &self.scripts, session, command, args };
-        let writes = request.writes();
-        // A script is told first that it runs on a replica.
-        let is_told_first = !(is_refused_replica && self.scripts.is_running());
-        if self.hooks.has(Hook::NotSaved) && is_told_first && (writes || request.is_ping()) {
-            return Some(Reason::NotSaved);
-        }
-        if writes {
-            if is_refused_replica {
-                return Some(Reason::ReadOnlyReplica);
-            }
-            if replication.lacks_replicas() {
-                return Some(Reason::NotEnoughReplicas);
-            }
-        }
-        (replication.has_stale_data() && request.lacks_stale()).then_some(Reason::MasterDown)
+        request.refusal(self.replication(), self.hooks.has(Hook::NotSaved))
     }
 
     /// Whether replication may forbid anything.
@@ -64,6 +42,30 @@ struct RuledRequest<'a> {
 }
 
 impl RuledRequest<'_> {
+    /// Returns why replication forbids it, or that the last save has failed. `are_saves_failing`: that forbids writes.
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self, replication: ReplicationView<'_>, are_saves_failing: bool) -> Option<Reason> {
+        if self.session.is_master {
+            return None;
+        }
+        let (writes, is_refused_replica) = (self.writes(), replication.is_read_only());
+        // A script is told first that it runs on a replica.
+        let is_told_first = !(is_refused_replica && self.scripts.is_running());
+        if are_saves_failing && is_told_first && (writes || self.is_ping()) {
+            return Some(Reason::NotSaved);
+        }
+        if writes {
+            if is_refused_replica {
+                return Some(Reason::ReadOnlyReplica);
+            }
+            if replication.lacks_replicas() {
+                return Some(Reason::NotEnoughReplicas);
+            }
+        }
+        (replication.has_stale_data() && self.lacks_stale()).then_some(Reason::MasterDown)
+    }
+
     /// Whether it is a client's PING, whose answer tells whether the server does all that it should.
     fn is_ping(&self) -> bool {
         self.command.name == "ping" && !self.scripts.is_running()

@@ -28,7 +28,7 @@ impl Engine {
     /// Why it cannot be read, in lines as Redis logs them; then there is nothing.
     pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
         let began_ns = self.stopwatch_ns();
-        let read = self.read_file(path.unwrap_or(&self.config.saves.dbfilename));
+        let read = self.files().read(path.unwrap_or(&self.config.saves.dbfilename));
         let file = match read {
             Ok(file) => file,
             Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -60,7 +60,7 @@ impl Engine {
     /// # Errors
     /// Why it is refused; then nothing has changed.
     pub(in crate::server_commands) fn reload(&mut self, mode: LoadMode) -> Result<(), String> {
-        let file = self.read_file(&self.config.saves.dbfilename);
+        let file = self.files().read(&self.config.saves.dbfilename);
         let file = file.map_err(|error| system_reason(&error).to_string())?;
         self.load(&file, mode)
     }

@@ -6,7 +6,8 @@ mod staged;
 pub(super) use loading::LoadMode;
 pub(super) use staged::log_header;
 
-use crate::core::{Call, Engine, Handler, NotSaved, Origin};
+use crate::core::{Handler, PartHandler};
+use crate::persistence::{Persistence, SaveRequest, SavesView};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -14,12 +15,12 @@ const SAVES: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("save", 1, Handler::Engine(save))
+    Row::new("save", 1, Handler::Part(PartHandler::Saves(save)))
         .flags(&[SAVES, Flags::NO_MULTI])
         .about("server", "1.0.0", "O(N) where N is the total number of keys in all databases")
         .summary("Writes all keys and libraries into the file of the configuration. Others wait.")
         .errors(&[IN_PROGRESS, "ERR"]),
-    Row::new("bgsave", -1, Handler::Engine(bgsave))
+    Row::new("bgsave", -1, Handler::Part(PartHandler::Saves(bgsave)))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
         .summary(
@@ -28,11 +29,11 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .history(&[("3.2.2", "Added the `SCHEDULE` option.")])
         .syntax("[SCHEDULE@3.2.2]")
         .errors(&["ERR syntax error", IN_PROGRESS]),
-    Row::new("bgrewriteaof", 1, Handler::Engine(bgrewriteaof))
+    Row::new("bgrewriteaof", 1, Handler::Part(PartHandler::Saves(bgrewriteaof)))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
         .summary("Rewrites the append-only file, of which there is none."),
-    Row::new("lastsave", 1, Handler::Engine(lastsave))
+    Row::new("lastsave", 1, Handler::Part(PartHandler::Saves(lastsave)))
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "1.0.0", "O(1)")
@@ -44,44 +45,50 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const IN_PROGRESS: &str = "ERR Background save already in progress";
 
-fn save(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.persistence.background.is_some() {
-        return Err(CommandError::text(IN_PROGRESS));
-    }
-    engine.persistence.saves += 1;
-    engine.save().map_err(|NotSaved| CommandError::text("ERR"))?;
-    reply.ok();
-    Ok(())
+fn save(
+    SavesView { saves, .. }: SavesView<'_>,
+    _: Args<'_>,
+    _: &mut dyn Reply,
+) -> Result<SaveRequest, CommandError> {
+    check_none_runs(saves)?;
+    saves.saves += 1;
+    Ok(SaveRequest::AtOnce)
 }
 
 /// In a transaction it begins when that has ended.
-fn bgsave(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn bgsave(view: SavesView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<SaveRequest, CommandError> {
     if args.len() > 2 || (args.len() == 2 && !args.is(1, "schedule")) {
         return Err(errors::SYNTAX);
     }
-    if engine.persistence.background.is_some() {
-        return Err(CommandError::text(IN_PROGRESS));
-    }
-    if call.origin() == Origin::Transaction {
-        engine.schedule_background_save();
+    check_none_runs(view.saves)?;
+    if view.is_in_transaction {
         reply.status(b"Background saving scheduled");
+        Ok(SaveRequest::Scheduled)
     } else {
-        engine.begin_background_save();
         reply.status(b"Background saving started");
+        Ok(SaveRequest::InBackground)
     }
-    Ok(())
 }
 
-fn bgrewriteaof(_: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.status(match call.origin() {
-        Origin::Transaction => b"Background append only file rewriting scheduled",
-        _ => b"Background append only file rewriting started",
+/// Refuses a save while one in the background is on its way.
+fn check_none_runs(saves: &Persistence) -> Outcome {
+    if saves.background.is_some() { Err(CommandError::text(IN_PROGRESS)) } else { Ok(()) }
+}
+
+fn bgrewriteaof(
+    view: SavesView<'_>,
+    _: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<SaveRequest, CommandError> {
+    reply.status(match view.is_in_transaction {
+        true => &b"Background append only file rewriting scheduled"[..],
+        false => b"Background append only file rewriting started",
     });
-    Ok(())
+    Ok(SaveRequest::Nothing)
 }
 
-fn lastsave(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let saved_ms = engine.persistence.saved_ms.unwrap_or(engine.clock().started().wall_ms());
+fn lastsave(view: SavesView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Result<SaveRequest, CommandError> {
+    let saved_ms = view.saves.saved_ms.unwrap_or(view.started_ms);
     reply.integer(saved_ms / 1000);
-    Ok(())
+    Ok(SaveRequest::Nothing)
 }

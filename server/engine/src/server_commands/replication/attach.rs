@@ -1,7 +1,8 @@
 //! REPLCONF, PSYNC and SYNC: a replica introduces itself, and asks for what it lacks.
 
 use super::NEITHER_0_NOR_1;
-use crate::clients::{Content, Session};
+use crate::clients::Session;
+use crate::persistence::Content;
 use crate::replication::{
     Acknowledgement, NO_MASTER_LINK, Replication, ReplicationRequest, ReplicationView, Requested, SyncRequest,
 };

@@ -1,0 +1,91 @@
+//! The data as they are now, written into files.
+
+use super::rdb_file::{FileRules, RdbFile};
+use crate::config::{Config, MaxmemoryPolicy};
+use crate::spec::REDIS_VERSION;
+use lockwheel_store::keyspace::{KeyWriter, Keyspace, Measure};
+
+/// The part of the data that goes into a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Libraries of functions and keys.
+    #[default]
+    All,
+    /// Libraries of functions.
+    Functions,
+    /// Neither.
+    Nothing,
+}
+
+/// The data of a server, and the facts that a file of them tells.
+pub(crate) struct DataFile<'e> {
+    /// The keys.
+    pub(crate) keyspace: &'e Keyspace,
+    /// The code of the libraries of functions.
+    pub(crate) libraries: Vec<&'e [u8]>,
+    /// The parameters in force.
+    pub(crate) config: &'e Config,
+    /// The present instant, in seconds of the wall clock.
+    pub(crate) created_s: i64,
+    /// The memory that the server takes, in bytes.
+    pub(crate) used_bytes: usize,
+}
+
+impl DataFile<'_> {
+    /// Returns a file with this content. O(data).
+    pub(crate) fn write(&self, content: Content) -> Vec<u8> {
+        self.write_with(content, rules_of(self.config), &[])
+    }
+
+    /// Returns a file of all data for a replica, which is told more of it. `for_7_0`: the replica may be as old as
+    /// Redis 7.0. O(data).
+    pub(crate) fn write_for_replica(&self, for_7_0: bool, more: &[(&str, &[u8])]) -> Vec<u8> {
+        self.write_with(Content::All, FileRules { for_7_0, ..rules_of(self.config) }, more)
+    }
+
+    /// Returns the beginning of a file of all data, up to its first key.
+    pub(crate) fn begin(&self) -> RdbFile {
+        self.begin_with(Content::All, rules_of(self.config), &[])
+    }
+
+    fn write_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> Vec<u8> {
+        let file = Box::new(self.begin_with(content, rules, more));
+        match content {
+            Content::All => self.keyspace.write_all(file),
+            Content::Functions | Content::Nothing => file.finish(),
+        }
+    }
+
+    fn begin_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> RdbFile {
+        let number = |number: usize| number.to_string().into_bytes();
+        let created = self.created_s.to_string().into_bytes();
+        let (bits, memory) = (number(usize::BITS as usize), number(self.used_bytes));
+        let mut about: Vec<(&str, &[u8])> = vec![
+            ("redis-ver", REDIS_VERSION.as_bytes()),
+            ("redis-bits", &bits),
+            ("ctime", &created),
+            ("used-mem", &memory),
+        ];
+        about.extend(more);
+        about.push(("aof-base", b"0"));
+        let has_libraries = content != Content::Nothing;
+        let libraries = self.libraries.iter().copied().filter(|_| has_libraries);
+        RdbFile::new(rules, &about, libraries)
+    }
+}
+
+/// Redis keeps what its policy goes by.
+fn rules_of(config: &Config) -> FileRules {
+    use MaxmemoryPolicy::{AllkeysLfu, AllkeysLru, VolatileLfu, VolatileLru};
+    let accesses = match config.maxmemory_policy {
+        AllkeysLru | VolatileLru => Some(Measure::IdleTime),
+        AllkeysLfu | VolatileLfu => Some(Measure::Frequency),
+        _ => None,
+    };
+    FileRules {
+        accesses,
+        compresses: config.saves.compression,
+        has_checksum: config.saves.checksum,
+        for_7_0: false,
+    }
+}

@@ -1,0 +1,27 @@
+//! Requests of clients on saves.
+
+use super::Persistence;
+
+/// The view that a command on saves has of them.
+#[derive(Debug)]
+pub(crate) struct SavesView<'e> {
+    /// The facts about saves.
+    pub(crate) saves: &'e mut Persistence,
+    /// The start of the server, in wall milliseconds.
+    pub(crate) started_ms: i64,
+    /// Whether the command runs in a transaction.
+    pub(crate) is_in_transaction: bool,
+}
+
+/// A save that a client has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SaveRequest {
+    /// None: the client has its reply.
+    Nothing,
+    /// A save while others wait, after which the client is answered.
+    AtOnce,
+    /// A save in the background.
+    InBackground,
+    /// A save in the background, when the present transaction has ended.
+    Scheduled,
+}

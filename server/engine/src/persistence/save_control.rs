@@ -1,0 +1,237 @@
+//! Saves, step by step: one in the background writes a piece of its file in every millisecond.
+
+use super::{Background, Persistence, RdbFile};
+use crate::clock::{EngineClock, Timer, TimerKind};
+use crate::config::{Config, system_reason};
+use lockwheel_store::keyspace::Keyspace;
+use std::io;
+
+/// The cost of a piece of a snapshot, in bytes of the file: about half a millisecond.
+const PIECE_BYTES: usize = 96 << 10;
+
+/// A step that follows in a save.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SaveEffect {
+    /// A save in the background begins, which was put off.
+    Begin,
+    /// The host writes the file of the save with this number.
+    Write { serial: u64, path: String, file: Vec<u8> },
+    /// The rules have changed. `may_forbid`: writes are refused, since the last save has failed.
+    RulesChanged { may_forbid: bool },
+}
+
+/// The state of saves, with the parts of the engine that they see.
+pub(crate) struct SaveControl<'e> {
+    /// The facts about saves.
+    pub(crate) saves: &'e mut Persistence,
+    /// The keys, which a snapshot keeps as they were.
+    pub(crate) keyspace: &'e mut Keyspace,
+    /// The clocks, and the timer of saves.
+    pub(crate) clock: &'e mut EngineClock,
+    /// The parameters in force.
+    pub(crate) config: &'e Config,
+    /// The effects, in order.
+    pub(crate) effects: Vec<SaveEffect>,
+}
+
+impl SaveControl<'_> {
+    /// Records whether all data have been written into a file, without others being served meanwhile.
+    pub(crate) fn written_at_once(&mut self, result: &io::Result<()>) {
+        if let Err(error) = result {
+            tracing::warn!("Write error saving DB on disk: {}", system_reason(error));
+            return;
+        }
+        tracing::info!("DB saved on disk");
+        self.keyspace.counters.dirty = 0;
+        self.saves.saved_ms = Some(self.clock.now().wall_ms());
+        self.set_failed(false);
+    }
+
+    fn set_failed(&mut self, has_failed: bool) {
+        self.saves.has_failed = has_failed;
+        self.rules_changed();
+    }
+
+    /// Follows that saves have failed or not, or other parameters of them: as in Redis, nothing is written where save
+    /// points say that it is to be kept, and it cannot be.
+    pub(crate) fn rules_changed(&mut self) {
+        let parameters = &self.config.saves;
+        let is_wanted = parameters.stop_writes_on_error && !parameters.points.is_empty();
+        self.effects.push(SaveEffect::RulesChanged { may_forbid: is_wanted && self.saves.has_failed });
+    }
+
+    /// Begins a save in the background, into a file that has begun, by the process with this number. There is none on
+    /// its way.
+    pub(crate) fn begin(&mut self, file: RdbFile, process: u32) {
+        let began_ms = self.clock.system().monotonic_ms();
+        self.keyspace.begin_snapshot(Box::new(file));
+        let (serial, changes) = (self.saves.next_serial(), self.keyspace.counters.dirty);
+        let path = self.config.saves.dbfilename.clone();
+        self.saves.saves += 1;
+        self.saves.background = Some(Background { serial, began_ms, changes, path });
+        tracing::info!("Background saving started by pid {process}");
+        self.go_on();
+    }
+
+    /// Lets a save in the background begin when the present command or transaction has ended.
+    pub(crate) fn schedule(&mut self) {
+        self.saves.is_scheduled = true;
+        self.set_timer(0);
+    }
+
+    fn set_timer(&mut self, in_ms: i64) {
+        if self.saves.timer.is_none() {
+            let timer = Timer { kind: TimerKind::Save, client: 0, order: self.keyspace.next_order() };
+            let at_ms = self.clock.system().monotonic_ms().saturating_add(in_ms);
+            self.saves.timer = Some(self.clock.timers_mut().insert(timer, at_ms));
+        }
+    }
+
+    /// Goes on with a save, or begins the one that was put off: the timer of saves has fired.
+    pub(crate) fn timer_fired(&mut self) {
+        self.saves.timer = None;
+        if self.saves.background.is_some() {
+            self.go_on();
+        } else if std::mem::take(&mut self.saves.is_scheduled) {
+            self.effects.push(SaveEffect::Begin);
+        }
+    }
+
+    /// Writes a piece of the snapshot; after the last one, the host writes the file.
+    fn go_on(&mut self) {
+        if self.keyspace.snapshot_progress().is_none() {
+            return;
+        }
+        let delay_us = self.config.saves.key_delay_us;
+        let piece = if delay_us > 0 { 1 } else { PIECE_BYTES };
+        let Some(file) = self.keyspace.go_on_with_snapshot(piece) else {
+            return self.set_timer(delay_us.max(0) / 1000);
+        };
+        if let Some(Background { serial, path, .. }) = &self.saves.background {
+            self.effects.push(SaveEffect::Write { serial: *serial, path: path.clone(), file });
+        }
+    }
+
+    /// Records that the host has written the file of the save with this number, or could not.
+    pub(crate) fn written(&mut self, serial: u64, result: &io::Result<()>) {
+        let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
+        let took_ms = self.clock.system().monotonic_ms() - save.began_ms;
+        self.saves.took_seconds = Some(took_ms / 1000);
+        self.set_failed(result.is_err());
+        match result {
+            Ok(()) => {
+                tracing::info!("DB saved on disk");
+                tracing::info!("Background saving terminated with success");
+                let changes = &mut self.keyspace.counters.dirty;
+                *changes = changes.saturating_sub(save.changes);
+                self.saves.saved_ms = Some(self.clock.now().wall_ms());
+            }
+            Err(error) => {
+                tracing::warn!("Write error saving DB on disk: {}", system_reason(error));
+                tracing::warn!("Background saving error");
+            }
+        }
+    }
+
+    /// Gives up what is being saved, and forgets what was.
+    pub(crate) fn reset(&mut self) {
+        if let Some(timer) = self.saves.timer.take() {
+            self.clock.timers_mut().cancel(timer);
+        }
+        self.keyspace.end_snapshot();
+        self.saves.reset();
+        self.rules_changed();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DataFile;
+    use super::*;
+    use lockwheel_store::time::Now;
+
+    /// The parts that saves see.
+    struct Parts {
+        saves: Persistence,
+        keyspace: Keyspace,
+        clock: EngineClock,
+        config: Config,
+    }
+
+    impl Parts {
+        fn new() -> Self {
+            let (now, config) = (Now { wall_us: 5_000_000, monotonic_us: 0 }, Config::default());
+            let clock = EngineClock::new(config.clock(now), now);
+            Parts { saves: Persistence::default(), keyspace: Keyspace::new(1, 7), clock, config }
+        }
+
+        /// Changes the parts, and returns the effects.
+        fn change(&mut self, change: impl FnOnce(&mut SaveControl<'_>)) -> Vec<SaveEffect> {
+            let Parts { saves, keyspace, clock, config } = self;
+            let mut control = SaveControl { saves, keyspace, clock, config, effects: Vec::new() };
+            change(&mut control);
+            control.effects
+        }
+
+        /// Begins a save in the background, and returns the effects.
+        fn begin(&mut self) -> Vec<SaveEffect> {
+            let Parts { keyspace, config, .. } = &*self;
+            let libraries = Vec::new();
+            let data = DataFile { keyspace, libraries, config, created_s: 5, used_bytes: 1 };
+            let file = data.begin();
+            self.change(|control| control.begin(file, 1))
+        }
+    }
+
+    fn failure() -> io::Result<()> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    const ALLOWS: SaveEffect = SaveEffect::RulesChanged { may_forbid: false };
+
+    #[test]
+    fn a_scheduled_save_begins_when_its_timer_fires() {
+        let mut parts = Parts::new();
+        assert_eq!(parts.change(|control| (0..2).for_each(|_| control.schedule())), []);
+        assert_eq!(parts.clock.timers().count(TimerKind::Save), 1);
+        assert_eq!(parts.change(|control| control.timer_fired()), [SaveEffect::Begin]);
+        assert_eq!(parts.change(|control| control.timer_fired()), [], "it has begun once");
+    }
+
+    #[test]
+    fn a_finished_snapshot_is_written_and_its_changes_are_saved() {
+        let mut parts = Parts::new();
+        parts.keyspace.counters.dirty = 3;
+        let effects = parts.begin();
+        let [SaveEffect::Write { serial: 1, path, file }] = &effects[..] else { panic!("{effects:?}") };
+        assert!(*path == parts.config.saves.dbfilename && file.starts_with(b"REDIS"));
+        parts.keyspace.counters.dirty = 5;
+        assert_eq!(parts.change(|control| control.written(2, &Ok(()))), [], "that is another save");
+        assert!(parts.saves.background.is_some());
+        assert_eq!(parts.change(|control| control.written(1, &Ok(()))), [ALLOWS]);
+        assert_eq!((parts.keyspace.counters.dirty, parts.saves.saved_ms), (2, Some(5000)));
+    }
+
+    #[test]
+    fn writes_are_refused_after_a_failed_save_where_save_points_want_one() {
+        let mut parts = Parts::new();
+        parts.begin();
+        let refuses = [SaveEffect::RulesChanged { may_forbid: true }];
+        assert_eq!(parts.change(|control| control.written(1, &failure())), refuses);
+        assert_eq!(parts.saves.saved_ms, None);
+        assert_eq!(parts.change(|control| control.written_at_once(&Ok(()))), [ALLOWS]);
+        parts.config.saves.points.clear();
+        parts.begin();
+        assert_eq!(parts.change(|control| control.written(2, &failure())), [ALLOWS]);
+    }
+
+    #[test]
+    fn a_save_that_was_given_up_is_not_waited_for() {
+        let mut parts = Parts::new();
+        parts.change(|control| control.schedule());
+        parts.begin();
+        assert_eq!(parts.change(|control| control.reset()), [ALLOWS]);
+        assert_eq!(parts.clock.timers().count(TimerKind::Save), 0);
+        assert_eq!(parts.change(|control| control.written(1, &Ok(()))), []);
+    }
+}
