@@ -9,6 +9,9 @@ use std::ffi::{OsStr, OsString};
 /// Lines of a configuration file, and so options, that set no parameter.
 const DIRECTIVES: &[&str] = &["include", "loadmodule", "rename-command", "sentinel", "user"];
 
+/// Options that are the first argument, or none.
+const FIRST_OPTIONS: &[&str] = &["help", "version"];
+
 /// The text for a configuration that cannot be loaded, of a program that was started by this name.
 pub(crate) fn explain(error: &LoadError, started_as: &OsStr, arguments: &[OsString]) -> String {
     explain_beside(&[], error, started_as, arguments)
@@ -27,9 +30,10 @@ pub(crate) fn explain_beside(
         }
         LoadError::File { path, reason } if !is_redis(started_as) => {
             let is_first = arguments.first().is_some_and(|first| *first == **path);
-            match is_first && is_word(path) {
-                true => no_subcommand(path, reason),
-                false => error.to_string(),
+            match is_word(path) {
+                true if !own.is_empty() => no_option(path, reason),
+                true if is_first => no_subcommand(path, reason),
+                _ => error.to_string(),
             }
         }
         _ => error.to_string(),
@@ -50,12 +54,18 @@ fn no_subcommand(word: &str, reason: &str) -> String {
     )
 }
 
+/// The sentence for a word that stands where a subcommand takes options.
+fn no_option(word: &str, reason: &str) -> String {
+    format!("'{word}' is no option, and it cannot be read as a configuration file: {reason}")
+}
+
 /// The sentence for an option, which is given as its line of a configuration file. The subcommand has `own` options.
 fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     let name = line.split([' ', '\t']).next().unwrap_or_default();
     let parameters = Config::default().get(&[b"*"]);
     let parameters = parameters.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
     let known: Vec<&str> = own.iter().copied().chain(parameters).chain(DIRECTIVES.iter().copied()).collect();
+    let named = || known.iter().copied().chain(FIRST_OPTIONS.iter().copied());
     let is_known =
         |name: &str| !Config::default().get(&[name.as_bytes()]).is_empty() || known.contains(&name);
     if let Some((option, value)) = name.split_once('=').filter(|(option, _)| is_known(option)) {
@@ -63,16 +73,16 @@ fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     }
     if name.starts_with('"') && !is_known(name.trim_matches('"')) {
         let word = line.split('"').nth(1).unwrap_or_default();
-        let found = word.starts_with('-').then(|| nearest(word.trim_start_matches('-'), known)).flatten();
+        let found = word.starts_with('-').then(|| nearest(word.trim_start_matches('-'), named())).flatten();
         let found = found.map(|name| format!("--{name}"));
         return format!("'{word}' is no option, nor the value of one.{}", suggestion(found));
     }
-    if ["help", "version"].contains(&name) {
+    if FIRST_OPTIONS.contains(&name) {
         return format!("'--{name}' is the first argument, or none");
     }
     let lowercase = name.trim_matches('"').to_ascii_lowercase();
     if !is_known(&lowercase) || own.contains(&&*lowercase) {
-        let found = nearest(name.trim_start_matches('-'), known).map(|name| format!("--{name}"));
+        let found = nearest(name.trim_start_matches('-'), named()).map(|name| format!("--{name}"));
         return format!("There is no option '--{name}'.{}", suggestion(found));
     }
     let value = line.split('"').nth(1).unwrap_or_default();
@@ -128,6 +138,8 @@ mod tests {
             ("--port=7000", "An option and its value are two arguments: --port 7000"),
             ("-port 7000", "'-port' is no option, nor the value of one. Did you mean '--port'?"),
             ("--port 1 --help", "'--help' is the first argument, or none"),
+            ("--hlep", "There is no option '--hlep'. Did you mean '--help'?"),
+            ("--versoin", "There is no option '--versoin'. Did you mean '--version'?"),
             ("--user", "'--user': Bad directive or wrong number of arguments"),
             (
                 "rnu --port",
@@ -149,6 +161,10 @@ mod tests {
             ("--LAG 4", "There is no option '--LAG'. Did you mean '--lag'?"),
             ("--lag=4", "An option and its value are two arguments: --lag 4"),
             ("--prot 1", "There is no option '--prot'. Did you mean '--port'?"),
+            (
+                "x --port 1",
+                "'x' is no option, and it cannot be read as a configuration file: No such file or directory",
+            ),
         ] {
             let words = line.split(' ').map(|word| word.as_bytes().to_vec());
             let read = Invocation::from_arguments(words, &mut SystemFiles::default(), COMMAND_NAMES);

@@ -11,6 +11,9 @@ use super::settle::{Settle, Settling};
 use lockwheel_resp::Reply;
 use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 
+/// The deadlines that a server by itself fires between two looks at the real time.
+const DEADLINES_A_READING: u64 = 16;
+
 /// Whether Redisson waiters get an unlock message if an advance of the clock ends the lease that they wait for: they
 /// count its time on their own machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -281,6 +284,7 @@ impl ClockAdvance {
     /// Goes on, where it can.
     pub(crate) fn resume(&mut self, situation: &Situation) -> Opening {
         self.settling.begin(situation.system_us);
+        self.piece.begin_at(situation.system_us);
         if let Some(wait_us) = self.settling.wait_us(situation.system_us, situation.quiet_since_us) {
             return Opening::Stop(AdvanceProgress::WaitUs(wait_us));
         }
@@ -336,7 +340,11 @@ impl ClockAdvance {
         match (self.phase, event) {
             (_, AdvanceEvent::GoOn { is_joint }) => {
                 self.is_joint = is_joint;
-                if self.is_timed() { self.read_clock(Phase::ReadingStart) } else { self.find(Phase::Seeking) }
+                if self.piece.is_limited() {
+                    self.read_clock(Phase::ReadingStart)
+                } else {
+                    self.find(Phase::Seeking)
+                }
             }
             (Phase::ReadingStart, AdvanceEvent::Read(now_us)) => {
                 self.piece.begin_at(now_us);
@@ -353,7 +361,7 @@ impl ClockAdvance {
             }
             (Phase::Exchanging, AdvanceEvent::Done) => self.find(Phase::Looking),
             (Phase::ReadingLength, AdvanceEvent::Read(now_us)) => {
-                self.piece.last_until(now_us);
+                self.piece.last_until(now_us, self.is_joint);
                 self.find(Phase::Looking)
             }
             (Phase::Looking, AdvanceEvent::Found { in_us, wakes }) => self.look(in_us, wakes),
@@ -372,9 +380,11 @@ impl ClockAdvance {
         }
     }
 
-    /// Whether a piece of it ends by real time too: servers notify one another of each deadline.
+    /// Whether the real time that its piece has taken is looked at now: after each deadline where servers notify one
+    /// another of it, else after some.
     fn is_timed(&self) -> bool {
-        self.is_joint && self.piece.is_limited()
+        let is_next = self.is_joint || self.fired.is_multiple_of(DEADLINES_A_READING);
+        is_next && self.piece.is_limited()
     }
 
     fn find(&mut self, phase: Phase) -> AdvanceStep {

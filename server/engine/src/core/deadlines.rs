@@ -14,6 +14,12 @@ use lockwheel_store::time::{ExpiryRule, Mode};
 /// the clock fires all of them.
 const PIECE: usize = 1000;
 
+/// The longest such piece, in nanoseconds: a deadline takes long when many listen.
+const MAX_PIECE_NS: u64 = 5_000_000;
+
+/// The deadlines between two looks at how long a piece has taken.
+const DEADLINES_A_READING: usize = 16;
+
 impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
@@ -67,9 +73,15 @@ impl Engine {
         let mut left = most;
         let mut due = self.due_now(rule);
         let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
+        let mut looks = 0;
         while let Some(first) = due.filter(|_| left > 0) {
             left -= self.fire(first, rule, left, |_| ());
             due = self.due_now(rule);
+            looks += 1;
+            let began_ns = began.filter(|_| most <= PIECE && looks % DEADLINES_A_READING == 0);
+            if began_ns.is_some_and(|(_, began)| self.stopwatch_ns().saturating_sub(began) > MAX_PIECE_NS) {
+                left = 0;
+            }
         }
         if let Some((expired, began_ns)) = began
             && self.keyspace.counters.expired_keys != expired

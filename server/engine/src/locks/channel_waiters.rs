@@ -21,22 +21,121 @@ pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> 
     LOCK_CHANNELS.into_iter().flat_map(with_prefix).map(|(name, _)| name)
 }
 
+/// The most matches of a pattern with a channel that a request makes which looks at many locks.
+const MAX_MATCHES: usize = 500_000;
+
+/// The matches of patterns with channels that are left to a request which looks at many locks.
+///
+/// Their number is the product of patterns and channels, both of which clients choose. The patterns are not matched for
+/// a lock for which too few matches are left.
+#[derive(Debug)]
+pub(super) struct MatchBudget {
+    left: usize,
+    /// The number of locks for which patterns were not matched.
+    left_out: usize,
+}
+
+impl MatchBudget {
+    /// The matches of one request.
+    pub(super) fn new() -> Self {
+        MatchBudget { left: MAX_MATCHES, left_out: 0 }
+    }
+
+    /// The number of locks for which patterns were not matched.
+    pub(super) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Whether there are so many matches left for a lock; they are taken.
+    fn take(&mut self, matches: usize) -> bool {
+        let left = self.left.checked_sub(matches);
+        self.left_out += usize::from(left.is_none());
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+
+    /// Takes a match for each client that was found: many may have one pattern.
+    fn take_clients(&mut self, clients: usize) {
+        self.left = self.left.saturating_sub(clients);
+    }
+}
+
+/// The channels of a lock.
+struct LockChannels<'a> {
+    names: &'a Channels,
+    /// The channels that name an owner, with their subscribers.
+    of_owners: Vec<(&'a [u8], &'a BTreeSet<u64>)>,
+}
+
+impl<'a> LockChannels<'a> {
+    /// The channels with these names.
+    fn of(pubsub: &'a PubSub, names: &'a Channels) -> Self {
+        let of_owners = pubsub.with_prefix(&names.fair).chain(pubsub.shards_with_prefix(&names.fair));
+        LockChannels { names, of_owners: of_owners.collect() }
+    }
+
+    /// The clients that listen to a channel that names an owner.
+    fn named(&self) -> impl Iterator<Item = ChannelWaiter> {
+        self.of_owners.iter().flat_map(|(channel, ids)| {
+            let owner = Some(Box::from(&channel[self.names.fair.len()..]));
+            ids.iter().map(move |&client| ChannelWaiter { client, owner: owner.clone() })
+        })
+    }
+
+    /// The clients that listen to a channel that names none.
+    fn by_channel<'b>(&'b self, pubsub: &'b PubSub) -> impl Iterator<Item = ChannelWaiter> {
+        let channels = self.names.all.iter().map(Vec::as_slice);
+        let listening = channels
+            .flat_map(|channel| pubsub.listening_to(channel).chain(pubsub.listening_to_shard(channel)));
+        listening.map(unnamed)
+    }
+
+    /// The channels that a pattern may match.
+    fn heard(&self) -> impl Iterator<Item = &[u8]> {
+        let owners = self.of_owners.iter().map(|(channel, _)| *channel);
+        self.names.all.iter().map(Vec::as_slice).chain([&*self.names.fair]).chain(owners)
+    }
+
+    /// The clients with a pattern that matches a channel. O(patterns x channels).
+    fn by_pattern<'b>(&'b self, pubsub: &'b PubSub) -> impl Iterator<Item = ChannelWaiter> {
+        let matching = pubsub
+            .all_patterns()
+            .filter(|(pattern, _)| self.heard().any(|channel| glob::matches(pattern, channel, false)));
+        matching.flat_map(|(_, ids)| ids.iter().copied()).map(unnamed)
+    }
+}
+
+/// A client that waits for a lock, for an owner that is not known.
+fn unnamed(client: u64) -> ChannelWaiter {
+    ChannelWaiter { client, owner: None }
+}
+
 /// Clients that wait for a key as Redisson does: subscribed to the channels that contain its name, or to patterns that
-/// match these.
+/// match these. O(patterns x channels of the key).
 pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
-    let Channels { all, fair } = Channels::of(key);
-    let of_waiters: Vec<_> = pubsub.with_prefix(&fair).chain(pubsub.shards_with_prefix(&fair)).collect();
-    let named = of_waiters.iter().flat_map(|(channel, ids)| {
-        let owner = Some(Box::from(&channel[fair.len()..]));
-        ids.iter().map(move |&client| ChannelWaiter { client, owner: owner.clone() })
-    });
-    let listened: Vec<&[u8]> = all.iter().map(Vec::as_slice).chain([&*fair]).collect();
-    let by_channel =
-        all.iter().flat_map(|channel| pubsub.listening_to(channel).chain(pubsub.listening_to_shard(channel)));
-    let by_pattern = pubsub.all_patterns().filter(|(pattern, _)| {
-        let mut heard = listened.iter().copied().chain(of_waiters.iter().map(|(channel, _)| *channel));
-        heard.any(|channel| glob::matches(pattern, channel, false))
-    });
-    let unnamed = by_channel.chain(by_pattern.flat_map(|(_, ids)| ids.iter().copied()));
-    named.chain(unnamed.map(|client| ChannelWaiter { client, owner: None })).collect()
+    let names = Channels::of(key);
+    let channels = LockChannels::of(pubsub, &names);
+    channels.named().chain(channels.by_channel(pubsub)).chain(channels.by_pattern(pubsub)).collect()
+}
+
+/// Clients that wait for a key as Redisson does, one of many keys. Those with patterns only while there are matches
+/// left.
+pub(super) fn channel_waiters_within(
+    pubsub: &PubSub,
+    key: &[u8],
+    budget: &mut MatchBudget,
+) -> BTreeSet<ChannelWaiter> {
+    let names = Channels::of(key);
+    let channels = LockChannels::of(pubsub, &names);
+    let mut waiters: BTreeSet<_> = channels.named().chain(channels.by_channel(pubsub)).collect();
+    if budget.take(pubsub.patterns() * channels.heard().count()) {
+        let found = channels.by_pattern(pubsub).inspect(|_| budget.take_clients(1));
+        waiters.extend(found);
+    }
+    waiters
+}
+
+/// Clients that wait for a key on a channel that names the owner.
+pub(super) fn named_channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
+    LockChannels::of(pubsub, &Channels::of(key)).named().collect()
 }

@@ -271,6 +271,9 @@ fn unbraced(name: &[u8]) -> &[u8] {
     inner.filter(|inner| !inner.contains(&b'{')).unwrap_or(name)
 }
 
+/// The most read leases of one owner that are looked at.
+pub(super) const MAX_READ_LEASES: i64 = 10_000;
+
 /// The key that holds the lease of an owner's `n`th read hold.
 pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, READ_LEASE, n.to_string().as_bytes()].concat()

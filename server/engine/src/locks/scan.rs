@@ -1,6 +1,6 @@
 //! `LOCK.SCAN`: the keys of locks, a page at a time.
 
-use super::channel_waiters::{channel_waiters, listened_channels};
+use super::channel_waiters::{MatchBudget, channel_waiters_within, listened_channels};
 use super::graph::Listeners;
 use super::listening::ListeningHandler;
 use super::records;
@@ -100,10 +100,12 @@ fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) ->
     let mut keys: BTreeSet<Box<[u8]>> = listened.collect();
     let listeners = if keys.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
     keys.extend(tx.waited_for());
-    let is_ahead =
-        |(place, key): &(u64, Box<[u8]>)| *place >= cursor && is_waited_for(tx, (pubsub, &listeners), key);
-    let mut keys: Vec<(u64, Box<[u8]>)> =
-        keys.into_iter().map(|key| (place(&key), key)).filter(is_ahead).collect();
+    let mut budget = MatchBudget::new();
+    let mut is_ahead = |(place, key): &(u64, Box<[u8]>)| {
+        *place >= cursor && is_waited_for(tx, (pubsub, &listeners), key, &mut budget)
+    };
+    let placed = keys.into_iter().map(|key| (place(&key), key));
+    let mut keys: Vec<(u64, Box<[u8]>)> = placed.filter(|placed| is_ahead(placed)).collect();
     keys.sort_unstable();
     let Some(&(last, _)) = keys.get(wanted.count.min(keys.len()).saturating_sub(1)) else {
         return (Vec::new(), 0);
@@ -121,12 +123,17 @@ fn place(key: &[u8]) -> u64 {
 
 /// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none,
 /// also when it has been deleted.
-fn is_waited_for(tx: &Tx<'_>, (pubsub, listeners): (&PubSub, &Listeners), key: &[u8]) -> bool {
+fn is_waited_for(
+    tx: &Tx<'_>,
+    (pubsub, listeners): (&PubSub, &Listeners),
+    key: &[u8],
+    budget: &mut MatchBudget,
+) -> bool {
     let is_queue = redisson::lock_of_queue(key).is_some();
     let waits_for_lock = |class: &str| mode_of(class).is_some() && !(is_queue && class == FAIR_NAME);
     let is_native = || tx.waiting(key).any(|waiter| waits_for_lock(waiter.class));
-    let is_foreign = || {
-        let mut listening = channel_waiters(pubsub, key).into_iter();
+    let mut is_foreign = || {
+        let mut listening = channel_waiters_within(pubsub, key, budget).into_iter();
         listening.any(|waiter| listeners.waits(tx.db(), key, &waiter))
     };
     !matches!(tx.peek(key), Some(Value::List(_))) && (is_native() || is_foreign())

@@ -2,12 +2,12 @@
 
 use super::acquire::counter;
 use super::held::Held;
-use super::layouts::read_write::{self, LEASES_MAX};
+use super::layouts::read_write;
 use super::ledger::{Detail, ReleaseCause};
 use super::options;
 use super::ownership;
 use super::records;
-use super::redisson::WRITE_SUFFIX;
+use super::redisson::{MAX_READ_LEASES, WRITE_SUFFIX};
 use super::release;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, grammar,
@@ -145,7 +145,7 @@ fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), hol
     if from == to {
         return;
     }
-    for n in holds.saturating_sub(LEASES_MAX).max(0) + 1..=holds {
+    for n in holds.saturating_sub(MAX_READ_LEASES).max(0) + 1..=holds {
         read_write::move_lease(tx, key, (from, n), (to, already + n));
     }
 }

@@ -3,18 +3,35 @@
 /// The most bytes of a word that has a nearest one: a longer word is no typing error.
 const MAX_WORD_BYTES: usize = 64;
 
-/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. `None` if all
-/// are too far away: more than one error for each three characters, or half of them.
+/// The fewest characters of a word that is taken for the beginning of another one.
+const MIN_BEGINNING: usize = 3;
+
+/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. If all are too
+/// far away (more than one error for each three characters, or half of them), the only one that begins with `word`.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
     }
+    let known: Vec<&str> = known.into_iter().collect();
+    mistyped(word, &known).or_else(|| begun(word, &known))
+}
+
+/// The only known word that begins with another one, in any case.
+fn begun<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let begins = |known: &&str| known.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let mut found = known.iter().copied().filter(begins);
+    let first = found.next().filter(|_| word.chars().count() >= MIN_BEGINNING);
+    first.filter(|_| found.next().is_none())
+}
+
+/// The known word with the fewest typing errors, unless there are too many.
+fn mistyped<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
     let most = (length / 3).max(1);
     let word = word.to_lowercase();
     let is_near =
         |known: &&str| known.len() <= 2 * MAX_WORD_BYTES && known.chars().count().abs_diff(length) <= most;
-    let known = known.into_iter().filter(is_near);
+    let known = known.iter().copied().filter(is_near);
     let distances = known.map(|known| (distance(&word, &known.to_lowercase()), known));
     let near =
         distances.filter(|(errors, known)| *errors <= most && 2 * *errors < length && *errors < known.len());
@@ -54,6 +71,8 @@ mod tests {
         let known = ["run", "topology", "healthcheck", "PORT", "maxmemory-policy", "it"];
         for (word, expected) in [
             ("rnu", Some("run")),
+            ("topo", Some("topology")),
+            ("to", None),
             ("prot", Some("PORT")),
             ("port", Some("PORT")),
             ("topolgy", Some("topology")),

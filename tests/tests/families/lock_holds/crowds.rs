@@ -116,6 +116,62 @@ fn names_that_are_long_leave_out_others_of_a_graph() {
     assert!(number(&graph, "left-out") > 0 && graph.len() < 17 << 20, "{}", graph.len());
 }
 
+/// The product of patterns and channels, which clients choose, does not decide how long a request takes.
+#[test]
+fn patterns_are_matched_with_a_number_of_channels_that_is_bounded() {
+    const LOCKS: usize = 300;
+    let (mut server, main) = server();
+    let [patterns, channels] = [server.connect(), server.connect()];
+    for pattern in 0..400 {
+        server.ask(patterns, &format!("PSUBSCRIBE *a*{pattern}x"));
+    }
+    let script = "for n = 1, ARGV[1] do redis.call('hset', 'q' .. n, ARGV[2], 1) end";
+    server.ask(main, &format!("EVAL \"{script}\" 0 {LOCKS} 8743c9c0-0795-4907-87fd-6c719a6b4586:1"));
+    for lock in 1..=LOCKS {
+        server.ask(channels, &format!("SUBSCRIBE redisson_lock__channel:{{q{lock}}}"));
+    }
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert_eq!((entries(&graph, "locks"), number(&graph, "left-out")), (0, 0));
+    let graph = server.ask(main, "LOCK.GRAPH INFERRED");
+    assert_eq!(entries(&graph, "locks"), LOCKS, "those who listen to a channel are found all the same");
+    // Five channels a lock, and half a million matches.
+    assert_eq!(number(&graph, "left-out"), 50);
+    assert!(server.ask(main, "LOCK.SCAN 0 STATE WAITED COUNT 1000").contains(&format!("*{LOCKS}\r\n")));
+}
+
+/// Readers that Redisson made are too many to be looked for one by one each time. Their leases count all the same.
+#[test]
+fn leases_of_many_foreign_readers_count_whatever_becomes_of_them() {
+    const FOREIGN: usize = 70;
+    let (mut server, main) = server();
+    let script = "for n = 1, ARGV[1] do \
+                  redis.call('hset', 'l', 'f' .. n, 1) \
+                  redis.call('set', '{l}:f' .. n .. ':rwlock_timeout:1', 1, 'px', 5000 + n) end \
+                  redis.call('hset', 'l', 'mode', 'read')";
+    server.ask(main, &format!("EVAL \"{script}\" 0 {FOREIGN}"));
+    for native in 0..8 {
+        server.ask(main, &format!("LOCK.ACQUIRE l n{native} SHARED PX {}", 1000 + native));
+    }
+    let left = |server: &mut Simulation, native: usize| {
+        assert_eq!(server.ask(main, &format!("LOCK.RELEASE l n{native}")), ":0\r\n");
+        server.ask(main, "PTTL l")
+    };
+    assert_eq!(left(&mut server, 0), ":5070\r\n");
+    server.ask(main, "PEXPIRE {l}:f9:rwlock_timeout:1 9000");
+    assert_eq!(left(&mut server, 1), ":9000\r\n", "a lease is longer");
+    server.ask(main, "DEL {l}:f9:rwlock_timeout:1");
+    assert_eq!(left(&mut server, 2), ":5070\r\n", "a lease is gone");
+    server.ask(main, "HINCRBY l f9 1");
+    server.ask(main, "SET {l}:f9:rwlock_timeout:2 1 PX 7000");
+    assert_eq!(left(&mut server, 3), ":7000\r\n", "a hold was taken again");
+    server.ask(main, "HDEL l f9");
+    assert_eq!(left(&mut server, 4), ":5070\r\n", "a reader has left, not its lease");
+    server.ask(main, "CLOCK.ADVANCE 5069");
+    assert_eq!(server.ask(main, "HLEN l"), format!(":{}\r\n", FOREIGN), "the native ones are over");
+    server.ask(main, "LOCK.ACQUIRE l n9 SHARED PX 100");
+    assert_eq!(left(&mut server, 9), ":1\r\n");
+}
+
 /// Names of locks, which are not counted as names of owners, take room too, in both forms of the reply.
 #[test]
 fn names_of_locks_that_are_long_leave_out_others_of_a_graph() {

@@ -8,7 +8,7 @@ use crate::core::{Engine, Output};
 use lockwheel_store::keyspace::EventClasses;
 use lockwheel_store::time::Now;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
@@ -93,6 +93,21 @@ fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
     assert_eq!(engine.now().monotonic_ms(), 10, "that was one instant");
     engine.begin(at(9));
     assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (1, false));
+}
+
+/// A deadline takes long when many listen to its event.
+#[test]
+fn a_piece_ends_after_a_second_too() {
+    let (mut engine, [mover, other]) = frozen(1000);
+    // The clock moves on by 100 ms whenever it is read, which is once in 16 deadlines.
+    let ms = AtomicU64::new(1);
+    engine.set_host(Arc::new(TestHost(move || at(ms.fetch_add(100, Ordering::Relaxed)))));
+    assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100"), "");
+    let left = engine.keyspace.timers();
+    assert!((800..900).contains(&left), "{left}");
+    assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n", "what is due is hidden");
+    (1..30).for_each(|ms| engine.begin(at(ms)));
+    assert_eq!((engine.keyspace.timers(), engine.now().monotonic_ms()), (0, 100));
 }
 
 #[test]

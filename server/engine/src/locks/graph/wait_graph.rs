@@ -2,7 +2,9 @@
 //!
 //! Each holder and each waiter of a lock stands there once, so the graph is as large as these and not as their pairs.
 
-use super::super::channel_waiters::{ChannelWaiter, channel_waiters, listened_channels};
+use super::super::channel_waiters::{
+    ChannelWaiter, MatchBudget, channel_waiters_within, listened_channels, named_channel_waiters,
+};
 use super::super::redisson;
 use super::edges::{self, Wait};
 use super::listeners::Listeners;
@@ -46,20 +48,29 @@ pub(super) struct LockWaits {
 pub(super) struct WaitGraph {
     /// The locks that somebody waits for, in the order of their names.
     pub(super) locks: Vec<LockWaits>,
+    /// The number of locks for which nobody looked at the subscriptions of patterns, since these are too many.
+    without_patterns: usize,
 }
 
 impl WaitGraph {
     /// The waits that there are now; `with_inferred`: those too that only the history or a channel tells of.
-    /// O(n log n), n the waiters, the holders of what they wait for, and the channels.
+    /// O(n log n), n the waiters, the holders of what they wait for, and the channels. The subscriptions of patterns are
+    /// matched with the channels, with a limit for all of them.
     pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
         let listened = redisson::listened_keys(listened_channels(pubsub));
         let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
         let keys: BTreeSet<Box<[u8]>> = tx.waited_for().into_iter().chain(listened).collect();
+        let mut budget = with_inferred.then(MatchBudget::new);
         let locks = keys.into_iter().map(|key| {
-            let foreign = foreign_waits((tx, pubsub), &key, &listeners, with_inferred);
+            // A foreign waiter waits for holders alone.
+            let foreign = match tx.exists(&key) {
+                true => foreign_waits((tx, pubsub), &key, &listeners, budget.as_mut()),
+                false => BTreeSet::new(),
+            };
             LockWaits::new(tx, key, foreign)
         });
-        WaitGraph { locks: locks.filter(|lock| !lock.waiters.is_empty()).collect() }
+        let locks = locks.filter(|lock| !lock.waiters.is_empty()).collect();
+        WaitGraph { locks, without_patterns: budget.map_or(0, |budget| budget.left_out()) }
     }
 
     /// Leaves out what a reply has no room for. Each lock has a share of the room for its waiters, one for those ahead
@@ -89,6 +100,7 @@ impl WaitGraph {
             shown.add_holders(lock, room, &mut rest);
         });
         self.locks.iter_mut().zip(shown).for_each(|(lock, shown)| room.leave_out(shown.cut(lock)));
+        room.leave_out(self.without_patterns);
         self.locks.retain(|lock| !lock.waiters.is_empty());
     }
 }
@@ -186,21 +198,25 @@ fn first_places(requests: BTreeMap<Place, Box<[u8]>>) -> (Vec<Box<[u8]>>, Vec<Pl
     first.map(|(place, owner)| (owner, place)).unzip()
 }
 
-/// The waits for a lock as Redisson waits, by the owners that they are shown with.
+/// The waits for a lock as Redisson waits, by the owners that they are shown with; inferred ones with a budget.
 fn foreign_waits(
     (tx, pubsub): (&Tx<'_>, &PubSub),
     key: &[u8],
     listeners: &Listeners,
-    with_inferred: bool,
+    inferring: Option<&mut MatchBudget>,
 ) -> BTreeSet<(Box<[u8]>, &'static str)> {
     let mut waits = BTreeSet::new();
     // Clients of one instance share their owners, which are taken in once.
     let mut taken_in = BTreeSet::new();
     let is_wait = |waiter: &ChannelWaiter| listeners.waits(tx.db(), key, waiter);
-    for waiter in channel_waiters(pubsub, key).into_iter().filter(is_wait) {
+    let waiters = match inferring {
+        Some(budget) => channel_waiters_within(pubsub, key, budget),
+        None => named_channel_waiters(pubsub, key),
+    };
+    for waiter in waiters.into_iter().filter(is_wait) {
         if let Some(owner) = waiter.owner {
             waits.insert((owner, FOREIGN));
-        } else if with_inferred {
+        } else {
             match listeners.owners(tx.db(), key, waiter.client).filter(|owners| !owners.is_empty()) {
                 None => {
                     waits.insert((format!("client {}", waiter.client).into_bytes().into(), INFERRED));

@@ -1,7 +1,7 @@
 //! The keys that hold the leases of native read holds: whose each is, so that a hold ends when its last lease does; and
 //! in which order those of a lock end, so that the last is found at once, however many read.
 
-use super::super::redisson::{MODE_FIELD, read_lease_key};
+use super::super::redisson::{MAX_READ_LEASES, MODE_FIELD, read_lease_key};
 use super::grant::Marked;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -25,19 +25,19 @@ pub(in crate::locks) struct ReadLease {
 struct LockLeases {
     /// When each ends, and its number.
     by_end: BTreeSet<(i64, u64)>,
-    /// Owners for whom somebody else may have taken holds, whose leases are not among these.
+    /// Owners that may have other leases: somebody else may have taken holds for them.
     others: Others,
 }
 
 /// Some owners of a lock.
-#[derive(Debug)]
-enum Others {
-    Named(BTreeSet<Box<[u8]>>),
-    /// Too many to be known by name.
-    Many,
+#[derive(Debug, Default)]
+struct Others {
+    names: BTreeSet<Box<[u8]>>,
+    /// Whether any owner of the lock may be another one.
+    are_all: bool,
 }
 
-/// The most others that are known by name: to look for the leases of more costs as much as to look for all.
+/// The most others whose leases are looked for again and again. Those of more are listed with the native ones.
 const OTHERS_MAX: usize = 64;
 
 impl Others {
@@ -45,28 +45,27 @@ impl Others {
     fn beside(hash: &Hash, known: Option<&[u8]>) -> Self {
         // Beside the owners there is the mode.
         if hash.len() > OTHERS_MAX + 2 {
-            return Others::Many;
+            return Others { are_all: true, ..Others::default() };
         }
         let owners = hash.iter().map(|(field, _)| field);
-        Others::Named(
-            owners.filter(|&owner| owner != MODE_FIELD && Some(owner) != known).map(Box::from).collect(),
-        )
+        let names = owners.filter(|&owner| owner != MODE_FIELD && Some(owner) != known).map(Box::from);
+        Others { names: names.collect(), are_all: false }
     }
 
     fn add(&mut self, owner: &[u8]) {
-        match self {
-            Others::Named(owners) if owners.contains(owner) => {}
-            Others::Named(owners) if owners.len() < OTHERS_MAX => drop(owners.insert(owner.into())),
-            _ => *self = Others::Many,
+        if !self.are_all && !self.names.contains(owner) {
+            self.names.insert(owner.into());
         }
+    }
+
+    /// Whether they are too many to be looked for again and again.
+    fn are_many(&self) -> bool {
+        self.are_all || self.names.len() > OTHERS_MAX
     }
 
     /// Bytes of the names. O(names).
     fn bytes(&self) -> usize {
-        match self {
-            Others::Named(owners) => owners.iter().map(|owner| owner.len()).sum(),
-            Others::Many => 0,
-        }
+        self.names.iter().map(|owner| owner.len()).sum()
     }
 }
 
@@ -102,22 +101,34 @@ impl ReadLeases {
         if let Some(Marked::ReadLease(earlier)) = context.mark(at).map(Marked::read) {
             self.take(earlier);
         }
+        let known = (hold == 1).then_some(owner);
+        let others = || match context.peek(key) {
+            Some(Value::Hash(hash)) => Others::beside(hash, known),
+            _ => Others { are_all: true, ..Others::default() },
+        };
+        if !self.by_lock.contains_key(&DbKeyRef(db, key)) {
+            let others = others();
+            self.names += others.bytes();
+            self.by_lock.insert((db, key.into()), LockLeases { by_end: BTreeSet::new(), others });
+        }
+        self.list((db, key, at), (owner, hold), context);
+    }
+
+    /// Lists the lease in the key of this entry, of a lock that has leases. O(log n).
+    fn list(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        (owner, hold): (&[u8], i64),
+        context: &mut Context<'_>,
+    ) {
         self.last += 1;
         self.names += key.len() + owner.len();
         let ends_ms = context.deadline(at).unwrap_or(i64::MAX);
         let lease = ReadLease { key: key.into(), owner: owner.into(), hold, ends_ms };
         self.leases.insert(self.last, (db, lease));
-        let known = (hold == 1).then_some(owner);
-        let others = || match context.peek(key) {
-            Some(Value::Hash(hash)) => Others::beside(hash, known),
-            _ => Others::Many,
-        };
-        let of_lock = self.by_lock.entry((db, key.into())).or_insert_with(|| {
-            let others = others();
-            self.names += others.bytes();
-            LockLeases { by_end: BTreeSet::new(), others }
-        });
-        of_lock.by_end.insert((ends_ms, self.last));
+        if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
+            of_lock.by_end.insert((ends_ms, self.last));
+        }
         context.set_mark(at, Marked::ReadLease(self.last).mark());
     }
 
@@ -158,27 +169,30 @@ impl ReadLeases {
     /// Somebody else has taken a hold of a lock for an owner, perhaps as a reader.
     pub(in crate::locks) fn mix(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
-            self.names -= of_lock.others.bytes();
+            let before = of_lock.others.names.len();
             of_lock.others.add(owner);
-            self.names += of_lock.others.bytes();
+            self.names += (of_lock.others.names.len() - before) * owner.len();
         }
     }
 
-    /// When the last native lease of a lock ends, and the owners who may have others; `None` when these are not known.
-    /// O(log n), and what has become void since.
+    /// Returns when the last listed lease of a lock ends, and the owners that may have others; `None` if no lease is
+    /// listed. O(log n), and what has become void or has been added by others since.
     pub(in crate::locks) fn last_end(
         &mut self,
         db: usize,
         key: &[u8],
-        context: &Context<'_>,
+        context: &mut Context<'_>,
     ) -> Option<(i64, Vec<Box<[u8]>>)> {
+        if self.by_lock.get(&DbKeyRef(db, key))?.others.are_many() {
+            self.list_others(db, key, context);
+        }
         let Some(Value::Hash(hash)) = context.peek(key) else { return None };
-        let of_lock = self.by_lock.get_mut(&DbKeyRef(db, key))?;
-        let Others::Named(others) = &mut of_lock.others else { return None };
+        let others = &mut self.by_lock.get_mut(&DbKeyRef(db, key))?.others.names;
         self.names -=
             others.extract_if(.., |owner| !hash.contains(owner)).map(|owner| owner.len()).sum::<usize>();
         let others = others.iter().cloned().collect();
-        let mut last = of_lock.by_end.last().copied();
+        let listed = |leases: &Self| leases.by_lock.get(&DbKeyRef(db, key))?.by_end.last().copied();
+        let mut last = listed(self);
         while let Some((ends_ms, number)) = last {
             let (_, lease) = self.leases.get(&number)?;
             let name = read_lease_key(key, &lease.owner, lease.hold);
@@ -188,9 +202,29 @@ impl ReadLeases {
             }
             let lease = lease.clone();
             self.unlist(db, &lease, number);
-            last = self.by_lock.get(&DbKeyRef(db, key)).and_then(|of_lock| of_lock.by_end.last().copied());
+            last = listed(self);
         }
         None
+    }
+
+    /// Lists the leases of a lock that others have made, so that each is looked for once. O(their holds).
+    fn list_others(&mut self, db: usize, key: &[u8], context: &mut Context<'_>) {
+        let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) else { return };
+        self.names -= of_lock.others.bytes();
+        let others = std::mem::take(&mut of_lock.others);
+        let Some(Value::Hash(hash)) = context.peek(key) else { return };
+        let is_other = |owner: &[u8]| owner != MODE_FIELD && (others.are_all || others.names.contains(owner));
+        let owners = hash.iter().filter(|(owner, _)| is_other(owner));
+        let counted = owners.filter_map(|(owner, holds)| Some((Box::from(owner), number::parse_i64(holds)?)));
+        let counted: Vec<(Box<[u8]>, i64)> = counted.collect();
+        for (owner, holds) in counted {
+            for hold in (1..=holds).rev().take(MAX_READ_LEASES as usize) {
+                let at = context.entry(&read_lease_key(key, &owner, hold));
+                if let Some(at) = at.filter(|&at| context.mark(at).is_none() && context.has_deadline(at)) {
+                    self.list((db, key, at), (&owner, hold), context);
+                }
+            }
+        }
     }
 
     /// All keys of a database are gone. O(n).

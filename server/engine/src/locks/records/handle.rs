@@ -49,13 +49,13 @@ pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner,
     records.ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
-/// When the last of a lock's native leases ends, and the readers who may have others; `None` when these are not known.
-/// O(log n), n its leases.
+/// Returns when the last lease of a lock that is known ends, and the readers that may have others; `None` if none is
+/// known. O(log n) amortised, n its leases.
 pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
-    let (records, context) = LockRecords::of_mut(tx);
+    let (records, mut context) = LockRecords::of_mut(tx);
     // What scripts do may be unseen.
-    if records.ledger.observes { records.ledger.read_leases.last_end(db, key, &context) } else { None }
+    if records.ledger.observes { records.ledger.read_leases.last_end(db, key, &mut context) } else { None }
 }
 
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.

@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .grammar(CLIENTS.grammar)
         .errors(NAMED_ERRORS),
     row("await.calls", -3, calls)
-        .about("control", "7.2.0", "O(1)")
+        .about("control", "7.2.0", "O(1), with KEY O(N), N the patterns that were asked for")
         .summary("Waits until a command was run so many times since the server's start or CONFIG RESETSTAT.")
         .help(&[
             "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [KEY <pattern>] [LIMIT <milliseconds>]",
