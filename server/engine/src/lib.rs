@@ -26,6 +26,7 @@ mod pubsub;
 mod replication;
 mod scripts;
 mod sentinel;
+mod sentinel_server;
 mod server_commands;
 mod shutdown;
 mod slow_log;

@@ -9,7 +9,7 @@ use super::listener::{BindError, Endpoints, Listeners, Listening};
 use super::messages::LoopMessage;
 use super::new_connection::NewConnection;
 use super::shared::Shared;
-use lockwheel_engine::Engine;
+use lockwheel_engine::statistics::ConnectionEvent;
 use parking_lot::Mutex;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
@@ -193,7 +193,7 @@ impl Clients {
     fn let_in(&self, accepted: io::Result<TcpStream>) -> Option<io::Result<TcpStream>> {
         match accepted {
             Ok(mut stream) if !self.shared.admission.admits(&stream) => {
-                self.shared.defer(Job::new(Engine::reject_outsider));
+                self.shared.defer(Job::count(ConnectionEvent::Refused));
                 if self.tls.is_none()
                     && let Err(error) = stream.write_all(DENIED)
                 {
@@ -288,7 +288,7 @@ fn hand_over<S: Write>(
     open: impl FnOnce(S, ClientGuard) -> io::Result<NewConnection>,
 ) -> io::Result<()> {
     let Some(guard) = shared.client_limit.try_acquire() else {
-        shared.defer(Job::new(Engine::reject_connection));
+        shared.defer(Job::count(ConnectionEvent::Refused));
         return stream.write_all(refusal);
     };
     let connection = open(stream, guard)?;

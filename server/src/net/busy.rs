@@ -13,6 +13,7 @@ use lockwheel_engine::clients::Slot;
 use lockwheel_engine::core::Origin;
 use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
 use lockwheel_engine::spec::{Args, CommandId, CommandTable};
+use lockwheel_engine::statistics::ConnectionEvent;
 use lockwheel_scripting::EntryKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,6 +29,11 @@ impl Job {
     /// For the whole server.
     pub(super) fn new(work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: None, work: Box::new(work) }
+    }
+
+    /// Counts what has happened to a connection.
+    pub(super) fn count(event: ConnectionEvent) -> Self {
+        Job::new(move |engine| engine.count_connection_event(event))
     }
 
     /// For a session, skipped once that has disconnected.

@@ -15,6 +15,7 @@ use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
 use lockwheel_engine::core::Progress;
 use lockwheel_engine::faults::Link;
+use lockwheel_engine::statistics::ConnectionEvent;
 use lockwheel_engine::{Engine, busy_error};
 use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
@@ -204,7 +205,7 @@ impl Connection {
         self.input.record_len();
         if self.input.len() > self.status.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
-            turn.defer(Job::new(Engine::exceeded_query_limit));
+            turn.defer(Job::count(ConnectionEvent::QueryLimit));
             return Err(io::Error::other("client-query-buffer-limit"));
         }
         Ok(Next::Write)
@@ -462,8 +463,8 @@ impl Connection {
 
     fn protocol_error(&mut self, error: &ProtocolError, turn: &mut Turn<'_>) {
         match &mut turn.access {
-            EngineAccess::Lent(engine) => engine.count_protocol_error(),
-            EngineAccess::Lock => turn.defer(Job::new(Engine::count_protocol_error)),
+            EngineAccess::Lent(engine) => engine.count_connection_event(ConnectionEvent::ProtocolError),
+            EngineAccess::Lock => turn.defer(Job::count(ConnectionEvent::ProtocolError)),
         }
         if !self.status.muted {
             self.reply(|writer| error.reply(writer));

@@ -132,7 +132,7 @@ impl Shared {
     ) -> Self {
         let traffic: AllTraffic = inboxes.iter().map(|_| Arc::new(LoopTraffic::default())).collect();
         let counted = traffic.clone();
-        engine.set_traffic(Box::new(move || traffic::sum(&counted)));
+        engine.process_mut().traffic = Box::new(move || traffic::sum(&counted));
         Shared {
             traffic,
             clock,
@@ -265,7 +265,7 @@ impl Shared {
     pub(super) fn is_fresh(&self, engine: &Engine) -> bool {
         /// How old it may be, in microseconds: with what the estimate of work leaves out, less than a millisecond.
         const FRESH_US: u64 = 500;
-        self.clock.us_since(engine.system()) < FRESH_US
+        self.clock.us_since(engine.clock().system()) < FRESH_US
     }
 
     /// Does deferred work; the request for a check stays. Also called from within a slow script.

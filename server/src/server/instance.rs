@@ -264,7 +264,7 @@ impl Server {
         }
         let threads = Threads::new(config.thread_count(cores), listeners, clock, |now| {
             let mut engine = Engine::new(config, seed, now);
-            engine.set_process(process);
+            *engine.process_mut() = process;
             engine
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());

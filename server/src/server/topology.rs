@@ -252,7 +252,10 @@ impl Topology {
             // A master is watched where it is, a replica where it says that it is.
             let (ip, port) = match at {
                 0 => (String::new(), 0),
-                _ => server.handle().shared.with_engine(|engine| engine.announced_as_replica()),
+                _ => server.handle().shared.with_engine(|engine| {
+                    let parameters = &engine.config.replication;
+                    (parameters.announce_ip.clone(), parameters.announce_port)
+                }),
             };
             let ip = if ip.is_empty() { host.clone() } else { ip };
             (ip, if port == 0 { server.port() } else { port }.to_string())
@@ -270,7 +273,8 @@ impl Topology {
             lines.extend(holders[1..].iter().map(|(ip, port)| vec!["known-replica", MASTER_NAME, ip, port]));
             let others = ids.iter().enumerate().filter(|(place, _)| *place != own);
             lines.extend(others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, &host, port, id]));
-            let login = sentinel.handle().shared.with_engine(|engine| engine.login_of_master());
+            let login =
+                sentinel.handle().shared.with_engine(|engine| engine.config.replication.login_lines());
             lines.extend(login.iter().map(|(name, value)| vec![*name, MASTER_NAME, value]));
             let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();
             sentinel.handle().shared.with_engine(|engine| engine.watch(&lines));

@@ -10,6 +10,7 @@ use crate::clock::TimerKey;
 use crate::persistence::Content;
 use crate::spec::CommandId;
 use lockwheel_resp::Protocol;
+use lockwheel_store::keyspace::{Keyspace, Watched};
 use lockwheel_store::memory::{ClientBytes, block, of_vec};
 use lockwheel_store::time::Now;
 use std::net::SocketAddr;
@@ -228,13 +229,16 @@ impl Session {
         self.count_watched(memory);
     }
 
-    /// Watches nothing any more; the keys that it has watched.
-    pub(crate) fn unwatch(&mut self) -> Vec<(usize, Box<[u8]>)> {
+    /// Forgets the watched keys, and that one has changed. Returns the keys. O(n log watchers).
+    pub(crate) fn unwatch(&mut self, keyspace: &mut Keyspace) -> Watched {
         self.watch_broken = false;
         if !self.watched.is_empty() {
             self.count_watched(0);
         }
-        std::mem::take(&mut self.watched)
+        for (db, key) in &self.watched {
+            keyspace.unwatch(*db, key, self.id);
+        }
+        Watched(std::mem::take(&mut self.watched))
     }
 
     fn count_watched(&mut self, memory: usize) {

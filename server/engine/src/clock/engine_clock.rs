@@ -83,9 +83,9 @@ impl EngineClock {
         self.now
     }
 
-    /// The present instant by the system's clocks.
+    /// The instant by the system's clocks at which the batch began, or was read again.
     #[inline]
-    pub(crate) fn system(&self) -> Now {
+    pub fn system(&self) -> Now {
         self.system
     }
 

@@ -40,6 +40,13 @@ pub struct ReplicationParameters {
 }
 
 impl ReplicationParameters {
+    /// Returns the lines that say how a server logs in to a master as a replica would: names and values.
+    pub fn login_lines(&self) -> Vec<(&'static str, String)> {
+        let password = String::from_utf8_lossy(&self.masterauth).into_owned();
+        let lines = [("auth-pass", password), ("auth-user", self.masteruser.clone())];
+        lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
     /// Returns the bytes of the stream that are kept.
     pub(crate) fn backlog_bytes(&self) -> usize {
         usize::try_from(self.backlog_size).unwrap_or(usize::MAX)

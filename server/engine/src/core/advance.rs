@@ -158,7 +158,9 @@ impl Engine {
     /// Lets everything that recurs for ever go on as if this time had passed, in milliseconds.
     fn leap_over(&mut self, ms: u64) {
         self.renew_leases_for(ms);
-        self.leap_over_sentinel_ticks(i64::try_from(ms).unwrap_or(i64::MAX));
+        if let Some(sentinel) = &mut self.sentinel {
+            sentinel.leap(ms, self.clock.monotonic_timers(&mut self.keyspace));
+        }
         if let Some(cluster) = self.cluster.as_deref_mut() {
             cluster.leap(ms, self.clock.monotonic_timers(&mut self.keyspace));
         }

@@ -335,10 +335,10 @@ impl Engine {
         let is_exec = refusal.command.is_some_and(|id| self.commands.get(id).spec.name == "exec");
         if is_exec && matches!(refusal.reason, Reason::Redirected(_)) {
             self.sessions.get_mut(slot).multi = None;
-            self.unwatch(slot);
+            self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         } else if is_exec {
             self.sessions.get_mut(slot).multi = None;
-            self.unwatch(slot);
+            self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
             let reason = error.as_bytes();
             let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
             let text = [b"EXECABORT Transaction discarded because of: ", reason].concat();

@@ -11,7 +11,6 @@ use super::progress::Stop;
 use super::state_kinds::{StateCounts, StateOf};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
-use super::watching::Watching;
 use crate::acl::{Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock};
@@ -27,6 +26,7 @@ use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::Scripts;
+use crate::sentinel_server::SentinelServer;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
 use crate::spec::{
@@ -237,7 +237,7 @@ pub struct Engine {
     /// The timer by which both are looked at.
     pub(super) replication_timer: ReplicationTimer,
     /// What it watches, if it is a sentinel.
-    pub(crate) sentinel: Option<Box<Watching>>,
+    pub(super) sentinel: Option<Box<SentinelServer>>,
     /// What was saved, and how.
     pub(crate) persistence: Persistence,
     /// What it runs in.
@@ -297,7 +297,7 @@ impl Engine {
             cross_protocol: CrossProtocolLog::default(),
             shutdown: Shutdown::default(),
             outbound: Outbound::default(),
-            sentinel: Watching::configured(&config, seed, system),
+            sentinel: SentinelServer::configured(&config, seed, system),
             persistence: Persistence::default(),
             cluster: None,
             stop: None,
@@ -309,7 +309,7 @@ impl Engine {
         engine.memory.commands =
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
         engine.memory.at_start = engine.memory_usage();
-        engine.limits_changed();
+        engine.limits_changed(engine.config.maxmemory);
         engine.begin_replication();
         engine
     }

@@ -93,7 +93,7 @@ impl Engine {
             let lines = acl::describe_all(&self.users, self.config.rule_setting(&self.commands));
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
-        let sentinel = self.sentinel_lines();
+        let sentinel = self.sentinel.as_ref().map(|sentinel| sentinel.state().lines()).unwrap_or_default();
         self.files().write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
     }
 

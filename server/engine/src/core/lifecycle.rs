@@ -8,9 +8,8 @@ use crate::config::Config;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::member::TopologyRequest;
 use crate::spec::CommandId;
-use crate::statistics::{Process, Traffic};
+use crate::statistics::{ConnectionEvent, Process};
 use lockwheel_scripting::ScriptControl;
-use lockwheel_store::keyspace::Watched;
 use lockwheel_store::time::Now;
 use std::sync::Arc;
 
@@ -20,14 +19,9 @@ impl Engine {
         self.scripts.control()
     }
 
-    /// Sets what INFO shows of the process around the engine.
-    pub fn set_process(&mut self, process: Process) {
-        self.environment.identity.process = process;
-    }
-
-    /// Sets how INFO learns what has gone over connections: after [`Engine::set_process`].
-    pub fn set_traffic(&mut self, read: Box<dyn Fn() -> Traffic + Send>) {
-        self.environment.identity.process.traffic = read;
+    /// Returns what INFO shows of the process around the engine, to be set.
+    pub fn process_mut(&mut self) -> &mut Process {
+        &mut self.environment.identity.process
     }
 
     /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.
@@ -57,10 +51,7 @@ impl Engine {
             self.watch_leases(before.lock_jeopardy);
         }
         self.observers.configure(&self.config);
-        self.limits_changed();
-        if self.config.maxmemory != before.maxmemory {
-            self.maxmemory_changed();
-        }
+        self.limits_changed(before.maxmemory);
         if let Some(cluster) = self.cluster.as_deref_mut().filter(|_| self.config.cluster != before.cluster) {
             cluster.announce(&self.config);
             self.cluster_changed();
@@ -71,19 +62,9 @@ impl Engine {
         self.rules_changed();
     }
 
-    /// A client was turned away, because there are too many.
-    pub fn reject_connection(&mut self) {
-        self.observers.stats.rejected_connections += 1;
-    }
-
-    /// A client is disconnected, because it has sent more than it may have pending.
-    pub fn exceeded_query_limit(&mut self) {
-        self.observers.stats.query_limit_disconnections += 1;
-    }
-
-    /// A client from another machine was turned away, because the server is protected.
-    pub fn reject_outsider(&mut self) {
-        self.observers.stats.rejected_connections += 1;
+    /// Counts what has happened to a connection.
+    pub fn count_connection_event(&mut self, event: ConnectionEvent) {
+        self.observers.stats.count_connection_event(event);
     }
 
     /// Whether clients from other machines are turned away: `protected-mode` is on, and the default user needs no
@@ -97,11 +78,6 @@ impl Engine {
     pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
         let busy = self.scripts.busy();
         (0..count).for_each(|_| self.observers.stats.rejected(Some(command), busy.as_bytes()));
-    }
-
-    /// A client was answered a protocol error.
-    pub fn count_protocol_error(&mut self) {
-        self.observers.stats.answered_error(b"ERR Protocol error");
     }
 
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
@@ -238,7 +214,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.leave_cluster(id);
-        self.unwatch(slot);
+        self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         self.end_monitor(slot);
         self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
@@ -259,7 +235,7 @@ impl Engine {
         self.give_up_wait(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
-        self.unwatch(slot);
+        self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         self.end_monitor(slot);
         self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
@@ -292,16 +268,6 @@ impl Engine {
         }
     }
 
-    /// Forgets the watched keys of a session, and that one has changed; which they were.
-    pub(crate) fn unwatch(&mut self, slot: Slot) -> Watched {
-        let session = self.sessions.get_mut(slot);
-        let watched = session.unwatch();
-        for (db, key) in &watched {
-            self.keyspace.unwatch(*db, key, session.id);
-        }
-        Watched(watched)
-    }
-
     /// Forgets a client whose [`Engine::disconnect`] has panicked.
     pub fn forget(&mut self, slot: Slot) {
         self.sessions.remove(slot);
@@ -327,11 +293,6 @@ impl Engine {
     /// The counters that the connection keeps up to date.
     pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
         self.sessions.get(slot).delivery.buffers().clone()
-    }
-
-    /// The system's instant at which the batch began, or was read again.
-    pub fn system(&self) -> Now {
-        self.clock.system()
     }
 
     /// The session in a slot.

@@ -8,19 +8,15 @@ use crate::locks;
 use lockwheel_store::memory::{BufferBytes, MemoryUsage};
 
 impl Engine {
-    /// Follows changed parameters.
-    pub(super) fn limits_changed(&mut self) {
+    /// Follows changed parameters. After another value of `maxmemory`, what is too much goes from the next batch on.
+    pub(super) fn limits_changed(&mut self, old_maxmemory: u64) {
         let are_set = self.config.maxmemory > 0 || client_limit(&self.config).is_some();
         self.hooks.set(Hook::Limits, are_set);
-        if self.config.maxmemory == 0 {
-            self.limits.suffices(&mut self.observers.stats, self.clock.system().monotonic_us);
-        }
-    }
-
-    /// Follows another value of `maxmemory`: what is too much goes from the next batch on.
-    pub(super) fn maxmemory_changed(&mut self) {
         let limit = self.config.maxmemory;
         if limit == 0 {
+            self.limits.suffices(&mut self.observers.stats, self.clock.system().monotonic_us);
+        }
+        if limit == 0 || limit == old_maxmemory {
             return;
         }
         let used = self.counted_bytes();

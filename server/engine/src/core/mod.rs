@@ -54,7 +54,6 @@ mod tickets;
 mod tracking;
 mod users;
 mod versions;
-mod watching;
 
 pub use crate::replication::ROLE_CHANGES;
 pub use crate::shutdown::EndSignal;
@@ -62,9 +61,7 @@ pub(crate) use advance::advance_together;
 pub(crate) use broadcast::{merged_history, read_history};
 pub use call::{Call, Origin};
 pub(crate) use count_waits::CountOf;
-pub(crate) use engine::{
-    BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
-};
+pub(crate) use engine::{BlockingEngineHandler, EngineAttempt, Handler, ReadingHandler, Retry};
 pub use engine::{Engine, Host};
 pub use output::Output;
 pub(crate) use part_handler::{FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler};

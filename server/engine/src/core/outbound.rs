@@ -18,11 +18,6 @@ pub(crate) enum OutboundEvent<'a> {
 }
 
 impl Engine {
-    /// Wants a connection to another server. What comes over it is given to who it is for.
-    pub(crate) fn connect_to(&mut self, endpoint: Endpoint, purpose: Purpose) -> OutboundId {
-        self.outbound.connect(endpoint, purpose)
-    }
-
     /// Where a connection is wanted to, before [`Engine::take_outgoing`] says so.
     pub(crate) fn wanted_endpoint(&self, id: OutboundId) -> Option<&Endpoint> {
         self.outbound.wanted(id)

@@ -74,6 +74,7 @@ impl Engine {
                 self.run_save_request(request, reply)?;
             }
             PartHandler::Cluster(run) => self.run_on_cluster(run, call, args, reply)?,
+            PartHandler::Sentinel(run) => self.run_on_sentinel(run, args, reply)?,
             PartHandler::Shutdown(parse) => {
                 let request = parse(args)?;
                 debug_assert_eq!(call.origin(), Origin::Client, "it is refused elsewhere");

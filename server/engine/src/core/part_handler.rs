@@ -11,6 +11,7 @@ use crate::member::TopologyMember;
 use crate::pauses::Pauses;
 use crate::persistence::{SaveRequest, SavesView};
 use crate::replication::{Acknowledgement, ReplicaWait, Replication, ReplicationView, Requested};
+use crate::sentinel_server::SentinelHandler;
 use crate::shutdown::ShutdownRequest;
 use crate::spec::{Args, CommandError, CommandTable, Outcome, TimeoutRule};
 use crate::statistics::Stats;
@@ -94,6 +95,8 @@ pub(crate) enum PartHandler {
     Latency(fn(LatencyView<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that sees what was saved, and asks for a save.
     Saves(SavesHandler),
+    /// A handler that sees what a sentinel knows, and asks for more.
+    Sentinel(SentinelHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }

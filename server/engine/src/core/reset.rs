@@ -88,7 +88,7 @@ impl Engine {
             }
             self.end_tickets(id);
             let watches = !self.sessions.get(slot).watched.is_empty();
-            self.unwatch(slot);
+            self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
             self.sessions.get_mut(slot).watch_broken = watches;
         }
     }

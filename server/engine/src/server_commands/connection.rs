@@ -169,7 +169,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
-    let is_sentinel = engine.sentinel.is_some();
+    let is_sentinel = engine.sentinel_id().is_some();
     let role = if engine.replication().is_replica() { "replica" } else { "master" };
     reply.map(if is_sentinel { 6 } else { 7 });
     field(reply, "server", "redis");
@@ -257,7 +257,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     if engine.sessions.get(call.slot).is_replica {
         return Err(CommandError::text("ERR can only reset normal client connections"));
     }
-    engine.unwatch(call.slot);
+    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
     engine.end_monitor(call.slot);
     engine.change_tracking(|tracking| tracking.untrack(call.slot));
     engine.unsubscribe_all(call.slot, HistoryCause::None);

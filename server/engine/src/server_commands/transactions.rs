@@ -75,7 +75,7 @@ fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &mut dyn Reply) -> Outcome {
     let session = engine.session(call.slot);
     let broken = session.watch_broken;
-    let watched = engine.unwatch(call.slot);
+    let watched = engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
     if multi.aborted {
         return Err(CommandError::text("EXECABORT Transaction discarded because of previous errors."));
     }
@@ -216,7 +216,7 @@ fn discard(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
     if engine.sessions.get_mut(call.slot).multi.take().is_none() {
         return Err(CommandError::text("ERR DISCARD without MULTI"));
     }
-    engine.unwatch(call.slot);
+    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
     reply.ok();
     Ok(())
 }
@@ -238,7 +238,7 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
 }
 
 fn unwatch(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.unwatch(call.slot);
+    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
     reply.ok();
     Ok(())
 }

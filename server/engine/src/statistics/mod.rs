@@ -12,4 +12,5 @@ pub(crate) use process::Identity;
 pub use process::{Allocator, AllocatorUsage, Process, ProcessorTime, Traffic, Usage};
 pub(crate) use rates::{Rates, Totals};
 pub(crate) use recent_requests::RecentRequests;
+pub use stats::ConnectionEvent;
 pub(crate) use stats::Stats;

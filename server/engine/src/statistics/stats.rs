@@ -12,6 +12,17 @@ const OTHER_CODES: &[u8] = b"ERRORSTATS_OVERFLOW";
 /// A longer first word is not a code.
 const CODE_MAX: usize = 30;
 
+/// Something that happens to a connection and is counted, though no request of it has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// A client is turned away: there are too many, or it is on another machine and the server is protected.
+    Refused,
+    /// A client is disconnected, because it has sent more than it may have pending.
+    QueryLimit,
+    /// A client is answered a protocol error.
+    ProtocolError,
+}
+
 /// Counters since the start or the last CONFIG RESETSTAT.
 #[derive(Debug)]
 pub(crate) struct Stats {
@@ -156,6 +167,15 @@ impl Stats {
         self.commands[command].0.failed += times;
     }
 
+    /// Counts what has happened to a connection.
+    pub(crate) fn count_connection_event(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Refused => self.rejected_connections += 1,
+            ConnectionEvent::QueryLimit => self.query_limit_disconnections += 1,
+            ConnectionEvent::ProtocolError => self.answered_error(b"ERR Protocol error"),
+        }
+    }
+
     /// An error was answered.
     pub(crate) fn answered_error(&mut self, error: &[u8]) {
         self.answered_errors(error, 1);
@@ -229,6 +249,16 @@ mod tests {
     use super::*;
 
     const NUMBER: fn(usize) -> CommandId = CommandId::new;
+
+    #[test]
+    fn a_client_that_is_refused_or_disconnected_is_counted() {
+        let mut stats = Stats::default();
+        use ConnectionEvent::{ProtocolError, QueryLimit, Refused};
+        let events = [Refused, Refused, QueryLimit, ProtocolError];
+        events.into_iter().for_each(|event| stats.count_connection_event(event));
+        assert_eq!((stats.rejected_connections, stats.query_limit_disconnections), (2, 1));
+        assert_eq!((stats.error_replies, stats.errors().next()), (1, Some((&b"ERR"[..], 1))));
+    }
 
     #[test]
     fn errors_are_counted_by_their_code_up_to_a_limit() {

@@ -442,7 +442,8 @@ impl Network {
 
     /// Returns the address that a server tells others.
     pub(super) fn address(&self, node: usize, engine: &Engine) -> (String, u16) {
-        let (ip, port) = engine.announced_as_replica();
+        let parameters = &engine.config.replication;
+        let (ip, port) = (parameters.announce_ip.clone(), parameters.announce_port);
         let ip = if ip.is_empty() { engine.config.loopback().to_string() } else { ip };
         (ip, if port == 0 { self.members[node].port } else { port })
     }

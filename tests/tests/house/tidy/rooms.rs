@@ -111,6 +111,10 @@ const HOUSES: &[House] = &[
                     "member",
                 ]),
             ),
+            (
+                "sentinel_server",
+                These(&["time", "keyspace", "spec", "sentinel", "config", "clock", "outbound"]),
+            ),
             ("core", AllBelowBut(&["commands", "pages"])),
             (
                 "topology",

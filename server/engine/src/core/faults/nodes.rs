@@ -9,7 +9,6 @@ use crate::faults::{DataFate, Outage};
 use crate::locks::Grants;
 use crate::persistence::KeyDumps;
 use crate::replication::Replication;
-use crate::sentinel::SentinelLine;
 use lockwheel_store::time::Mode;
 
 impl Engine {
@@ -78,7 +77,11 @@ impl Engine {
         }
         self.follow_master_of_view();
         self.with_gossip(Gossip::sync);
-        self.begin_sentinel_anew();
+        let now_ms = self.clock.now().monotonic_ms();
+        if let Some(sentinel) = &mut self.sentinel {
+            sentinel.begin_anew(&self.config, now_ms);
+            self.begin_as_sentinel();
+        }
     }
 
     /// Returns the outage of the server.
@@ -94,20 +97,6 @@ impl Engine {
     /// Whether its clock runs by itself.
     pub(crate) fn clock_runs(&self) -> bool {
         self.clock.mode() == Mode::Real
-    }
-
-    /// A sentinel that begins knows what its configuration says.
-    fn begin_sentinel_anew(&mut self) {
-        let lines = self.sentinel_lines();
-        let lines = lines.into_iter().map(|(name, values, _)| {
-            let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
-            SentinelLine { number: 0, text: name.to_owned(), words }
-        });
-        let lines: Vec<SentinelLine> = lines.collect();
-        let now_ms = self.clock.now().monotonic_ms();
-        let Some(watching) = &mut self.sentinel else { return };
-        watching.begin_anew(&lines, now_ms, (self.config.shown_port(), &self.config.requirepass));
-        self.begin_as_sentinel();
     }
 
     /// Where the master is that it follows; when it was killed, the one that it follows when it comes back.

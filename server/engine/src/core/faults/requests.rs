@@ -133,7 +133,7 @@ impl Engine {
     fn answer_error(&mut self, slot: Slot, command: &Command, text: &[u8]) -> Progress {
         if command.name == "exec" {
             self.sessions.get_mut(slot).multi = None;
-            self.unwatch(slot);
+            self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         }
         self.observers.stats.rejected(Some(command.id), text);
         let now = self.clock.now();

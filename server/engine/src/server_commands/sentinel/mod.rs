@@ -8,7 +8,8 @@ mod settings;
 
 pub(crate) use mode::{HANDLERS, is_of_sentinel};
 
-use crate::core::{EngineHandler, Handler};
+use crate::core::{Handler, PartHandler};
+use crate::sentinel_server::SentinelHandler;
 use crate::spec::{Flags, Row};
 use master::{NO_MASTER, NOT_SAVED, NOT_TEXT};
 
@@ -180,9 +181,9 @@ const fn row(
     arity: i32,
     since: &'static str,
     complexity: &'static str,
-    handler: EngineHandler,
+    handler: SentinelHandler,
 ) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler))
+    Row::new(name, arity, Handler::Part(PartHandler::Sentinel(handler)))
         .flags(&[Flags::ADMIN])
         .about("sentinel", since, complexity)
 }

@@ -1,6 +1,8 @@
 //! Which commands a sentinel has beside SENTINEL, and those that do something else there.
 
-use crate::core::{Call, Engine, Handler, Stop};
+use crate::core::{Call, Engine, Handler, PartHandler, Stop};
+use crate::sentinel::Sentinel;
+use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
 use crate::server_commands::info;
 use crate::server_commands::shutdown;
 use crate::spec::{Args, CommandError, Outcome, Spec};
@@ -27,8 +29,8 @@ const NAMES: &[&str] = &[
 /// What those do that do something else on a sentinel.
 pub(crate) const HANDLERS: &[(&str, Handler)] = &[
     ("info", Handler::Engine(info)),
-    ("publish", Handler::Engine(publish)),
-    ("role", Handler::Engine(role)),
+    ("publish", Handler::Part(PartHandler::Sentinel(publish))),
+    ("role", Handler::Part(PartHandler::Sentinel(role))),
     ("shutdown", Handler::Engine(shutdown)),
 ];
 
@@ -40,24 +42,21 @@ pub(crate) fn is_of_sentinel(spec: &Spec) -> bool {
 const ONLY_HELLO: &str = "ERR Only HELLO messages are accepted by Sentinel instances.";
 
 /// Other sentinels tell of themselves here; nobody is sent it.
-fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn publish(sentinel: &mut Sentinel, args: Args<'_>, _: &mut dyn Reply) -> SentinelOutcome {
     if &args[1] != b"__sentinel__:hello" {
         return Err(CommandError::text(ONLY_HELLO));
     }
-    engine.with_sentinel(|sentinel| sentinel.hear(&args[2]));
-    reply.integer(1);
-    Ok(())
+    sentinel.hear(&args[2]);
+    Ok(SentinelRequest::Count(1))
 }
 
-fn role(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.with_sentinel(|sentinel| {
-        let masters = sentinel.master_ids();
-        reply.array(2);
-        reply.bulk(b"sentinel");
-        reply.array(masters.len());
-        masters.into_iter().for_each(|master| reply.bulk(sentinel.name_of(master).as_bytes()));
-    });
-    Ok(())
+fn role(sentinel: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    let masters = sentinel.master_ids();
+    reply.array(2);
+    reply.bulk(b"sentinel");
+    reply.array(masters.len());
+    masters.into_iter().for_each(|master| reply.bulk(sentinel.name_of(master).as_bytes()));
+    Ok(SentinelRequest::Answered)
 }
 
 fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -1,9 +1,9 @@
 //! What a sentinel knows.
 
 use super::master::find;
-use crate::core::{Call, Engine};
 use crate::sentinel::{Fields, Sentinel};
-use crate::spec::{Args, CommandError, Outcome};
+use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
+use crate::spec::Args;
 use lockwheel_resp::Reply;
 
 fn write_fields(fields: &Fields, reply: &mut dyn Reply) {
@@ -19,46 +19,29 @@ fn write_all(all: &[Fields], reply: &mut dyn Reply) {
     all.iter().for_each(|fields| write_fields(fields, reply));
 }
 
-/// Asks the sentinel about the master that a request names.
-fn about<T>(
-    engine: &mut Engine,
-    name: &[u8],
-    ask: fn(&Sentinel, u64) -> T,
-) -> Result<Option<T>, CommandError> {
-    let master = find(engine, name)?;
-    Ok(engine.with_sentinel(|sentinel| ask(sentinel, master)))
+pub(super) fn masters(sentinel: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    let all = sentinel.master_ids().into_iter().map(|id| sentinel.describe_master(id));
+    write_all(&all.collect::<Vec<_>>(), reply);
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn masters(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let all = engine.with_sentinel(|sentinel| {
-        sentinel.master_ids().into_iter().map(|id| sentinel.describe_master(id)).collect::<Vec<_>>()
-    });
-    write_all(&all.unwrap_or_default(), reply);
-    Ok(())
+pub(super) fn master(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    write_fields(&sentinel.describe_master(find(sentinel, &args[2])?), reply);
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn master(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let fields = about(engine, &args[2], Sentinel::describe_master)?;
-    write_fields(&fields.unwrap_or_default(), reply);
-    Ok(())
+pub(super) fn replicas(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    write_all(&sentinel.describe_replicas(find(sentinel, &args[2])?), reply);
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn replicas(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let all = about(engine, &args[2], Sentinel::describe_replicas)?;
-    write_all(&all.unwrap_or_default(), reply);
-    Ok(())
+pub(super) fn sentinels(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    write_all(&sentinel.describe_peers(find(sentinel, &args[2])?), reply);
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn sentinels(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let all = about(engine, &args[2], Sentinel::describe_peers)?;
-    write_all(&all.unwrap_or_default(), reply);
-    Ok(())
-}
-
-pub(super) fn address(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let found = engine
-        .with_sentinel(|sentinel| sentinel.find(&args[2]).and_then(|master| sentinel.address_of(master)));
-    match found.flatten() {
+pub(super) fn address(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    match sentinel.find(&args[2]).and_then(|master| sentinel.address_of(master)) {
         Some((host, port)) => {
             reply.array(2);
             reply.bulk(host.as_bytes());
@@ -66,40 +49,37 @@ pub(super) fn address(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &
         }
         None => reply.null_array(),
     }
-    Ok(())
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn my_id(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let id = engine.with_sentinel(|sentinel| sentinel.id().to_owned());
-    reply.bulk(id.unwrap_or_default().as_bytes());
-    Ok(())
+pub(super) fn my_id(sentinel: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    reply.bulk(sentinel.id().as_bytes());
+    Ok(SentinelRequest::Answered)
 }
 
 /// There are no scripts.
-pub(super) fn pending_scripts(_: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn pending_scripts(_: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
     reply.array(0);
-    Ok(())
+    Ok(SentinelRequest::Answered)
 }
 
-pub(super) fn info_cache(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.with_sentinel(|sentinel| {
-        let mut masters: Vec<u64> = args.from(2).iter().filter_map(|name| sentinel.find(name)).collect();
-        masters.sort_unstable();
-        masters.dedup();
-        reply.array(masters.len() * 2);
-        for master in masters {
-            reply.bulk(sentinel.name_of(master).as_bytes());
-            let cached = sentinel.info_cache(master);
-            reply.array(cached.len());
-            for (age_ms, info) in cached {
-                reply.array(2);
-                reply.integer(age_ms);
-                match info {
-                    Some(info) => reply.bulk(info),
-                    None => reply.null(),
-                }
+pub(super) fn info_cache(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    let mut masters: Vec<u64> = args.from(2).iter().filter_map(|name| sentinel.find(name)).collect();
+    masters.sort_unstable();
+    masters.dedup();
+    reply.array(masters.len() * 2);
+    for master in masters {
+        reply.bulk(sentinel.name_of(master).as_bytes());
+        let cached = sentinel.info_cache(master);
+        reply.array(cached.len());
+        for (age_ms, info) in cached {
+            reply.array(2);
+            reply.integer(age_ms);
+            match info {
+                Some(info) => reply.bulk(info),
+                None => reply.null(),
             }
         }
-    });
-    Ok(())
+    }
+    Ok(SentinelRequest::Answered)
 }

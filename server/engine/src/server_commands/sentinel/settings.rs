@@ -1,9 +1,9 @@
 //! The parameters of masters and of the sentinel itself, its periods, and the failures of tests.
 
-use super::master::{find, is_saved};
-use crate::core::{Call, Engine};
-use crate::sentinel::SetError;
-use crate::spec::{Args, CommandError, Outcome, quotable};
+use super::master::find;
+use crate::sentinel::{Sentinel, SetError};
+use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
+use crate::spec::{Args, CommandError, quotable};
 use lockwheel_resp::{Reply, number};
 
 const DENIED: &str = "ERR Reconfiguration of scripts path is denied for security reasons. Check the \
@@ -17,12 +17,11 @@ fn quoting(parts: &[&[u8]]) -> CommandError {
     CommandError::new(parts.concat())
 }
 
-pub(super) fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let master = find(engine, &args[2])?;
+pub(super) fn set(sentinel: &mut Sentinel, args: Args<'_>, _: &mut dyn Reply) -> SentinelOutcome {
+    let master = find(sentinel, &args[2])?;
     let words = args.from(3);
-    let done = engine.with_sentinel(|sentinel| sentinel.set(master, words));
     let word = |at: usize| quotable(words[at]);
-    done.unwrap_or(Ok(())).map_err(|error| match error {
+    sentinel.set(master, words).map_err(|error| match error {
         SetError::Unknown(option) => {
             quoting(&[b"ERR Unknown option or number of arguments for SENTINEL SET '", word(option), b"'"])
         }
@@ -33,107 +32,80 @@ pub(super) fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut 
         SetError::Script { client: false } => CommandError::text(NO_SCRIPT),
         SetError::Script { client: true } => CommandError::text(NO_CLIENT_SCRIPT),
     })?;
-    is_saved(engine)?;
-    reply.ok();
-    Ok(())
+    Ok(SentinelRequest::Saved)
 }
 
-pub(super) fn config(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn config(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
     if args.is(2, "set") && args.len() == 5 {
         let (name, value) = (&args[3], &args[4]);
-        match engine.set_sentinel_parameter(name, value) {
-            None => {
-                return Err(quoting(&[
-                    b"ERR Invalid argument '",
-                    quotable(name),
-                    b"' to SENTINEL CONFIG SET",
-                ]));
-            }
+        return match sentinel.set_own(name, value) {
+            None => Err(quoting(&[b"ERR Invalid argument '", quotable(name), b"' to SENTINEL CONFIG SET"])),
             Some(false) => {
                 let (name, value) = (quotable(name), quotable(value));
-                return Err(quoting(&[
-                    b"ERR Invalid value '",
-                    value,
-                    b"' to SENTINEL CONFIG SET '",
-                    name,
-                    b"'",
-                ]));
+                Err(quoting(&[b"ERR Invalid value '", value, b"' to SENTINEL CONFIG SET '", name, b"'"]))
             }
-            Some(true) => {}
-        }
-        is_saved(engine)?;
-        reply.ok();
-        return Ok(());
+            Some(true) => Ok(SentinelRequest::Announced),
+        };
     }
     if args.is(2, "get") && args.len() == 4 {
-        let found = engine.with_sentinel(|sentinel| sentinel.own_parameters(&args[3])).unwrap_or_default();
+        let found = sentinel.own_parameters(&args[3]);
         reply.map(found.len());
         for (name, value) in found {
             reply.bulk(name.as_bytes());
             reply.bulk(&value);
         }
-        return Ok(());
+        return Ok(SentinelRequest::Answered);
     }
     Err(CommandError::text(CONFIG_FORM))
 }
 
-pub(super) fn debug(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let done = engine.with_sentinel(|sentinel| {
-        let periods = sentinel.periods_mut();
-        if args.len() == 2 {
-            let all = periods.all();
-            reply.map(all.len());
-            for (name, ms) in all {
-                reply.bulk(name.as_bytes());
-                reply.bulk(ms.to_string().as_bytes());
-            }
-            return Ok(());
+pub(super) fn debug(sentinel: &mut Sentinel, args: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
+    let periods = sentinel.periods_mut();
+    if args.len() == 2 {
+        let all = periods.all();
+        reply.map(all.len());
+        for (name, ms) in all {
+            reply.bulk(name.as_bytes());
+            reply.bulk(ms.to_string().as_bytes());
         }
-        let mut changed = periods.clone();
-        for pair in args.from(2).chunks(2) {
-            let name = quotable(pair[0]);
-            let period = changed.named(pair[0]).zip(pair.get(1));
-            let Some((period, value)) = period else {
-                let text = b"ERR Unknown option or number of arguments for SENTINEL DEBUG '";
-                return Err(quoting(&[text, name, b"'"]));
-            };
-            let ms = number::parse_i64(value).filter(|ms| *ms > 0);
-            let invalid = || {
-                quoting(&[b"ERR Invalid argument '", quotable(value), b"' for SENTINEL DEBUG '", name, b"'"])
-            };
-            *period = ms.ok_or_else(invalid)?;
-        }
-        *periods = changed;
-        reply.ok();
-        Ok(())
-    });
-    done.unwrap_or(Ok(()))
+        return Ok(SentinelRequest::Answered);
+    }
+    let mut changed = periods.clone();
+    for pair in args.from(2).chunks(2) {
+        let name = quotable(pair[0]);
+        let period = changed.named(pair[0]).zip(pair.get(1));
+        let Some((period, value)) = period else {
+            let text = b"ERR Unknown option or number of arguments for SENTINEL DEBUG '";
+            return Err(quoting(&[text, name, b"'"]));
+        };
+        let ms = number::parse_i64(value).filter(|ms| *ms > 0);
+        let invalid =
+            || quoting(&[b"ERR Invalid argument '", quotable(value), b"' for SENTINEL DEBUG '", name, b"'"]);
+        *period = ms.ok_or_else(invalid)?;
+    }
+    *periods = changed;
+    Ok(SentinelRequest::Done)
 }
 
 pub(super) fn simulate_failure(
-    engine: &mut Engine,
-    _: Call<'_>,
+    sentinel: &mut Sentinel,
     args: Args<'_>,
     reply: &mut dyn Reply,
-) -> Outcome {
-    let done = engine.with_sentinel(|sentinel| {
-        let mut failures = sentinel.failures();
-        for word in args.from(2) {
-            match &*word.to_ascii_lowercase() {
-                b"crash-after-election" => failures.after_election = true,
-                b"crash-after-promotion" => failures.after_promotion = true,
-                b"help" => {
-                    reply.array(2);
-                    reply.bulk(b"crash-after-election");
-                    reply.bulk(b"crash-after-promotion");
-                    return Ok(());
-                }
-                _ => return Err(CommandError::text("ERR Unknown failure simulation specified")),
+) -> SentinelOutcome {
+    let mut failures = sentinel.failures();
+    for word in args.from(2) {
+        match &*word.to_ascii_lowercase() {
+            b"crash-after-election" => failures.after_election = true,
+            b"crash-after-promotion" => failures.after_promotion = true,
+            b"help" => {
+                reply.array(2);
+                reply.bulk(b"crash-after-election");
+                reply.bulk(b"crash-after-promotion");
+                return Ok(SentinelRequest::Answered);
             }
+            _ => return Err(CommandError::text("ERR Unknown failure simulation specified")),
         }
-        sentinel.simulate(failures);
-        reply.ok();
-        Ok(())
-    });
-    done.unwrap_or(Ok(()))
+    }
+    sentinel.simulate(failures);
+    Ok(SentinelRequest::Done)
 }

@@ -1,0 +1,248 @@
+//! The state of a server that is a sentinel.
+
+use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
+use crate::config::Config;
+use crate::outbound::{Endpoint, Outbound, OutboundId, Purpose};
+use crate::sentinel::{Effect, Level, LinkId, Resolve, Sentinel, SentinelLine};
+use lockwheel_store::keyspace::Rng;
+use lockwheel_store::time::Now;
+use std::collections::BTreeMap;
+
+/// How often a sentinel looks at what it watches, in times a second: between this and twice as often, chosen anew each
+/// time, so that not all sentinels ask for votes at once.
+const TICKS_PER_SECOND: u64 = 10;
+
+/// Something that the rest of the engine does since the sentinel has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SentinelEffect {
+    /// An event is published on the channel of its name.
+    Publish {
+        /// The name of the event.
+        name: &'static str,
+        /// The event.
+        text: String,
+    },
+    /// The server ends, as a test of failures has asked for.
+    Crash,
+    /// The file is written, as the sentinel has come to know something.
+    Save,
+}
+
+/// The state of a server that is a sentinel.
+///
+/// A change of it by [`SentinelServer::tell`] is followed by [`SentinelServer::next_effect`] until there is none.
+#[derive(Debug)]
+pub(crate) struct SentinelServer {
+    state: Sentinel,
+    /// Whether the configuration file has what is known.
+    is_saved: bool,
+    rng: Rng,
+    /// The connections, by the names that the sentinel has for them.
+    links: BTreeMap<LinkId, OutboundId>,
+    /// The timer of its next look.
+    tick: Option<TimerKey>,
+}
+
+impl SentinelServer {
+    /// Returns the sentinel of a configuration, if it is one of a sentinel. `seed` decides its random choices.
+    pub(crate) fn configured(config: &Config, seed: u64, system: Now) -> Option<Box<Self>> {
+        let lines = config.sentinel.as_ref()?;
+        let mut rng = Rng::new(seed ^ 0x0073_656e_7469_6e65);
+        let mut state =
+            Sentinel::new(Rng::new(rng.next_u64()), config.clock(system).read(system).monotonic_ms());
+        // The lines were tried when they were read.
+        let _tried = state.configure(lines);
+        state.set_server(config.shown_port(), &config.requirepass);
+        Some(Box::new(SentinelServer { state, is_saved: false, rng, links: BTreeMap::new(), tick: None }))
+    }
+
+    /// Begins anew at an instant of the monotonic clock, in milliseconds, as a process does: the sentinel knows what
+    /// its file says and nothing else.
+    pub(crate) fn begin_anew(&mut self, config: &Config, now_ms: i64) {
+        let lines = self.state.lines().into_iter().map(|(name, values, _)| {
+            let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
+            SentinelLine { number: 0, text: name.to_owned(), words }
+        });
+        let lines: Vec<SentinelLine> = lines.collect();
+        self.state = Sentinel::new(Rng::new(self.rng.next_u64()), now_ms);
+        // They are those that it has written.
+        let _right = self.state.configure(&lines);
+        self.state.set_server(config.shown_port(), &config.requirepass);
+        self.links.clear();
+    }
+
+    /// Returns what the sentinel knows.
+    pub(crate) fn state(&self) -> &Sentinel {
+        &self.state
+    }
+
+    /// Has the sentinel find the addresses of names by this.
+    pub(crate) fn resolve_by(&mut self, resolve: Box<Resolve>) {
+        self.state.set_resolver(resolve);
+    }
+
+    /// Announces the masters that are watched.
+    pub(crate) fn announce_masters(&mut self) {
+        announce_masters(&mut self.state);
+    }
+
+    /// Watches what these lines of a configuration say, each without the word `sentinel`, and looks at it at once; what
+    /// is wrong is left out.
+    pub(crate) fn watch(state: &mut Sentinel, lines: &[&[&str]]) {
+        let words = |line: &[&str]| line.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let lines =
+            lines.iter().map(|line| SentinelLine { number: 0, text: line.join(" "), words: words(line) });
+        let lines: Vec<SentinelLine> = lines.collect();
+        if let Err((line, why)) = state.configure(&lines) {
+            state.log(Level::Warning, format!("{}: {why}", line.text));
+        }
+        announce_masters(state);
+        state.tick();
+    }
+
+    /// Asks or tells the sentinel something at an instant.
+    pub(crate) fn tell<T>(&mut self, now: Now, work: impl FnOnce(&mut Sentinel) -> T) -> T {
+        self.state.set_time(now.monotonic_ms(), now.wall_ms());
+        work(&mut self.state)
+    }
+
+    /// Carries out what the sentinel wants of its connections, and logs, until something concerns the rest of the
+    /// engine. Returns that. A save is the last.
+    pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<SentinelEffect> {
+        while let Some(effect) = self.state.next_effect() {
+            match effect {
+                Effect::Connect { link, ip, port } => {
+                    let endpoint = Endpoint { host: ip, port };
+                    self.links.insert(link, outbound.connect(endpoint, Purpose::Sentinel(link)));
+                }
+                Effect::Send { link, bytes } => {
+                    self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
+                }
+                Effect::Close { link } => {
+                    self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
+                }
+                Effect::Event { level, name, text } => {
+                    log(level, &format!("{name} {text}"));
+                    if level != Level::Debug {
+                        return Some(SentinelEffect::Publish { name, text });
+                    }
+                }
+                Effect::Log { level, text } => log(level, &text),
+                Effect::Crash => return Some(SentinelEffect::Crash),
+            }
+        }
+        self.state.take_unsaved().then_some(SentinelEffect::Save)
+    }
+
+    /// Forgets a connection that has ended.
+    pub(crate) fn forget_link(&mut self, link: LinkId) {
+        self.links.remove(&link);
+    }
+
+    /// Whether the configuration file has what is known.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.is_saved
+    }
+
+    /// Records whether the configuration file has what is known.
+    pub(crate) fn set_saved(&mut self, is_saved: bool) {
+        self.is_saved = is_saved;
+    }
+
+    /// Plans the next look. Another that is planned does not come.
+    pub(crate) fn plan_tick(&mut self, timers: MonotonicTimers<'_>) {
+        self.plan_tick_after(0, timers);
+    }
+
+    /// Plans the next look so many milliseconds later than it would come.
+    fn plan_tick_after(&mut self, ms: u64, mut timers: MonotonicTimers<'_>) {
+        let pause_ms = 1000 / (TICKS_PER_SECOND + self.rng.below(TICKS_PER_SECOND));
+        let planned = timers.set(TimerKind::Sentinel, 0, pause_ms.saturating_add(ms));
+        timers.cancel(self.tick.replace(planned));
+    }
+
+    /// Records that the timer of the planned look has fired.
+    pub(crate) fn tick_fired(&mut self) {
+        self.tick = None;
+    }
+
+    /// Moves the planned look behind an advance of the clock by so many milliseconds, which the sentinel does not
+    /// notice.
+    pub(crate) fn leap(&mut self, ms: u64, timers: MonotonicTimers<'_>) {
+        self.state.leap(i64::try_from(ms).unwrap_or(i64::MAX));
+        self.plan_tick_after(ms, timers);
+    }
+}
+
+fn announce_masters(state: &mut Sentinel) {
+    state.master_ids().into_iter().for_each(|master| state.announce_master(master));
+}
+
+fn log(level: Level, text: &str) {
+    match level {
+        Level::Debug => tracing::trace!("{text}"),
+        Level::Verbose => tracing::debug!("{text}"),
+        Level::Notice => tracing::info!("{text}"),
+        Level::Warning => tracing::warn!("{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timers;
+    use crate::outbound::Outgoing;
+    use lockwheel_store::keyspace::Keyspace;
+
+    /// A sentinel that watches nothing yet.
+    fn fresh() -> Box<SentinelServer> {
+        let config = Config::default().into_sentinel();
+        SentinelServer::configured(&config, 7, Now::default()).expect("it is a sentinel")
+    }
+
+    fn effects(server: &mut SentinelServer, outbound: &mut Outbound) -> Vec<SentinelEffect> {
+        std::iter::from_fn(|| server.next_effect(outbound)).collect()
+    }
+
+    const MONITOR: &[&[&str]] = &[&["monitor", "m", "127.0.0.1", "7000", "1"]];
+
+    #[test]
+    fn a_master_is_announced_connected_to_and_saved_last() {
+        let (mut server, mut outbound) = (fresh(), Outbound::default());
+        effects(&mut server, &mut outbound);
+        let done = server.tell(Now::default(), |state| state.monitor("m", "127.0.0.1", 7000, 1));
+        assert!(done.is_ok());
+        server.tell(Now::default(), Sentinel::tick);
+        let done = effects(&mut server, &mut outbound);
+        let SentinelEffect::Publish { name, text } = &done[0] else { panic!("{done:?}") };
+        assert_eq!((*name, &**text), ("+monitor", "master m 127.0.0.1 7000 quorum 1"));
+        assert_eq!(done.last(), Some(&SentinelEffect::Save), "{done:?}");
+        let id = outbound.next_pending().expect("a connection is wanted");
+        assert!(matches!(outbound.take(id), Some(Outgoing::Connect(to)) if to.port == 7000));
+        assert_eq!(server.links.values().next(), Some(&id));
+    }
+
+    #[test]
+    fn a_sentinel_that_begins_anew_knows_its_file_and_has_no_connections() {
+        let (mut server, mut outbound) = (fresh(), Outbound::default());
+        server.tell(Now::default(), |state| SentinelServer::watch(state, MONITOR));
+        effects(&mut server, &mut outbound);
+        let id = server.state().id().to_owned();
+        server.begin_anew(&Config::default().into_sentinel(), 5);
+        assert!(server.links.is_empty() && server.state().find(b"m").is_some());
+        assert_eq!(server.state().id(), id);
+    }
+
+    #[test]
+    fn looks_come_ten_to_twenty_times_a_second_and_after_an_advance() {
+        let (mut timers, mut keyspace) = (Timers::default(), Keyspace::new(1, 7));
+        let mut server = fresh();
+        for _ in 0..50 {
+            server.plan_tick(MonotonicTimers::new(0, &mut timers, &mut keyspace));
+            let at_ms = timers.first().map_or(0, |(at_ms, _)| at_ms);
+            assert!((52..=100).contains(&at_ms) && timers.count(TimerKind::Sentinel) == 1, "{at_ms}");
+        }
+        server.leap(5000, MonotonicTimers::new(0, &mut timers, &mut keyspace));
+        assert!(timers.first().is_some_and(|(at_ms, _)| (5052..=5100).contains(&at_ms)));
+    }
+}
