@@ -215,7 +215,7 @@ impl Engine {
         self.leave_leases(slot);
         self.leave_cluster(id);
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
-        self.end_monitor(slot);
+        self.set_monitor(slot, false);
         self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
@@ -236,7 +236,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
-        self.end_monitor(slot);
+        self.set_monitor(slot, false);
         self.change_tracking(|tracking| tracking.leave(slot));
         self.change_replication(|control| control.leave(slot));
         self.unsubscribe_all(slot, HistoryCause::Disconnected);
@@ -248,24 +248,15 @@ impl Engine {
         self.wake(slot);
     }
 
-    /// Shows a client every call from now on. False when it is shown them already.
-    pub(crate) fn begin_monitor(&mut self, slot: Slot) -> bool {
+    /// Shows a client every call from now on, or no more. Returns whether that has changed.
+    pub(crate) fn set_monitor(&mut self, slot: Slot, is_shown: bool) -> bool {
         let session = self.sessions.get_mut(slot);
-        let begins = !std::mem::replace(&mut session.is_monitor, true);
-        if begins {
-            self.observers.begin_to_show(session.id);
+        let changes = std::mem::replace(&mut session.is_monitor, is_shown) != is_shown;
+        if changes {
+            self.observers.set_monitor(session.id, is_shown);
             self.watch_idle(slot);
         }
-        begins
-    }
-
-    /// Shows a client no more calls.
-    pub(crate) fn end_monitor(&mut self, slot: Slot) {
-        let session = self.sessions.get_mut(slot);
-        if std::mem::take(&mut session.is_monitor) {
-            self.observers.show_no_more(session.id);
-            self.watch_idle(slot);
-        }
+        changes
     }
 
     /// Forgets a client whose [`Engine::disconnect`] has panicked.

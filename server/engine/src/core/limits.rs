@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::latency::Event;
-use crate::limits::{ClientEviction, CountedBytes, KeyspaceMemory, LARGE_INPUT, client_limit};
+use crate::limits::{ClientEviction, CountedBytes, LARGE_INPUT, MemoryParts, client_limit};
 use crate::locks;
 use lockwheel_store::memory::{BufferBytes, MemoryUsage};
 
@@ -19,7 +19,7 @@ impl Engine {
         if limit == 0 || limit == old_maxmemory {
             return;
         }
-        let used = self.counted_bytes();
+        let used = self.memory_parts().counted(self.clock.system().monotonic_us);
         if limit < used {
             tracing::warn!(
                 "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
@@ -56,23 +56,6 @@ impl Engine {
         self.hooks.set(Hook::LargeInput, bytes > LARGE_INPUT);
     }
 
-    /// Returns the bytes that count towards `maxmemory`. What replicas have not read yet does not, since each key that
-    /// goes adds to it; nor what clients are about to give back; nor the tools of tests, which no key can displace:
-    /// tokens of fences, the history, open sections, observed patterns, rules of faults. O(databases, replicas,
-    /// partitions).
-    fn counted_bytes(&self) -> u64 {
-        let now_us = self.clock.system().monotonic_us;
-        let transient = self.limits.transient_bytes(&self.sessions, self.client_bytes(), now_us);
-        let tools = locks::bytes_apart_from_keys(&self.keyspace) + self.faults.memory();
-        let apart = self.replica_buffers() + transient + tools;
-        self.memory_usage().total().saturating_sub(apart) as u64
-    }
-
-    /// Returns the bytes of buffers of clients, and of messages that they share.
-    fn client_bytes(&self) -> usize {
-        self.memory.clients.all.get() + self.memory.messages.get()
-    }
-
     /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
     /// before the next batches. None goes while clients are paused.
     pub(super) fn evict_piece(&mut self) {
@@ -83,11 +66,12 @@ impl Engine {
             // As in Redis: then nothing is refused either.
             return self.limits.suspend();
         }
+        let (limit, now_us) = (self.config.maxmemory, self.clock.system().monotonic_us);
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
-        let has_enough = leaves_it_to_master || !self.exceeds_maxmemory();
-        let has_room = has_enough || self.evict_keys();
-        let suffices = has_enough || (has_room && self.counted_bytes() <= self.config.maxmemory);
-        let (stats, now_us) = (&mut self.observers.stats, self.clock.system().monotonic_us);
+        let has_enough = leaves_it_to_master || !self.exceeds_maxmemory(now_us);
+        let has_room = has_enough || self.evict_keys(now_us);
+        let suffices = has_enough || (has_room && self.memory_parts().counted(now_us) <= limit);
+        let stats = &mut self.observers.stats;
         match suffices {
             true => self.limits.suffices(stats, now_us),
             false => self.limits.exceeds(has_room, stats, now_us),
@@ -95,29 +79,31 @@ impl Engine {
     }
 
     /// Whether there are more bytes than `maxmemory`. The past of locks goes before keys do. O(databases).
-    fn exceeds_maxmemory(&mut self) -> bool {
-        let exceeds = self.counted_bytes() > self.config.maxmemory;
+    fn exceeds_maxmemory(&mut self, now_us: u64) -> bool {
+        let exceeds = self.memory_parts().counted(now_us) > self.config.maxmemory;
         if !exceeds || locks::past_bytes(&self.keyspace) == 0 {
             return exceeds;
         }
         locks::forget_past(&mut self.keyspace);
-        self.counted_bytes() > self.config.maxmemory
+        self.memory_parts().counted(now_us) > self.config.maxmemory
     }
 
     /// Evicts keys, and notifies clients; returns whether there is room, or will be when more have gone.
-    fn evict_keys(&mut self) -> bool {
+    fn evict_keys(&mut self, now_us: u64) -> bool {
         let mut has_room = false;
         if let Some(policy) = self.config.maxmemory_policy.eviction() {
             let began_ns = self.stopwatch_ns();
-            let counted = CountedBytes::new(self.config.maxmemory, self.counted_bytes(), &self.keyspace);
+            let counted = self.memory_parts().counted(now_us);
+            let counted = CountedBytes::new(self.config.maxmemory, counted, &self.keyspace);
             let (config, now) = (&self.config, self.clock.now());
             has_room = self.limits.evict_keys(&mut self.keyspace, (counted, policy), config, now);
             let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
             self.note_latency(Event::EvictionCycle, took_ns);
         }
-        let before = self.client_bytes();
+        let before = self.memory_parts().of_clients();
         self.commit();
-        self.limits.notified(before, self.client_bytes(), self.clock.system().monotonic_us);
+        let after = self.memory_parts().of_clients();
+        self.limits.notified(before, after, now_us);
         has_room
     }
 
@@ -159,37 +145,33 @@ impl Engine {
         self.commit();
     }
 
-    /// Returns the memory that the engine takes now, by its own account, without what waits to be freed. O(databases).
-    pub fn memory_usage(&self) -> MemoryUsage {
-        let keyspace = KeyspaceMemory::of(&self.keyspace);
-        // The runtime is taken while a script runs: the last figure is close enough.
-        let scripts = self.scripts.memory_used().unwrap_or(self.memory.last.scripts);
-        MemoryUsage {
-            data: keyspace.data,
-            tables: keyspace.tables,
-            clients: self.memory.clients.all.get() + self.memory.stream.get() + self.sessions.memory(),
-            scripts,
-            engine: size_of::<Engine>()
-                + self.memory.commands
-                + self.sessions.overhead()
+    /// Returns the parts whose memory is added up.
+    fn memory_parts(&self) -> MemoryParts<'_> {
+        MemoryParts {
+            account: &self.memory,
+            keyspace: &self.keyspace,
+            sessions: &self.sessions,
+            replication: &self.replication,
+            scripts: &self.scripts,
+            faults: &self.faults,
+            limits: &self.limits,
+            others: size_of::<Engine>()
                 + self.pubsub.memory()
                 + self.users.memory()
-                + self.replication.backlog_memory()
                 + self.observers.acl_log.memory()
                 + self.observers.stats.histogram_bytes
-                + self.faults.memory()
-                + self.readings.memory()
-                + keyspace.kept
-                + self.memory.messages.get(),
+                + self.readings.memory(),
         }
     }
 
-    /// Returns the bytes of the buffers of replicas: above all what they have not read, and what those share that do
-    /// not keep up. O(replicas).
+    /// Returns the memory that the engine takes now, by its own account, without what waits to be freed. O(databases).
+    pub fn memory_usage(&self) -> MemoryUsage {
+        self.memory_parts().usage()
+    }
+
+    /// Returns the bytes of the buffers of replicas. O(replicas).
     pub(crate) fn replica_buffers(&self) -> usize {
-        let replicas = self.replication.replica_sessions().filter_map(|id| self.sessions.find(id));
-        let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();
-        own + self.memory.stream.get()
+        self.memory_parts().of_replicas()
     }
 
     /// Updates the peak with what the engine takes now.

@@ -72,15 +72,12 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// A client is shown every call from now on.
-    pub(crate) fn begin_to_show(&mut self, client: u64) {
-        self.monitors.add(client);
-        self.note_wishes();
-    }
-
-    /// A client is shown no more calls.
-    pub(crate) fn show_no_more(&mut self, client: u64) {
-        self.monitors.remove(client);
+    /// Shows a client every call from now on, or no more.
+    pub(crate) fn set_monitor(&mut self, client: u64, is_shown: bool) {
+        match is_shown {
+            true => self.monitors.add(client),
+            false => self.monitors.remove(client),
+        }
         self.note_wishes();
     }
 

@@ -4,12 +4,14 @@
 mod clients;
 mod demand;
 mod keys;
+mod memory;
 mod messages;
 mod room;
 
 pub(crate) use clients::{ClientEviction, client_limit};
 pub(crate) use demand::takes_memory;
-pub(crate) use keys::{CountedBytes, KeyspaceMemory};
+pub(crate) use keys::CountedBytes;
+pub(crate) use memory::MemoryParts;
 pub(crate) use room::{LARGE_INPUT, call_lacks_room, check_room_for, lacks_room};
 
 use crate::clients::Sessions;

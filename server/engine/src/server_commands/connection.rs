@@ -258,7 +258,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
         return Err(CommandError::text("ERR can only reset normal client connections"));
     }
     engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
-    engine.end_monitor(call.slot);
+    engine.set_monitor(call.slot, false);
     engine.change_tracking(|tracking| tracking.untrack(call.slot));
     engine.unsubscribe_all(call.slot, HistoryCause::None);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);

@@ -18,7 +18,7 @@ fn monitor(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
     if call.origin() != Origin::Client {
         return Err(CommandError::text(NO_REPLY_EACH));
     }
-    if engine.begin_monitor(call.slot) {
+    if engine.set_monitor(call.slot, true) {
         reply.ok();
     }
     Ok(())

@@ -93,7 +93,19 @@ const HOUSES: &[House] = &[
             ("shutdown", These(&["keyspace", "spec", "clock"])),
             (
                 "limits",
-                These(&["time", "keyspace", "spec", "locks", "config", "statistics", "clients", "scripts"]),
+                These(&[
+                    "memory",
+                    "time",
+                    "keyspace",
+                    "spec",
+                    "locks",
+                    "config",
+                    "statistics",
+                    "clients",
+                    "scripts",
+                    "faults",
+                    "replication",
+                ]),
             ),
             (
                 "cluster",
