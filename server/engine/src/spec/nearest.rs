@@ -6,8 +6,8 @@ const MAX_WORD_BYTES: usize = 64;
 /// The fewest characters of a word that is taken for the beginning of another one.
 const MIN_BEGINNING: usize = 3;
 
-/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. If all are too
-/// far away (more than one error for each three characters, or half of them), the only one that begins with `word`.
+/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. If all are
+/// too far away (more than one error for each three characters, or half of them), the only one that begins with `word`.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;

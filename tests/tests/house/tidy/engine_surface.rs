@@ -10,7 +10,7 @@ const METHODS: usize = 435;
 /// The number of fields of `Engine` that are visible outside `core/`. The aim: 0.
 const VISIBLE_FIELDS: usize = 18;
 /// The number of functions outside `core/` that take the engine by reference. The aim: only those that see all of it.
-const TAKERS: usize = 142;
+const TAKERS: usize = 138;
 
 /// The file that declares the engine; only there the numbers are checked.
 const DECLARATION: &str = "server/engine/src/core/engine.rs";

@@ -54,8 +54,8 @@ pub(super) struct WaitGraph {
 
 impl WaitGraph {
     /// The waits that there are now; `with_inferred`: those too that only the history or a channel tells of.
-    /// O(n log n), n the waiters, the holders of what they wait for, and the channels. The subscriptions of patterns are
-    /// matched with the channels, with a limit for all of them.
+    /// O(n log n), n the waiters, the holders of what they wait for, and the channels. One limit holds for all matches
+    /// of subscribed patterns with channels.
     pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
         let listened = redisson::listened_keys(listened_channels(pubsub));
         let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
