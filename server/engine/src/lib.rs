@@ -34,6 +34,7 @@ pub mod spec;
 pub mod statistics;
 pub mod topology;
 mod tracking;
+mod waits;
 
 pub use crate::core::Engine;
 pub use families::{COMMAND_NAMES, command_table};

@@ -8,7 +8,7 @@ use super::session::{Closing, Session};
 use super::sessions::Sessions;
 use super::slot::Slot;
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
-use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::keyspace::{Keyspace, Order};
 use lockwheel_store::time::Now;
 
 /// The timers of clients, as a capability.
@@ -22,6 +22,8 @@ pub(crate) struct ClientTimers<'a> {
     pub(crate) keyspace: &'a mut Keyspace,
     /// `timeout`, in seconds; 0: no client is closed because it is idle.
     pub(crate) timeout_s: u64,
+    /// The present instant.
+    pub(crate) now: Now,
 }
 
 /// The fate of a client whose idle timer has fired.
@@ -91,9 +93,20 @@ impl ClientTimers<'_> {
         }
     }
 
+    /// Returns the first timer, its deadline in milliseconds and when it was made: exact when that is no later than
+    /// `until_ms`. Timers that are set too early are put off first.
+    pub(crate) fn first(&mut self, until_ms: i64) -> Option<(i64, Order)> {
+        loop {
+            match self.timers.first() {
+                Some((at_ms, timer)) if at_ms <= until_ms && self.put_off_idle(at_ms, timer) => {}
+                first => return first.map(|(at_ms, timer)| (at_ms, timer.order)),
+            }
+        }
+    }
+
     /// Sets the first timer again, if it is that of a client which has been active since it was set; returns whether it
     /// was.
-    pub(crate) fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
+    fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
         if timer.kind != TimerKind::Idle {
             return false;
         }
@@ -110,7 +123,7 @@ impl ClientTimers<'_> {
     /// Returns what becomes of a client whose idle timer has fired. One that kept reading a long reply or sending a
     /// long request was not idle. Output that its connection has not begun to write, the answer after a wait, is
     /// written first.
-    pub(crate) fn end_idle(&mut self, client: u64, now: Now) -> IdleEnd {
+    pub(crate) fn end_idle(&mut self, client: u64) -> IdleEnd {
         let Some(slot) = self.sessions.find(client) else { return IdleEnd::Stays };
         let session = self.sessions.get_mut(slot);
         session.idle_timer = None;
@@ -120,7 +133,7 @@ impl ClientTimers<'_> {
         if is_sending || (unread > 0 && unread != session.unread_when_idle) {
             session.unread_when_idle = unread;
             session.partial_reads_when_idle = partial_reads;
-            session.last_active = now;
+            session.last_active = self.now;
             self.watch_idle(slot);
             IdleEnd::Stays
         } else if unread == 0 && !session.delivery.out().is_empty() {

@@ -3,6 +3,7 @@
 mod buffers;
 mod client_timers;
 mod delivery;
+mod leases;
 mod multi;
 mod name;
 mod outbox;

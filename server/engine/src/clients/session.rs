@@ -142,6 +142,11 @@ pub enum Closing {
 }
 
 impl Session {
+    /// Whether its client can be pushed something.
+    pub(crate) fn takes_pushes(&self) -> bool {
+        self.protocol == Protocol::Resp3 && self.closing.is_none() && !self.is_replica
+    }
+
     pub(crate) fn new(
         id: u64,
         slot: Slot,

@@ -5,10 +5,10 @@ use super::change::ClockChange;
 use super::monotonic_timers::MonotonicTimers;
 use super::planned::{PlannedAdvance, PlannedAdvances};
 use super::stopwatch::Stopwatch;
-use super::timers::{Timer, TimerKind, Timers};
+use super::timers::{Timer, TimerKey, TimerKind, Timers};
 use super::waiting::{AdvanceOwner, WaitingAdvances};
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{Keyspace, Order};
+use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::{Clock, ClockError, Deadlines, ExpiryRule, Info, Mode, Now};
 
 /// An advance that has stopped amid an instant goes on a millisecond later. If it has not after this time, the other
@@ -124,6 +124,19 @@ impl EngineClock {
     #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
+    }
+
+    /// Sets a timer that is due in so many milliseconds of its clock. The keyspace gives it its order.
+    pub(crate) fn set_timer(
+        &mut self,
+        keyspace: &mut Keyspace,
+        (kind, client): (TimerKind, u64),
+        ms: u64,
+    ) -> TimerKey {
+        let now = if kind.is_real() { self.system } else { self.now };
+        let timer = Timer { kind, client, order: keyspace.next_order() };
+        // Saturates on overflow.
+        self.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
     }
 
     /// Returns the timers of the monotonic clock, for a part that sets its own. The keyspace gives them their order.
@@ -374,11 +387,22 @@ impl EngineClock {
     }
 
     /// Lets an advance go on without its client, in so many microseconds of real time.
-    pub(crate) fn detach(&mut self, advance: Box<ClockAdvance>, us: u64, order: Order) {
+    pub(crate) fn detach(&mut self, advance: Box<ClockAdvance>, us: u64, keyspace: &mut Keyspace) {
         let number = self.waiting.detach(advance);
-        let timer = Timer { kind: TimerKind::Advance, client: number, order };
-        let at_ms = self.system.monotonic_ms().saturating_add_unsigned(us.div_ceil(1000));
-        self.timers.insert(timer, at_ms);
+        self.set_timer(keyspace, (TimerKind::Advance, number), us.div_ceil(1000));
+    }
+
+    /// A client no longer waits for its advance, if it has one that has stopped: that goes on without it.
+    pub(crate) fn leave_advance(&mut self, client: u64, keyspace: &mut Keyspace) {
+        if let Some(advance) = self.forget_advance(client) {
+            self.detach(advance, 0, keyspace);
+        }
+    }
+
+    /// Lets an advance fire what is left at the present instant.
+    pub(crate) fn fire_rest_of_instant(&mut self, keyspace: &mut Keyspace) {
+        let rest = ClockAdvance::rest_of_instant(self.rule()).in_pieces();
+        self.detach(Box::new(rest), 0, keyspace);
     }
 
     /// Takes an advance that has stopped, to continue it. `None`: it goes on already, or a reset has ended it.

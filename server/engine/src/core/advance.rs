@@ -157,7 +157,7 @@ impl Engine {
 
     /// Lets everything that recurs for ever go on as if this time had passed, in milliseconds.
     fn leap_over(&mut self, ms: u64) {
-        self.renew_leases_for(ms);
+        self.client_timers().renew_leases_for(ms);
         if let Some(sentinel) = &mut self.sentinel {
             sentinel.leap(ms, self.clock.monotonic_timers(&mut self.keyspace));
         }

@@ -2,114 +2,59 @@
 
 use super::call::Call;
 use super::command_tx::CommandTx;
-use super::dispatch::Unfinished;
-use super::engine::{Engine, Retry};
-use super::parked::{Blocked, Counts};
-use crate::clients::{HeldState, OpenReply, Request, Slot};
-use crate::clock::{Timer, TimerKind};
-use crate::locks::{self, GrantDelay, HistoryCause, ReadingRequest};
-use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
+use super::engine::Engine;
+use crate::clients::{OpenReply, Request, Slot};
+use crate::clock::AdvanceOwner;
+use crate::locks::{HistoryCause, ReadingRequest};
+use crate::spec::{Args, CommandError, errors};
+use crate::waits::{Blocked, KeyService, Retry, TicketEnd, Undone, WaitControl};
 use lockwheel_resp::{Reply, allocation};
-use lockwheel_store::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
-use smallvec::SmallVec;
+use lockwheel_store::keyspace::{ReadyKey, ticket_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Parks a request until one of its keys is ready or its timeout passes.
-    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, unfinished: Unfinished) {
-        let Unfinished { wait, took_ns } = unfinished;
-        let rank = if let Retry::OnKeys(on) = &wait.retry { on.rank } else { 0 };
-        let place = Place { rank, arrival: self.keyspace.waiters.next_ticket() };
-        let session = self.sessions.get_mut(slot);
-        let (id, db) = (session.id, session.db);
-        let mut held = HeldState::new(session.delivery.buffers());
-        held.set(request.memory());
-        match &wait.retry {
-            Retry::OnKeys(on) => {
-                let argv = request.argv();
-                for key in on.queues(&argv) {
-                    let label = on.label.map_or(&[][..], |label| argv[label]).into();
-                    let of_absent = (on.class.accepts)(None);
-                    let waiter = Waiter { id, class: on.class.name, label, of_absent };
-                    self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
-                }
-            }
-            Retry::Always(state) => self.await_state(&**state, id),
-            Retry::Advance | Retry::Held(_) => {}
-            Retry::Paused { .. } | Retry::Ended | Retry::Broadcast(_) | Retry::Reading => {}
+    /// Returns the requests that wait, with the parts that are changed when a wait begins or ends.
+    #[inline]
+    pub(super) fn wait_control(&mut self) -> WaitControl<'_> {
+        WaitControl {
+            waits: &mut self.waits,
+            keyspace: &mut self.keyspace,
+            sessions: &mut self.sessions,
+            clock: &mut self.clock,
+            stats: &mut self.observers.stats,
+            pubsub: &self.pubsub,
+            batch: self.batch,
+            is_replica: self.following.is_some(),
+            lock_waits: self.config.lock_waits,
         }
-        let timeout = wait.timeout_ms.map(|ms| {
-            let (kind, now) = match wait.real_time {
-                true => (TimerKind::RealWait, self.clock.system()),
-                false => (TimerKind::Wait, self.clock.now()),
-            };
-            let timer = Timer { kind, client: id, order: self.keyspace.next_order() };
-            // Saturates on overflow.
-            self.clock.timers_mut().insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
-        });
-        let since_ms = self.clock.now().monotonic_ms();
-        let Wait { retry, null, .. } = *wait;
-        let blocked = Blocked {
-            command,
-            request,
-            held,
-            retry,
-            on_reply: Vec::new(),
-            again: None,
-            null,
-            timeout,
-            place,
-            db,
-            since_ms,
-            took_ns,
-        };
-        self.parked.insert(id, blocked);
-        self.time_retry(id);
-        self.sessions.get_mut(slot).blocked = true;
+    }
+
+    /// Parks a request until one of its keys is ready or its timeout passes.
+    pub(crate) fn block(&mut self, slot: Slot, undone: Undone) {
+        if let Retry::Always(state) = &undone.wait.retry {
+            let (is_reached, id) = (self.state_view().has_risen(&**state), self.sessions.get(slot).id);
+            self.waits.begin_state(&mut self.keyspace, &**state, id, is_reached);
+            self.observers.await_calls(self.waits.await_calls());
+        }
+        self.wait_control().park(slot, undone);
         self.history().queued(slot);
         self.watch_idle(slot);
     }
 
     /// Takes a session out of every queue it waits in.
-    pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked<Retry>> {
-        let session = self.sessions.get_mut(slot);
-        if !std::mem::take(&mut session.blocked) {
-            return None;
-        }
-        let id = session.id;
-        let blocked = self.parked.remove(id)?;
+    pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked> {
+        let blocked = self.wait_control().take(slot)?;
+        let client = self.sessions.get(slot).id;
         match &blocked.retry {
-            Retry::OnKeys(on) => self.leave_queues(&blocked, on),
-            Retry::Always(state) => self.await_no_state(&**state, id),
+            Retry::OnKeys(_) | Retry::Ended => {}
+            Retry::Always(_) => self.observers.await_calls(self.waits.await_calls()),
             Retry::Held(held) => self.faults.held.remove(held.rule, blocked.place.arrival),
             Retry::Paused { .. } => self.pauses.forget(blocked.place.arrival),
-            Retry::Broadcast(_) | Retry::Reading => self.forget_reading(id),
-            Retry::Advance => self.leave_advance(id),
-            Retry::Ended => {}
+            Retry::Broadcast(_) | Retry::Reading => self.forget_reading(client),
+            Retry::Advance => self.clock.leave_advance(client, &mut self.keyspace),
         }
-        if let Some(timer) = blocked.timeout {
-            self.clock.timers_mut().cancel(timer);
-        }
-        let batch = self.batch;
-        let session = self.sessions.get_mut(slot);
-        (session.last_active, session.unblocked_in) = (self.clock.now(), batch);
         self.watch_idle(slot);
         Some(blocked)
-    }
-
-    pub(super) fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
-        let argv = blocked.request.argv();
-        for key in on.queues(&argv) {
-            self.keyspace.remove_waiter(blocked.db, key, blocked.place);
-            // Waiters behind it may now be served.
-            if on.class.asking == Asking::InOrder {
-                self.keyspace.waiters.signal(blocked.db, key, Signal::Less);
-            }
-        }
-        // A replica changes nothing by itself: a place in a fair lock's queue is its master's to take away.
-        if self.following.is_none() {
-            on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.clock.now()), Args::new(&argv));
-        }
     }
 
     /// Retries the waiters of signalled keys, in the order of their places, until none is served. Who waits then in a
@@ -117,85 +62,35 @@ impl Engine {
     pub(crate) fn serve_ready(&mut self) {
         while {
             while let Some(ready) = self.keyspace.waiters.next_ready() {
-                self.serve_key(&ready);
+                self.serve_key(ready);
             }
             self.end_closed_cycles()
         } {}
     }
 
-    fn serve_key(&mut self, ready: &ReadyKey) {
-        // The lines that are skipped: the key is not of their type, or did not serve their first waiter.
-        let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
-        let mut out_of_turn = None;
-        let holds_back = self.holds_back(ready);
-        let mut after = Place::FRONT;
-        while let Some((place, waiter)) =
-            self.keyspace.waiters.next_after(ready, after, |line| !passed_over.contains(&line))
-        {
-            after = place;
-            let id = waiter.id;
-            let Some(class) = self.class_of(id) else { continue };
-            // The key may be gone again, or of another type: it is signalled once more when that changes.
-            if !(class.accepts)(self.keyspace.tx(ready.db, self.clock.now()).peek(&ready.key)) {
-                passed_over.push(class.line);
-                continue;
-            }
-            if holds_back && locks::can_be_held_back(class) {
-                passed_over.push(class.line);
-                continue;
-            }
-            if self.is_still_there(id) && !self.retry(id) && class.asking == Asking::InOrder {
-                passed_over.push(class.line);
-                self.time_retry(id);
-                out_of_turn = out_of_turn.or(class.out_of_turn);
+    /// Ends requests that wait in a cycle, with an error. Whether any has ended.
+    fn end_closed_cycles(&mut self) -> bool {
+        let (mut has_ended, mut checked) = (false, None);
+        while let Some((id, error)) = self.wait_control().next_deadlock(&mut checked) {
+            match self.cancel_wait(id, &error, HistoryCause::Deadlock) {
+                true => has_ended = true,
+                false => checked = None,
             }
         }
-        if let Some(out_of_turn) = out_of_turn {
-            for id in out_of_turn(&self.keyspace.tx(ready.db, self.clock.now()), &ready.key, ready.what) {
-                if self.is_still_there(id) {
-                    self.retry(id);
-                }
-            }
-        }
+        has_ended
     }
 
-    /// Whether the native waiters of a lock that is free are held back at this instant, as `lock-handoff-delay` says.
-    fn holds_back(&mut self, ready: &ReadyKey) -> bool {
-        let rule = (self.config.lock_waits.handoff_delay, self.clock.now());
-        match locks::grant_delay(&mut self.keyspace, &self.pubsub, ready, rule) {
-            GrantDelay::None => false,
-            GrantDelay::Runs => true,
-            GrantDelay::Begins(until_ms) => {
-                let timer =
-                    Timer { kind: TimerKind::GrantDelay, client: 0, order: self.keyspace.next_order() };
-                self.clock.timers_mut().insert(timer, until_ms);
-                true
+    fn serve_key(&mut self, ready: ReadyKey) {
+        let mut service = KeyService::new(ready, &mut self.wait_control());
+        while let Some((id, class)) = service.next(&mut self.wait_control()) {
+            if self.is_still_there(id) && !self.retry(id) {
+                service.was_not_served((id, class), &mut self.wait_control());
             }
         }
-    }
-
-    /// Sets when a waiter is to be retried because time alone serves it, if it is the first on its key.
-    pub(super) fn time_retry(&mut self, id: u64) {
-        let Some(blocked) = self.parked.get(id) else { return };
-        let Retry::OnKeys(on) = &blocked.retry else { return };
-        let (argv, db, class) = (blocked.request.argv(), blocked.db, on.class.name);
-        let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
-        if self.keyspace.tx(db, self.clock.now()).first_waiting(key, class) == Some(blocked.place) {
-            let mut tx = self.keyspace.tx(db, self.clock.now());
-            // It has just not been served: to ask again at the same instant would be to ask for ever.
-            let next_ms = tx.over_until_ms().saturating_add(1);
-            let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv)).map(|at_ms| at_ms.max(next_ms));
-            tx.set_key_timer(key, KeyTimer::Retry, at_ms.map(|at_ms| (at_ms, Order::default())));
-        }
-    }
-
-    /// The class of the keys that a client waits for.
-    fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
-        match &self.parked.get(id)?.retry {
-            Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Advance => None,
-            Retry::Held(_) | Retry::Paused { .. } | Retry::Ended => None,
-            Retry::Broadcast(_) | Retry::Reading => None,
+        for id in service.out_of_turn(&mut self.wait_control()) {
+            if self.is_still_there(id) {
+                self.retry(id);
+            }
         }
     }
 
@@ -204,14 +99,14 @@ impl Engine {
         if self.cluster.is_some()
             && let Some(error) = self.redirect_retry(id)
         {
-            return self.cancel_wait(id, &error);
+            return self.cancel_wait(id, &error, HistoryCause::Unblocked);
         }
         if let Some(ticket) = ticket_of(id) {
             return self.retry_ticket(ticket);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
         // It stays in its queues meanwhile and so keeps its place; only the request is taken out.
-        let Some(blocked) = self.parked.remove(id) else { return false };
+        let Some(blocked) = self.waits.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
         if self.config.lock_history {
             self.history().retry(slot, &blocked, None);
@@ -224,7 +119,7 @@ impl Engine {
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| self.attempt(slot, &blocked, Args::new(&argv), reply))
         }));
-        self.parked.insert(id, blocked);
+        self.waits.insert(id, blocked);
         let Ok(asked) = asked else {
             self.end_contained(slot, open, true);
             self.cut_off(slot);
@@ -255,7 +150,7 @@ impl Engine {
         if let Some(error) = error {
             let argv = blocked.request.argv();
             let error = self.explained(blocked.command, &error, Args::new(&argv)).unwrap_or(error);
-            self.tell_failed(&blocked, &error);
+            self.wait_control().tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
             if allocation::contain(|| open.write(protocol, |reply| reply.error(error.as_bytes()))).is_err() {
                 self.cut_off(slot);
@@ -275,7 +170,7 @@ impl Engine {
     pub(super) fn attempt(
         &mut self,
         slot: Slot,
-        blocked: &Blocked<Retry>,
+        blocked: &Blocked,
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
@@ -289,7 +184,7 @@ impl Engine {
                 CommandTx::new(tx, &self.commands, blocked.command, args)
                     .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
             }
-            Retry::Always(state) => Ok(state.attempt(self, reply)),
+            Retry::Always(state) => Ok(state.attempt(self.state_view(), reply)),
             Retry::Broadcast(_) => self.write_broadcast(slot, (blocked.command, blocked.db), args, reply),
             Retry::Reading => {
                 let name = self.commands.get(blocked.command).spec.name;
@@ -301,136 +196,78 @@ impl Engine {
         }
     }
 
-    /// Answers a client whose timeout has passed; its timer has fired.
+    /// Answers a client whose timeout has passed, unless its wait goes on; its timer has fired.
     pub(crate) fn time_out(&mut self, id: u64) {
         let Some(slot) = self.sessions.find(id) else { return };
-        if let Some(blocked) = self.parked.get_mut(id) {
-            blocked.timeout = None;
+        self.waits.timer_fired(id);
+        if self.clock.awaited_advance(id).is_some() {
+            return self.continue_stopped(AdvanceOwner::Client(id));
         }
-        if !self.resume_advance(slot) && !self.continue_watch(id) && !self.continue_reading(id) {
-            self.end_wait(slot);
+        let looks = matches!(self.waits.retry_of(id), Some(Retry::Always(_) | Retry::Reading));
+        // A state of the server may be reached by time alone.
+        if looks && self.retry(id) {
+            return;
         }
-    }
-
-    /// A state of the server may be reached by time alone: asks for it again when a timeout has passed. Whether it has
-    /// been reached, or the wait goes on.
-    fn continue_watch(&mut self, id: u64) -> bool {
-        let Some(Retry::Always(_)) = self.parked.get(id).map(|blocked| &blocked.retry) else { return false };
-        if self.retry(id) {
-            return true;
-        }
-        let Some(Retry::Always(state)) = self.parked.get(id).map(|blocked| &blocked.retry) else {
-            return false;
+        let goes_on_for_ms = match self.waits.retry_of(id) {
+            Some(Retry::Reading) => Some(0),
+            Some(Retry::Always(state)) => state.goes_on_for_ms(self.state_view()),
+            _ => None,
         };
-        let Some(ms) = state.goes_on_for_ms(self) else { return false };
-        let timer = Timer { kind: TimerKind::RealWait, client: id, order: self.keyspace.next_order() };
-        let due_ms = self.clock.system().monotonic_ms().saturating_add_unsigned(ms);
-        let timer = self.clock.timers_mut().insert(timer, due_ms);
-        if let Some(blocked) = self.parked.get_mut(id) {
-            blocked.timeout = Some(timer);
+        match goes_on_for_ms {
+            Some(ms) => self.wait_control().wait_real(id, ms),
+            None => self.end_wait(slot),
         }
-        true
     }
 
     /// Ends a client's wait, if it waits, as its timeout would: with a null.
     pub(super) fn end_wait(&mut self, slot: Slot) {
         self.history().left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
-            self.tell_left(&blocked, "timedout");
-            let (null, in_vain) = (blocked.null, self.in_vain(&blocked));
-            self.answer_blocked(slot, blocked, |reply| match in_vain {
+            self.wait_control().tell_left(&blocked, "timedout");
+            let (null, answer) = match &blocked.retry {
+                Retry::Always(state) => (blocked.null, state.on_timeout(self.state_view())),
+                _ => (blocked.null, self.wait_control().keys_on_timeout(&blocked)),
+            };
+            self.answer_blocked(slot, blocked, |reply| match answer {
                 Some(write) => write(reply),
                 None => null.write(reply),
             });
         }
     }
 
-    /// What a request that has waited in vain is answered, if not a null.
-    fn in_vain(&mut self, blocked: &Blocked<Retry>) -> Option<Answer> {
-        if let Retry::Always(state) = &blocked.retry {
-            return state.in_vain(self);
-        }
-        let Retry::OnKeys(on) = &blocked.retry else { return None };
-        let argv = blocked.request.argv();
-        on.attempt.in_vain(&self.keyspace.tx(blocked.db, self.clock.now()), Args::new(&argv))
-    }
-
     /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
-        if !with_error && self.finish_advance(slot) {
+        if !with_error && let Some(advance) = self.clock.awaited_advance(id) {
+            // It goes on as if its limit were over. Its client is answered at its end, if that comes at once, or with a
+            // null.
+            advance.unblock();
+            self.wait_control().cancel_timeout(id);
+            self.continue_stopped(AdvanceOwner::Client(id));
             return true;
         }
-        if self.parked.get(id).is_some_and(|blocked| blocked.retry.outlasts_unblock()) {
+        if self.waits.get(id).is_some_and(|blocked| blocked.retry.outlasts_unblock()) {
             return false;
         }
         if with_error {
-            return self.cancel_wait(id, &errors::UNBLOCKED);
+            return self.cancel_wait(id, &errors::UNBLOCKED, HistoryCause::Unblocked);
         }
         let is_blocked = self.sessions.get(slot).blocked;
         self.end_wait(slot);
         is_blocked
     }
 
-    /// Ends a client's wait with an error. Whether the client was waiting.
-    pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError) -> bool {
-        self.cancel_wait_as(id, error, HistoryCause::Unblocked)
-    }
-
-    /// The same, for this cause in the history.
-    pub(super) fn cancel_wait_as(&mut self, id: u64, error: &CommandError, cause: HistoryCause) -> bool {
+    /// Ends the wait of a client or a ticket with an error, for this cause in the history. Whether it was waiting.
+    pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError, cause: HistoryCause) -> bool {
         if let Some(ticket) = ticket_of(id) {
-            return self.cancel_ticket(ticket, error, cause);
+            return self.end_ticket(ticket, TicketEnd::Cancelled(error, cause)).is_some();
         }
         let Some(slot) = self.sessions.find(id) else { return false };
         self.history().cancelled(id, cause, error);
         let Some(blocked) = self.unblock(slot) else { return false };
-        self.tell_failed(&blocked, error);
+        self.wait_control().tell_failed(&blocked, error);
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));
         true
-    }
-
-    /// Tells listeners that a client no longer waits for a lock, and was not served.
-    pub(super) fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
-        if let Retry::OnKeys(on) = &blocked.retry {
-            self.tell_left_queues(on, blocked.db, &blocked.request.argv(), event);
-        }
-    }
-
-    /// The same of a request of these arguments.
-    pub(super) fn tell_left_queues(&mut self, on: &OnKeys, db: usize, argv: &[&[u8]], event: &str) {
-        let Some(owner) = on.label.filter(|_| self.keyspace.has_server_audience()) else { return };
-        for &key in &on.keys {
-            locks::wait_events::left(
-                &mut self.keyspace,
-                self.clock.now(),
-                (db, argv[key]),
-                argv[owner],
-                event,
-            );
-        }
-    }
-
-    /// The clients that wait, and are counted.
-    pub(super) fn waiting_clients(&self) -> Vec<u64> {
-        let all = self.parked.clients().filter(|(_, retry)| retry.counts() && !retry.is_paused());
-        all.map(|(id, _)| id).collect()
-    }
-
-    /// How many clients wait; with a key (of database `db`), how many wait for that. Observers (AWAIT) are not counted.
-    pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
-        match key {
-            None => self.parked.counted(),
-            Some((db, key)) => {
-                let counts = |id| self.class_of(id).is_some_and(|class| class.counts);
-                self.keyspace.waiters.queue(db, key).filter(|(_, waiter)| counts(waiter.id)).count()
-            }
-        }
-    }
-
-    /// How many clients wait with a timeout; observers (AWAIT), whose time is real, are not counted.
-    pub(crate) fn waits_with_timeout(&self) -> usize {
-        self.clock.timers().count(TimerKind::Wait)
     }
 
     /// How often requests that wait have been tried again since the start, whether they were done then or not.

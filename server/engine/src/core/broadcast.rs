@@ -1,7 +1,7 @@
 //! Broadcasts: a client's request that all servers of its process carry out. The client waits until that is done.
 
 use super::call::Call;
-use super::engine::{Engine, Handler, Retry};
+use super::engine::{Engine, Handler};
 use crate::clients::{Closing, Slot};
 use crate::clock::write_info;
 use crate::faults::NodeFault;
@@ -9,6 +9,7 @@ use crate::finally::finally;
 use crate::locks::{self, MergedHistory, MergingHistory, ReadingRequest, StampSource};
 use crate::member::{ALONE, Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Keyspace;
 use std::net::SocketAddr;
@@ -85,7 +86,7 @@ impl Engine {
     /// Answers a command that reads the history of locks by those of all servers.
     pub(super) fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
         if self.readings.is_busy() {
-            return self.wait_to_read(call.session);
+            return Retry::of_reading(&mut self.readings, call.session);
         }
         self.ask_all(call, Broadcast::History)
     }
@@ -97,12 +98,14 @@ impl Engine {
         answer: Result<BroadcastAnswer, CommandError>,
     ) {
         let client = asked.client;
-        let retry = self.parked.get(client).map(|blocked| &blocked.retry);
+        let retry = self.waits.get(client).map(|blocked| &blocked.retry);
         if matches!(retry, Some(Retry::Broadcast(number)) if *number == asked.number) {
             self.member.set_answer(Some(answer));
             self.retry(client);
             self.member.set_answer(None);
-            self.begin_to_read();
+            if let Some(beginner) = self.readings.take_beginner() {
+                self.wait_control().begin_to_read(beginner);
+            }
         }
         if self.faults.outage.take_killer(client)
             && let Some(slot) = self.sessions.find(client)
@@ -241,7 +244,8 @@ mod tests {
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
         engines[0].answer_broadcast(asked, Ok(BroadcastAnswer::History(merging)));
         let mut pieces = 1;
-        while engines[0].continue_reading(client) {
+        while engines[0].waits.get(client).is_some() {
+            engines[0].time_out(client);
             engines[0].execute(other, &[b"SET", b"lock:between", b"x", b"NX", b"PX", b"1000"]);
             assert!(!received(&mut engines[0], other).is_empty());
             pieces += 1;

@@ -24,7 +24,7 @@ impl Engine {
     /// Redis buffer fields map to ours where possible, else 0.
     pub(crate) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
         let executed = session.running.map_or(0, |running| running.exec_bytes);
-        self.describe_with_arguments(session, self.parked.argument_bytes(session.id) + executed, into);
+        self.describe_with_arguments(session, self.waits.argument_bytes(session.id) + executed, into);
     }
 
     /// The same while the client of the slot `asking` is answered a request of these arguments.

@@ -1,15 +1,16 @@
 //! Orders of clients on the clock, carried out: their waits for an advance, and what follows when they go.
 
 use super::call::{Call, Origin};
-use super::engine::{Engine, Retry};
+use super::engine::Engine;
 use super::progress::Stop;
 use crate::clients::{Closing, Slot};
 use crate::clock::{
-    AdvanceOwner, AdvanceProgress, ClockAdvance, ClockHandler, ClockOrder, EngineClock, Timer, TimerKind,
-    write_info,
+    AdvanceOwner, AdvanceProgress, ClockAdvance, ClockHandler, ClockOrder, EngineClock, write_info,
 };
+use crate::finally::finally;
 use crate::member::{Broadcast, TopologyRequest};
 use crate::spec::{Args, CommandError, Flow, Null, Wait};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 use lockwheel_store::time::{ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,10 +86,7 @@ impl Engine {
         if self.member.is_joined() {
             self.member.ask(TopologyRequest::Advance(AdvanceOwner::Client(call.session)));
         } else {
-            let progress = self.keep_active(call.slot, |engine| {
-                engine.advancing(|engine| engine.continue_advance(&mut advance))
-            });
-            let AdvanceProgress::WaitUs(us) = progress else {
+            let AdvanceProgress::WaitUs(us) = self.advance_for(call.slot, &mut advance) else {
                 advance.write(self.clock.now(), reply)?;
                 return Ok(Flow::Done);
             };
@@ -127,26 +125,26 @@ impl Engine {
             if self.member.is_joined() {
                 self.member.ask(TopologyRequest::Planned(planned));
             } else if let Some(mut advance) = self.clock.planned_advance(planned) {
-                self.keep_active(slot, |engine| {
-                    engine.advancing(|engine| engine.continue_advance(&mut advance))
-                });
+                self.advance_for(slot, &mut advance);
             }
         }
+    }
+
+    /// Continues an advance for a client whose request runs. The client counts as active meanwhile, however far the
+    /// clock is advanced. The history names it, whichever client is served on the way.
+    fn advance_for(&mut self, slot: Slot, advance: &mut ClockAdvance) -> AdvanceProgress {
+        self.client_timers().cancel_idle(slot);
+        self.history().advancing(true);
+        let advanced = |engine: &mut Engine| engine.continue_advance(advance);
+        let progress = finally(self, advanced, |engine| engine.history().advancing(false));
+        self.sessions.get_mut(slot).last_active = self.clock.now();
+        self.watch_idle(slot);
+        progress
     }
 }
 
 /// Advances that have stopped, and clients that wait for them.
 impl Engine {
-    /// The timeout of a client's wait has come; whether that was an advance of the clock, which has been continued.
-    pub(super) fn resume_advance(&mut self, slot: Slot) -> bool {
-        let client = self.sessions.get(slot).id;
-        let awaits = self.clock.awaited_advance(client).is_some();
-        if awaits {
-            self.continue_stopped(AdvanceOwner::Client(client));
-        }
-        awaits
-    }
-
     /// The time has come for an advance that has stopped.
     pub(super) fn continue_stopped(&mut self, owner: AdvanceOwner) {
         if self.member.is_joined() {
@@ -188,31 +186,22 @@ impl Engine {
         self.history().advancing(false);
         let waits = self.clock.put_back(client, advance);
         match (waits, self.sessions.find(client), progress) {
-            (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => self.wait_on(slot, us),
+            (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => {
+                let Some(advance) = self.clock.awaited_advance(client) else { return };
+                // A client that it has disconnected waits while it only lets others be answered, not while it settles.
+                if advance.has_killed() && us > 0 {
+                    return self.cut_off(slot);
+                }
+                if advance.is_unblocked() {
+                    return self.end_wait(slot);
+                }
+                self.wait_control().wait_real(client, us.div_ceil(1000));
+            }
             (Ok(()), Some(slot), AdvanceProgress::Done) => self.answer_advance(slot),
             // The client has gone meanwhile, or no longer waits.
             (Err(advance), ..) => self.end_detached_advance(advance, progress),
             (Ok(()), None, _) => {}
         }
-    }
-
-    /// The advance of a client has stopped again, for so many microseconds of real time. A client that it has
-    /// disconnected waits while it only lets others be answered, not while it settles.
-    fn wait_on(&mut self, slot: Slot, us: u64) {
-        let client = self.sessions.get(slot).id;
-        let Some(advance) = self.clock.awaited_advance(client) else { return };
-        if advance.has_killed() && us > 0 {
-            return self.cut_off(slot);
-        }
-        if advance.is_unblocked() {
-            return self.end_wait(slot);
-        }
-        let timer = Timer { kind: TimerKind::RealWait, client, order: self.keyspace.next_order() };
-        let at_ms = self.clock.system().monotonic_ms().saturating_add_unsigned(us.div_ceil(1000));
-        let Some(blocked) = self.parked.get_mut(client) else { return };
-        let timers = self.clock.timers_mut();
-        let earlier = blocked.timeout.replace(timers.insert(timer, at_ms));
-        earlier.into_iter().for_each(|timer| timers.cancel(timer));
     }
 
     /// The advance of a client has reached its end.
@@ -238,34 +227,10 @@ impl Engine {
         self.clock.note_killed(self.sessions.get(slot).id)
     }
 
-    /// Ends a client's wait for its advance of the clock, which goes on as if its limit were over: the client is
-    /// answered at its end, if it comes at once, or with a null. Whether the client waits for one.
-    pub(super) fn finish_advance(&mut self, slot: Slot) -> bool {
-        let client = self.sessions.get(slot).id;
-        let Some(advance) = self.clock.awaited_advance(client) else { return false };
-        advance.unblock();
-        let timeout = self.parked.get_mut(client).and_then(|blocked| blocked.timeout.take());
-        timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
-        self.resume_advance(slot)
-    }
-
-    /// A client no longer waits for its advance, if it has one that has stopped: that goes on without it.
-    pub(super) fn leave_advance(&mut self, client: u64) {
-        if let Some(advance) = self.clock.forget_advance(client) {
-            self.detach_advance(advance, 0);
-        }
-    }
-
-    /// An advance goes on without a client, in so many microseconds of real time.
-    fn detach_advance(&mut self, advance: Box<ClockAdvance>, us: u64) {
-        let order = self.keyspace.next_order();
-        self.clock.detach(advance, us, order);
-    }
-
     /// An advance without a client has been continued.
     pub(crate) fn end_detached_advance(&mut self, advance: Box<ClockAdvance>, progress: AdvanceProgress) {
         if let AdvanceProgress::WaitUs(us) = progress {
-            self.detach_advance(advance, us);
+            self.clock.detach(advance, us, &mut self.keyspace);
         }
         self.commit();
     }
@@ -273,7 +238,6 @@ impl Engine {
     /// The advance of another server has stopped amid this instant, and that server hangs or is gone: fires here what
     /// is still due.
     pub(crate) fn fire_rest_of_instant(&mut self) {
-        let rest = ClockAdvance::rest_of_instant(self.clock.rule()).in_pieces();
-        self.detach_advance(Box::new(rest), 0);
+        self.clock.fire_rest_of_instant(&mut self.keyspace);
     }
 }

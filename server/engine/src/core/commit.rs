@@ -73,7 +73,7 @@ impl Engine {
                 Effect::HoldChanged { db, key, label } => {
                     self.keyspace.waiters.hold_changed(db, &key, label);
                 }
-                Effect::LeasesChanged { session } => self.set_lease_timer(session),
+                Effect::LeasesChanged { session } => self.client_timers().leases_changed(session),
                 Effect::FollowUp { db, key, field } => {
                     locks::follow_up(&mut self.keyspace.tx(db, self.clock.now()), &key, &field);
                 }

@@ -7,6 +7,8 @@ use crate::clock::{AdvanceOwner, Agenda, Due, Fired, FirstDue, Timer, TimerKind}
 use crate::latency::Event;
 use crate::locks;
 use crate::member::TopologyRequest;
+use crate::waits::TicketEnd;
+use lockwheel_store::keyspace::waiter_of;
 use lockwheel_store::time::{ExpiryRule, Mode};
 
 /// The most deadlines that fire before one batch while time runs, or once a server has hung while others advanced the
@@ -162,12 +164,18 @@ impl Engine {
     fn fire_timer(&mut self, timer: Timer) {
         match timer.kind {
             TimerKind::Wait | TimerKind::RealWait => self.time_out(timer.client),
-            TimerKind::Ticket => self.ticket_over(timer.client),
+            TimerKind::Ticket => {
+                self.waits.timer_fired(waiter_of(timer.client));
+                self.end_ticket(timer.client, TicketEnd::TimedOut);
+            }
             TimerKind::Idle => self.close_idle(timer.client),
-            TimerKind::Lease => self.renew_leases(timer.client),
+            TimerKind::Lease => {
+                let renewed = self.client_timers().renew_leases(timer.client);
+                self.clock.note_renewed_leases(renewed);
+            }
             TimerKind::Output => {
                 let client = self.client_timers().end_output(timer.client);
-                self.check_outputs(client);
+                client.into_iter().for_each(|slot| self.check_output_limit(slot));
             }
             TimerKind::Delay => self.delay_over(timer.client),
             TimerKind::Thaw | TimerKind::Cut | TimerKind::Restart => self.fault_due(timer),
@@ -188,16 +196,8 @@ impl Engine {
     pub(super) fn first_due(&mut self, within_ms: i64) -> Option<FirstDue> {
         let now = self.clock.now();
         let until_ms = now.monotonic_ms().saturating_add(within_ms);
-        let mut agenda = self.agenda_of_keys();
-        // Timers that are set too early are put off first.
-        agenda.timer = loop {
-            match self.clock.timers_mut().first() {
-                Some((at_ms, timer))
-                    if at_ms <= until_ms && self.client_timers().put_off_idle(at_ms, timer) => {}
-                first => break first.map(|(at_ms, timer)| (at_ms, timer.order)),
-            }
-        };
-        agenda.first(now)
+        let timer = self.client_timers().first(until_ms);
+        Agenda { timer, ..self.agenda_of_keys() }.first(now)
     }
 
     /// The first deadlines of keys. Where keys expire only when they are named, none does by itself; while clients are

@@ -3,7 +3,7 @@
 use super::call::{Call, Origin};
 use super::command_tx::CommandTx;
 use super::cross_protocol::is_cross_protocol;
-use super::engine::{Engine, Handler, Retry};
+use super::engine::{Engine, Handler};
 use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
@@ -13,6 +13,7 @@ use crate::spec::{
     Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help, similar_command,
 };
 use crate::tracking::HeldNews;
+use crate::waits::{Retry, Undone};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
 
@@ -26,6 +27,11 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
+    /// The command with its request, to be kept.
+    pub(super) fn undone(self, command: CommandId, args: Args<'_>) -> Undone {
+        Undone { command, request: Request::new(args.all()), wait: self.wait, took_ns: self.took_ns }
+    }
+
     /// Whether its client goes on meanwhile.
     pub(super) fn by_ticket(&self) -> bool {
         matches!(&self.wait.retry, Retry::OnKeys(on) if on.by_ticket)
@@ -288,11 +294,11 @@ impl Engine {
             None => Progress::Continue,
             Some(parked) if !self.may_wait(call.db, command, (&parked, args), reply) => Progress::Continue,
             Some(parked) if parked.by_ticket() => {
-                self.leave_waiting(slot, command, Request::new(args.all()), parked, reply);
+                self.leave_waiting(slot, parked.undone(command, args), reply);
                 Progress::Continue
             }
             Some(parked) => {
-                self.block(slot, command, Request::new(args.all()), parked);
+                self.block(slot, parked.undone(command, args));
                 Progress::Blocked
             }
         }
@@ -307,7 +313,7 @@ impl Engine {
         (parked, args): (&Unfinished, Args<'_>),
         reply: &mut dyn Reply,
     ) -> bool {
-        match self.check_foreign_cycles(db, parked, args) {
+        match self.wait_control().check_foreign_cycles(db, &parked.wait.retry, args) {
             Ok(()) => true,
             Err(error) => {
                 self.fail(command, &error, reply);

@@ -1,14 +1,11 @@
 //! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
 
 use super::call::Call;
-use super::count_waits::{CountOf, CountWaits};
 use super::cross_protocol::CrossProtocolLog;
 use super::hooks::Hooks;
 use super::observers::Observers;
-use super::parked::Parked;
 use super::part_handler::PartHandler;
 use super::progress::Stop;
-use super::state_kinds::{StateCounts, StateOf};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::acl::{Users, configured_users};
@@ -16,7 +13,7 @@ use crate::clients::{Session, Sessions};
 use crate::clock::{ClockHandler, EngineClock};
 use crate::cluster::Cluster;
 use crate::config::{Config, HostChanges, HostRefusal};
-use crate::faults::{Faults, Held};
+use crate::faults::Faults;
 use crate::limits::Limits;
 use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
 use crate::member::TopologyMember;
@@ -30,15 +27,15 @@ use crate::sentinel_server::SentinelServer;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
 use crate::spec::{
-    Answer, Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome,
-    PerCommand, ReadingAnyKeyHandler, Registration, Versions,
+    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, Outcome, PerCommand,
+    ReadingAnyKeyHandler, Registration, Versions,
 };
-use crate::statistics::{Identity, RecentRequests, Stats};
+use crate::statistics::{Identity, Stats};
+use crate::waits::{Retry, Waits};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Counters, Keyspace, Tx};
 use lockwheel_store::memory::MemoryAccount;
 use lockwheel_store::time::Now;
-use std::fmt::Debug;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -58,76 +55,6 @@ pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Rep
 /// The handler of a command that sees the engine and may wait.
 pub(crate) type BlockingEngineHandler =
     fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
-
-/// What a request on the engine was resolved to when it came.
-pub(crate) trait EngineAttempt: Debug + Send {
-    /// Answers if the state waited for has been reached; whether it has.
-    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
-
-    /// Returns the kind of state that decides. It stays so while the request waits.
-    fn watches(&self) -> StateOf;
-
-    /// Returns the count that the state is about, and the number that it has to rise to. It stays so while the request
-    /// waits. `None`: the state is not reached by a count that rises.
-    fn awaits_count(&self) -> Option<(CountOf, u64)> {
-        None
-    }
-
-    /// Whether its client counts as one that waits.
-    fn is_counted(&self) -> bool {
-        false
-    }
-
-    /// What is answered when its timeout has passed, if not a null.
-    fn in_vain(&self, _: &Engine) -> Option<Answer> {
-        None
-    }
-
-    /// How much longer it waits when its timeout has passed, in milliseconds of real time; `None`: no longer.
-    fn goes_on_for_ms(&self, _: &Engine) -> Option<u64> {
-        None
-    }
-}
-
-/// What is tried again for a client that waits, and when.
-#[derive(Debug)]
-pub(crate) enum Retry {
-    /// When one of its keys is signalled.
-    OnKeys(OnKeys),
-    /// When what it is about has changed, because no key stands for the state.
-    Always(Box<dyn EngineAttempt>),
-    /// Never: the client waits while others react to an advance of the clock, and its timeout continues that.
-    Advance,
-    /// Never: a rule holds the request, or its reply.
-    Held(Held),
-    /// Never: it runs when clients are no longer paused; as rules have let it through, if they have seen it.
-    Paused { is_seen: bool },
-    /// Never: the server ends, or does not after all, and then it is answered.
-    Ended,
-    /// Never: all servers of the process do what the request of this number asks, and then it is answered.
-    Broadcast(u64),
-    /// In every millisecond: a piece of the history is read.
-    Reading,
-}
-
-impl Retry {
-    /// Whether CLIENT UNBLOCK leaves it as it is.
-    pub(super) fn outlasts_unblock(&self) -> bool {
-        matches!(self, Retry::Held(_) | Retry::Ended | Retry::Reading | Retry::Broadcast(_))
-            || self.is_paused()
-    }
-
-    /// Whether it waits until clients are no longer paused.
-    pub(super) fn is_paused(&self) -> bool {
-        matches!(self, Retry::Paused { .. })
-    }
-}
-
-impl From<OnKeys> for Retry {
-    fn from(on_keys: OnKeys) -> Self {
-        Retry::OnKeys(on_keys)
-    }
-}
 
 /// What runs a command: each kind sees what its function is given and nothing else of the engine.
 #[derive(Clone, Copy, Debug)]
@@ -198,16 +125,10 @@ pub struct Engine {
     pub(super) clock: EngineClock,
     /// The other servers of its process, and the requests to all of them.
     pub(super) member: TopologyMember,
-    /// The requests of clients that wait.
-    pub(crate) parked: Parked<Retry>,
-    /// Numbers that several of them are about.
-    pub(crate) state_counts: StateCounts,
-    /// Waits for a count to rise.
-    pub(super) count_waits: CountWaits,
+    /// The requests that wait.
+    pub(super) waits: Waits,
     /// The number of the present batch, from 1.
     pub(crate) batch: u64,
-    /// The clients that have sent requests while somebody waits for silence.
-    pub(crate) recent_requests: RecentRequests,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
     /// The limits of memory.
@@ -281,11 +202,8 @@ impl Engine {
             versions: Versions::default(),
             clock: EngineClock::new(config.clock(system), system),
             member: TopologyMember::default(),
-            parked: Parked::default(),
-            state_counts: StateCounts::default(),
-            count_waits: CountWaits::default(),
+            waits: Waits::default(),
             batch: 0,
-            recent_requests: RecentRequests::default(),
             memory: MemoryAccount::default(),
             limits: Limits::default(),
             scripts: Scripts::new(&config, seed),

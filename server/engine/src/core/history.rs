@@ -1,17 +1,16 @@
 //! Notes for the history of locks, while it is on: the request that runs and its answer, clients that wait, come and
 //! go, moves of the clock.
 
-use super::engine::{Engine, Retry};
+use super::engine::Engine;
 use super::hooks::Hook;
-use super::parked::{Blocked, Parked};
 use crate::clients::{Request, Sessions, Slot};
-use crate::finally::finally;
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
 };
 use crate::scripts::Scripts;
 use crate::spec::{Args, CommandError, CommandId, CommandTable, Flags};
+use crate::waits::{Blocked, Retry, Waits};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Actor, Keyspace, WaiterId, ticket_of, waiter_of};
 use lockwheel_store::time::Now;
@@ -31,7 +30,7 @@ impl Engine {
             has_clock: self.member.place() == 0,
             keyspace: &mut self.keyspace,
             sessions: &self.sessions,
-            parked: &self.parked,
+            waits: &self.waits,
             commands: &self.commands,
             scripts: &self.scripts,
         }
@@ -83,16 +82,6 @@ impl Engine {
             self.history().refused_answer(slot, name, args, answer);
         }
     }
-
-    /// Advances the clock for the request that runs. The history names its client, whichever client is served on the
-    /// way.
-    pub(crate) fn advancing<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
-        if !self.config.lock_history {
-            return act(self);
-        }
-        self.history().advancing(true);
-        finally(self, act, |engine| engine.history().advancing(false))
-    }
 }
 
 /// A writer of notes for the history, with the parts of the engine that they are about.
@@ -104,7 +93,7 @@ pub(crate) struct HistoryNotes<'e> {
     has_clock: bool,
     pub(super) keyspace: &'e mut Keyspace,
     pub(super) sessions: &'e Sessions,
-    parked: &'e Parked<Retry>,
+    waits: &'e Waits,
     pub(super) commands: &'e CommandTable,
     scripts: &'e Scripts,
 }
@@ -159,7 +148,7 @@ impl HistoryNotes<'_> {
 
     /// Notes that a request which has waited, perhaps by a ticket, is about to be tried again.
     #[cold]
-    pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked<Retry>, ticket: Option<u64>) {
+    pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked, ticket: Option<u64>) {
         let waited_ms = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
         self.run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
@@ -167,7 +156,7 @@ impl HistoryNotes<'_> {
     /// Notes that it has been tried and waits no longer: it was served, or refused with an error.
     #[cold]
     pub(super) fn retried(&mut self, slot: Slot, is_error: bool) {
-        let blocked = self.parked.get(self.sessions.get(slot).id);
+        let blocked = self.waits.get(self.sessions.get(slot).id);
         if is_error {
             self.left_queue(slot, HistoryCause::Error);
         } else if let Some(Retry::OnKeys(on)) = blocked.map(|blocked| &blocked.retry)
@@ -242,7 +231,7 @@ impl HistoryNotes<'_> {
     }
 
     fn wait(&mut self, waiter: WaiterId, (event, cause): (HistoryEvent, HistoryCause), text: &[u8]) {
-        let Some(blocked) = self.parked.get(waiter) else { return };
+        let Some(blocked) = self.waits.get(waiter) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
         if !LINES.contains(&on.class.line) {
             return;
@@ -310,7 +299,7 @@ impl HistoryNotes<'_> {
     /// Notes that the advance of the clock goes on for which a client waits: that is its request again.
     pub(super) fn advance_goes_on(&mut self, client: u64) {
         if self.is_on
-            && let (Some(blocked), Some(slot)) = (self.parked.get(client), self.sessions.find(client))
+            && let (Some(blocked), Some(slot)) = (self.waits.get(client), self.sessions.find(client))
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
             self.request(slot, command, Args::new(&request.argv()));

@@ -9,6 +9,7 @@ use crate::locks::{HistoryCause, HistoryEvent};
 use crate::member::TopologyRequest;
 use crate::spec::CommandId;
 use crate::statistics::{ConnectionEvent, Process};
+use crate::waits::TicketEnd;
 use lockwheel_scripting::ScriptControl;
 use lockwheel_store::time::Now;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ impl Engine {
         }
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             let clients = self.client_timers().output_limits_changed();
-            self.check_outputs(clients);
+            clients.into_iter().for_each(|slot| self.check_output_limit(slot));
         }
         if self.config.replication != before.replication {
             self.change_replication(|control| control.rules_changed());
@@ -211,8 +212,8 @@ impl Engine {
         self.change_faults(|control, _| control.faults.forget_client(id, &mut control.step));
         self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
-        self.give_up_tickets(self.sessions.get(slot).id);
-        self.leave_leases(slot);
+        self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
+        self.client_timers().leave_leases(slot);
         self.leave_cluster(id);
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         self.set_monitor(slot, false);
@@ -233,8 +234,8 @@ impl Engine {
         }
         self.history().left_queue(slot, HistoryCause::Disconnected);
         self.give_up_wait(slot);
-        self.give_up_tickets(self.sessions.get(slot).id);
-        self.leave_leases(slot);
+        self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
+        self.client_timers().leave_leases(slot);
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         self.set_monitor(slot, false);
         self.change_tracking(|tracking| tracking.leave(slot));

@@ -1,13 +1,13 @@
 //! What observers get to know of a call that has ended, or has begun to wait.
 
 use super::call::{Call, Origin};
-use super::engine::{Engine, Retry};
-use super::parked::Blocked;
+use super::engine::Engine;
 use crate::clients::Slot;
 use crate::latency::Event;
 use crate::monitors;
 use crate::spec::{Args, CommandId, Flags, Spec};
 use crate::statistics::Totals;
+use crate::waits::Blocked;
 use lockwheel_resp::allocation;
 
 /// The address of the client that calls for a script, as Redis shows it.
@@ -15,7 +15,7 @@ const SCRIPT_ADDR: &str = "?:0";
 
 impl Engine {
     /// Records the duration of a request served after a wait: its run time, without the wait.
-    pub(super) fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
+    pub(super) fn observe_served(&mut self, slot: Slot, blocked: &Blocked, began_ns: u64) {
         let served_ns = self.lap(began_ns);
         let took_ns = served_ns + blocked.took_ns;
         self.observers.stats.served(blocked.command, served_ns, took_ns);
@@ -29,7 +29,7 @@ impl Engine {
     /// Tells the observers that want details of a call that has ended.
     #[cold]
     pub(super) fn observe_more(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
-        self.count_call(command, args);
+        self.waits.count_call(&mut self.observers.stats, &self.commands, command, args);
         self.show_call(call, command, args);
         let is_fast = self.commands.get(command).has(Flags::FAST);
         self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
@@ -50,7 +50,7 @@ impl Engine {
         took_ns: u64,
     ) {
         self.observers.stats.waits(command, took_ns);
-        self.count_call(command, args);
+        self.waits.count_call(&mut self.observers.stats, &self.commands, command, args);
         if self.observers.remembers_keys {
             self.remember_keys(call, command, args);
         }

@@ -2,11 +2,12 @@
 
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
-use super::engine::{Engine, Retry};
+use super::engine::Engine;
 use super::part_handler::{LatencyView, PartHandler};
 use crate::acl::AclView;
 use crate::persistence::SavesView;
 use crate::spec::{Args, Outcome, Wait};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -29,14 +30,11 @@ impl Engine {
             }
             PartHandler::Users(run) => {
                 let (users, setting) = (&self.users, self.config.rule_setting(&self.commands));
-                let login = self.sessions.get(call.slot).login;
-                let has_file = !self.config.aclfile.is_empty();
+                let (login, has_file) = (self.sessions.get(call.slot).login, !self.config.aclfile.is_empty());
                 let effect = run(AclView { users, setting, login, has_file }, args, reply)?;
                 self.change_users(effect, call.slot, reply)?;
             }
-            PartHandler::AclLog(run) => {
-                run(&mut self.observers.acl_log, self.clock.now(), args, reply)?;
-            }
+            PartHandler::AclLog(run) => run(&mut self.observers.acl_log, self.clock.now(), args, reply)?,
             PartHandler::Random(run) => run(self.keyspace.rng(), args, reply)?,
             PartHandler::Tracking(run) => {
                 self.change_tracking(|tracking| {
@@ -57,6 +55,9 @@ impl Engine {
             PartHandler::ReplicaWait(parse) => {
                 let wait = parse(self.replication(), call.session, self.timeout_rule(), args)?;
                 end_or_wait(call, self.await_replicas(call, wait, reply), reply, waits)?;
+            }
+            PartHandler::State(parse) => {
+                end_or_wait(call, self.await_state(parse, call, args, reply)?, reply, waits)?;
             }
             PartHandler::Faults(run) => {
                 end_or_wait(call, self.run_on_faults(run, call, args, reply)?, reply, waits)?;

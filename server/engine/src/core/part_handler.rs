@@ -16,6 +16,7 @@ use crate::shutdown::ShutdownRequest;
 use crate::spec::{Args, CommandError, CommandTable, Outcome, TimeoutRule};
 use crate::statistics::Stats;
 use crate::tracking::Tracking;
+use crate::waits::StateHandler;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
@@ -87,6 +88,8 @@ pub(crate) enum PartHandler {
     Replconf(ReplconfHandler),
     /// A handler that says how many replicas its client waits for, and for how many milliseconds at most.
     ReplicaWait(ReplicaWaitHandler),
+    /// A handler that says for which state of the server its client waits.
+    State(StateHandler),
     /// A handler that changes faults, and asks for more.
     Faults(FaultHandler),
     /// A handler that answers from what is known of the cluster, or changes it and asks for more.

@@ -1,14 +1,14 @@
 //! Pauses on a request's way: requests are parked until the pause ends, and keys do not expire meanwhile.
 
 use super::dispatch::Client;
-use super::engine::{Engine, Retry};
+use super::engine::Engine;
 use super::hooks::Hook;
-use super::parked::Blocked;
 use super::permit::decide;
 use super::progress::Progress;
-use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::clients::{Closing, Request, Slot};
 use crate::pauses::{PauseKind, may_replicate};
-use crate::spec::{Args, CommandId, Flags, Null};
+use crate::spec::{Args, CommandId, Flags};
+use crate::waits::{Blocked, Retry};
 use lockwheel_store::keyspace::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -83,25 +83,10 @@ impl Engine {
         session.blocked = true;
         session.last_command = Some(command);
         session.last_active = self.clock.now();
-        let (id, db) = (session.id, session.db);
-        let mut held = HeldState::new(session.delivery.buffers());
-        held.set(request.memory());
-        self.pauses.park(place.arrival, id);
-        let blocked = Blocked {
-            command,
-            request,
-            held,
-            retry: Retry::Paused { is_seen },
-            on_reply: Vec::new(),
-            again: None,
-            null: Null::Bulk,
-            timeout: None,
-            place,
-            db,
-            since_ms: self.clock.now().monotonic_ms(),
-            took_ns: 0,
-        };
-        self.parked.insert(id, blocked);
+        self.pauses.park(place.arrival, session.id);
+        let now = (self.clock.now(), 0);
+        let blocked = Blocked::new((command, request), Retry::Paused { is_seen }, session, place, now);
+        self.waits.insert(session.id, blocked);
         self.watch_idle(slot);
     }
 

@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::replication::Replication;
+use crate::waits::TicketEnd;
 
 /// What becomes of the other clients when an engine begins anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,14 +80,14 @@ impl Engine {
             }
             let id = self.sessions.get(slot).id;
             let mut is_paused = false;
-            if let Some(blocked) = self.parked.get_mut(id) {
+            if let Some(blocked) = self.waits.get_mut(id) {
                 blocked.again = None;
                 is_paused = blocked.retry.is_paused();
             }
             if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) && !is_paused {
                 self.end_wait(slot);
             }
-            self.end_tickets(id);
+            self.end_tickets(id, TicketEnd::TimedOut);
             let watches = !self.sessions.get(slot).watched.is_empty();
             self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
             self.sessions.get_mut(slot).watch_broken = watches;

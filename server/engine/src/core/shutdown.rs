@@ -1,10 +1,12 @@
 //! The end of the server, carried out: what [`Shutdown`](crate::shutdown::Shutdown) waits for is asked, and writes are
 //! paused meanwhile.
 
-use super::engine::{Engine, Retry};
+use super::engine::Engine;
 use super::progress::Stop;
+use crate::locks::HistoryCause;
 use crate::shutdown::{EndSignal, Ending, NONE_IN_PROGRESS, NOT_ENDED, ShutdownRequest};
 use crate::spec::{CommandError, Flow, Null, Wait};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -118,9 +120,9 @@ impl Engine {
         }
         self.pauses.set_shutdown(false);
         self.follow_pauses();
-        let asked = self.parked.clients().filter(|(_, retry)| matches!(retry, Retry::Ended));
+        let asked = self.waits.iter().filter(|(_, blocked)| matches!(blocked.retry, Retry::Ended));
         for client in asked.map(|(client, _)| client).collect::<Vec<_>>() {
-            self.cancel_wait(client, &NOT_ENDED);
+            self.cancel_wait(client, &NOT_ENDED, HistoryCause::Unblocked);
         }
     }
 

@@ -1,8 +1,9 @@
 //! Commands as an older version has them: requests that only newer ones take are refused before the handler.
 
 use super::call::Call;
-use super::engine::{Engine, Handler, Retry};
+use super::engine::{Engine, Handler};
 use crate::spec::{Args, CommandError, CommandId, Flow, Newer, TimeoutRule, Versions};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
+use crate::waits::TicketEnd;
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
@@ -158,7 +159,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     }
     if protocol == Some(Protocol::Resp2) {
         // A client without pushes is never told how its waits end.
-        engine.give_up_tickets(engine.sessions.get(call.slot).id);
+        engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
     }
     let release = engine.config.compat.release();
     let mode = engine.config.mode();
@@ -261,7 +262,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.set_monitor(call.slot, false);
     engine.change_tracking(|tracking| tracking.untrack(call.slot));
     engine.unsubscribe_all(call.slot, HistoryCause::None);
-    engine.give_up_tickets(engine.sessions.get(call.slot).id);
+    engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
     engine.leave_cluster(engine.sessions.get(call.slot).id);
     let login = engine.users.first_login();
     engine.sessions.rename(call.slot, b"");

@@ -4,13 +4,11 @@ mod histogram;
 mod key_calls;
 mod process;
 mod rates;
-mod recent_requests;
 mod stats;
 
 pub(crate) use histogram::Histogram;
 pub(crate) use process::Identity;
 pub use process::{Allocator, AllocatorUsage, Process, ProcessorTime, Traffic, Usage};
 pub(crate) use rates::{Rates, Totals};
-pub(crate) use recent_requests::RecentRequests;
 pub use stats::ConnectionEvent;
 pub(crate) use stats::Stats;

@@ -77,7 +77,10 @@ const HOUSES: &[House] = &[
             ("latency", These(&[])),
             ("persistence", These(&["time", "values", "rdb", "keyspace", "spec", "config", "clock"])),
             ("outbound", These(&[])),
-            ("clients", These(&["memory", "time", "keyspace", "spec", "acl", "clock", "persistence"])),
+            (
+                "clients",
+                These(&["memory", "time", "keyspace", "spec", "acl", "locks", "clock", "persistence"]),
+            ),
             ("scripts", These(&["spec", "config", "clients"])),
             ("faults", These(&["memory", "keyspace", "spec", "clock", "clients", "scripts"])),
             (
@@ -126,6 +129,22 @@ const HOUSES: &[House] = &[
             (
                 "sentinel_server",
                 These(&["time", "keyspace", "spec", "sentinel", "config", "clock", "outbound"]),
+            ),
+            (
+                "waits",
+                These(&[
+                    "time",
+                    "keyspace",
+                    "spec",
+                    "pubsub",
+                    "locks",
+                    "config",
+                    "clock",
+                    "statistics",
+                    "clients",
+                    "faults",
+                    "replication",
+                ]),
             ),
             ("core", AllBelowBut(&["commands", "pages"])),
             (

@@ -1,13 +1,15 @@
 //! Requests in a cluster: where they belong, and commands on the cluster itself.
 
 use super::super::call::{Call, Origin};
-use super::super::engine::{Engine, Retry};
+use super::super::engine::Engine;
 use crate::cluster::{
     ClusterControl, ClusterHandler, ClusterReport, ClusterRequest, DISABLED, Gossip, RequestRouter, SlotKeys,
     Speaker,
 };
 use crate::config::system_reason;
+use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, Outcome};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -27,7 +29,7 @@ impl Engine {
     /// another node: as if it came now. Tried here, it would find a lock free that is held there.
     pub(in super::super) fn redirect_retry(&self, id: u64) -> Option<CommandError> {
         let router = self.router()?;
-        let blocked = self.parked.get(id)?;
+        let blocked = self.waits.get(id)?;
         let Retry::OnKeys(_) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
         let routed = router.route_again(id, self.commands.get(blocked.command), Args::new(&argv));
@@ -42,7 +44,7 @@ impl Engine {
             return;
         }
         let mut redirected: Vec<(u64, CommandError)> = Vec::new();
-        for (id, blocked) in self.parked.iter() {
+        for (id, blocked) in self.waits.iter() {
             let Retry::OnKeys(on) = &blocked.retry else { continue };
             let argv = blocked.request.argv();
             let Some(key) = on.keys.first().and_then(|key| argv.get(*key)) else { continue };
@@ -50,7 +52,7 @@ impl Engine {
             redirected.extend(redirect.map(|redirect| (id, router.error(redirect))));
         }
         for (id, error) in redirected {
-            self.cancel_wait(id, &error);
+            self.cancel_wait(id, &error, HistoryCause::Unblocked);
         }
     }
 

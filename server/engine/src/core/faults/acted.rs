@@ -1,12 +1,12 @@
 //! Notes of faults for the history of locks, and the counts of what rules have done.
 
-use super::super::count_waits::CountOf;
 use super::super::engine::Engine;
 use super::super::history::HistoryNotes;
 use crate::clients::Slot;
 use crate::faults::RuleId;
 use crate::locks::{self, Happening, HistoryEvent};
 use crate::spec::{Args, CommandId};
+use crate::waits::CountOf;
 
 /// The most keys that an entry of the history names.
 pub(super) const MAX_NAMED_KEYS: usize = 100;
@@ -28,7 +28,7 @@ impl Engine {
     /// A rule has acted. All acts pass here.
     pub(super) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
         if let Some(hits) = self.faults.rules.count_hit(rule) {
-            self.count_waits.rises(&CountOf::Hits(rule), hits);
+            self.waits.count_rises(&CountOf::Hits(rule), hits);
         }
         if self.config.lock_history {
             let action = self.faults.rules.get(rule).map(|rule| rule.action_text().to_vec());

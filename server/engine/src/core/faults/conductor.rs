@@ -1,7 +1,7 @@
 //! Changes of faults, and what the engine does since they have changed.
 
 use super::super::call::Call;
-use super::super::engine::{Engine, Retry};
+use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use super::super::part_handler::{FaultCaller, FaultHandler};
 use crate::clients::Slot;
@@ -10,6 +10,7 @@ use crate::core::OtherClients;
 use crate::faults::{FaultControl, FaultEffect, FaultRequest, FaultStep, Faults, GrantNumbers, RuleJudge};
 use crate::member::TopologyMember;
 use crate::spec::{Args, CommandError, Flow};
+use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {

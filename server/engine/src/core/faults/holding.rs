@@ -1,29 +1,15 @@
 //! Requests and replies that are held, until their time has come or the test lets them go.
 
-use super::super::count_waits::CountOf;
-use super::super::engine::{Engine, Retry};
+use super::super::engine::Engine;
 use super::super::hooks::Hook;
-use super::super::parked::{Blocked, Parked};
-use crate::clients::{HeldState, Request, Slot};
+use crate::clients::{Request, Slot};
 use crate::clock::TimerKind;
 use crate::faults::{Held, HeldPart, Piece, RuleId, SlicedReply};
-use crate::spec::{Args, CommandId, Null};
+use crate::spec::{Args, CommandId};
+use crate::waits::{Blocked, CountOf, Retry};
 use lockwheel_store::keyspace::Place;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-impl Parked<Retry> {
-    /// Whether a rule holds something of a client.
-    fn is_held(&self, client: u64) -> bool {
-        self.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Held(_)))
-    }
-
-    /// Whether a rule holds the request of a client, which has not been executed.
-    fn holds_request_of(&self, client: u64) -> bool {
-        let retry = self.get(client).map(|blocked| &blocked.retry);
-        matches!(retry, Some(Retry::Held(Held { part: HeldPart::Request, .. })))
-    }
-}
 
 impl Engine {
     /// Holds a client's request or reply, for so many milliseconds or until it is let go; what the client sends behind
@@ -38,37 +24,23 @@ impl Engine {
     ) {
         let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
         let session = self.sessions.get_mut(slot);
-        let (id, db) = (session.id, session.db);
+        let id = session.id;
         session.blocked = true;
-        let mut memory = HeldState::new(session.delivery.buffers());
-        memory.set(request.memory() + held.part.memory());
-        let since_ms = self.clock.now().monotonic_ms();
         let (timeout, count) = self.change_faults(|control, _| {
             let timeout = delay_ms.map(|ms| control.step.set_timer(TimerKind::Delay, id, ms));
             (timeout, control.faults.held.add(held.rule, place.arrival, id))
         });
-        self.count_waits.rises(&CountOf::Held(held.rule), count as u64);
-        let blocked = Blocked {
-            command,
-            request,
-            held: memory,
-            retry: Retry::Held(held),
-            on_reply: Vec::new(),
-            again: None,
-            null: Null::Bulk,
-            timeout,
-            place,
-            db,
-            since_ms,
-            took_ns: 0,
-        };
-        self.parked.insert(id, blocked);
+        self.waits.count_rises(&CountOf::Held(held.rule), count as u64);
+        let (session, memory) = (self.sessions.get(slot), (self.clock.now(), held.part.memory()));
+        let mut blocked = Blocked::new((command, request), Retry::Held(held), session, place, memory);
+        blocked.timeout = timeout;
+        self.waits.insert(id, blocked);
         self.watch_idle(slot);
     }
 
     /// The time has come for what is held of a client; its timer has fired.
     pub(in crate::core) fn delay_over(&mut self, client: u64) {
-        if let Some(blocked) = self.parked.get_mut(client) {
+        if let Some(blocked) = self.waits.get_mut(client) {
             blocked.timeout = None;
         }
         self.go_on(client);
@@ -76,7 +48,7 @@ impl Engine {
 
     /// What is held of a client goes on; whether something was.
     pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
-        let Some(slot) = self.sessions.find(client).filter(|_| self.parked.is_held(client)) else {
+        let Some(slot) = self.sessions.find(client).filter(|_| self.waits.is_held(client)) else {
             return false;
         };
         let behind = self.faults.held.take_orphan(client);
@@ -133,7 +105,7 @@ impl Engine {
     fn go_on_behind(&mut self, slot: Slot, behind: VecDeque<Request>) {
         let behind = self.run_behind(slot, behind);
         let id = self.sessions.get(slot).id;
-        if self.parked.is_held(id) {
+        if self.waits.is_held(id) {
             self.sessions.set_gone(slot, true);
             self.faults.held.add_orphan(id, behind);
         } else {
@@ -186,7 +158,7 @@ impl Engine {
     pub(in crate::core) fn outlives_connection(&mut self, slot: Slot, behind: VecDeque<Request>) -> bool {
         let session = self.sessions.get_mut(slot);
         let id = session.id;
-        let is_on_its_way = session.closing.is_none() && self.parked.holds_request_of(id);
+        let is_on_its_way = session.closing.is_none() && self.waits.holds_request_of(id);
         if is_on_its_way {
             session.delivery.cut();
             self.sessions.set_gone(slot, true);

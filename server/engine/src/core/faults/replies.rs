@@ -1,12 +1,12 @@
 //! Replies on their way to a client, as rules want them.
 
-use super::super::engine::{Engine, Retry};
-use super::super::parked::Blocked;
+use super::super::engine::Engine;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{Held, HeldPart, ReplyAction, ReplyKind, ReplyRule, SlicedReply, Substitute};
 use crate::spec::{Args, CommandId};
+use crate::waits::Blocked;
 use lockwheel_resp::{Reply, allocation};
 
 impl Engine {
@@ -26,7 +26,7 @@ impl Engine {
         } else if progress == Progress::Blocked {
             let id = session.id;
             self.end_contained(slot, open, true);
-            if let Some(blocked) = self.parked.get_mut(id) {
+            if let Some(blocked) = self.waits.get_mut(id) {
                 blocked.on_reply = on_reply;
             }
         } else {
@@ -45,7 +45,7 @@ impl Engine {
     pub(in crate::core) fn answer_blocked(
         &mut self,
         slot: Slot,
-        blocked: Blocked<Retry>,
+        blocked: Blocked,
         write: impl FnOnce(&mut dyn Reply),
     ) {
         if blocked.on_reply.is_empty() && blocked.again.is_none() {

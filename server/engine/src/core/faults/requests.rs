@@ -2,15 +2,15 @@
 
 use super::super::call::Call;
 use super::super::dispatch::Client;
-use super::super::engine::{Engine, Retry};
+use super::super::engine::Engine;
 use super::super::hooks::Hook;
-use super::super::parked::Blocked;
 use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{Held, HeldPart, RequestAction, RuleId, Verdict};
 use crate::spec::{Args, Command, CommandId, Flags};
+use crate::waits::Blocked;
 use lockwheel_resp::{Writer, number};
 use std::sync::Arc;
 
@@ -155,11 +155,11 @@ impl Engine {
         let mut unread = Writer::new(&mut unread, protocol);
         match self.run(call, command, args, &mut unread) {
             Some(unfinished) if unfinished.by_ticket() => {
-                self.leave_waiting(slot, command, Request::new(args.all()), unfinished, &mut unread);
+                self.leave_waiting(slot, unfinished.undone(command, args), &mut unread);
             }
             Some(unfinished) => {
-                self.block(slot, command, Request::new(args.all()), unfinished);
-                if let Some(blocked) = self.parked.get_mut(id) {
+                self.block(slot, unfinished.undone(command, args));
+                if let Some(blocked) = self.waits.get_mut(id) {
                     blocked.again = Some(rule);
                 }
                 return Progress::Blocked;
@@ -177,7 +177,7 @@ impl Engine {
         slot: Slot,
         mut open: OpenReply,
         rule: RuleId,
-        blocked: &Blocked<Retry>,
+        blocked: &Blocked,
     ) {
         open.truncate(0);
         self.end_contained(slot, open, true);

@@ -5,6 +5,7 @@ use super::super::engine::Engine;
 use crate::clients::Slot;
 use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncPlan, SyncRequest};
 use crate::spec::{Args, CommandError, Outcome};
+use crate::waits::TicketEnd;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -86,7 +87,7 @@ impl Engine {
         };
         let answer = self.change_replication(|control| control.take_on(newcomer, sync, snapshot));
         // Nothing but the stream is sent from now on.
-        self.give_up_tickets(self.sessions.get(slot).id);
+        self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
         let session = self.sessions.get_mut(slot);
         session.is_replica = true;
         session.delivery.mode.serve_replica();

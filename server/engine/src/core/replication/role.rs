@@ -4,6 +4,7 @@ use super::super::engine::Engine;
 use crate::clients::{Closing, Peer, Slot};
 use crate::locks::{HistoryCause, sessions};
 use crate::spec::CommandError;
+use crate::waits::TicketEnd;
 
 /// Who waited as a client of a master is not served by a replica.
 const UNBLOCKED: &str =
@@ -109,10 +110,10 @@ impl Engine {
     fn unblock_for_replica(&mut self) {
         let error = CommandError::text(UNBLOCKED);
         for ticket in self.keyspace.waiters.tickets.all() {
-            self.cancel_ticket(ticket, &error, HistoryCause::Unblocked);
+            self.end_ticket(ticket, TicketEnd::Cancelled(&error, HistoryCause::Unblocked));
         }
-        for id in self.waiting_clients() {
-            self.cancel_wait(id, &error);
+        for id in self.waits.blocked_clients() {
+            self.cancel_wait(id, &error, HistoryCause::Unblocked);
             if let Some(slot) = self.sessions.find(id) {
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
             }

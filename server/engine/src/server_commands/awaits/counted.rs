@@ -1,12 +1,12 @@
 //! States of the server that are numbers: of clients that wait, listen or are connected, and of calls.
 
 use super::options::{Comparison, NumberGrammar, Options};
-use super::{NAMED_ERRORS, row, until};
-use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
-use crate::locks::ListenerCount;
+use super::{NAMED_ERRORS, row};
+use crate::core::Handler;
 use crate::spec::{
-    Args, CommandError, CommandId, Flow, KeyFlags, KeySpec, Row, grammar, kept_pattern, no_such_command,
+    Args, CommandError, CommandId, KeyFlags, KeySpec, Row, grammar, kept_pattern, no_such_command,
 };
+use crate::waits::{CountOf, StateAttempt, StateOf, StateView, StateWait};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::glob;
 
@@ -106,32 +106,24 @@ impl Counted {
         format!("{self:?}").into_bytes()
     }
 
-    fn count(&self, engine: &Engine) -> u64 {
+    fn count(&self, view: StateView<'_>) -> u64 {
         let clients = match self {
-            Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
-            Counted::Waiters(db, key) => {
-                let lock = (*db, &**key);
-                let count = |known: &mut ListenerCount| known.count(&engine.keyspace, &engine.pubsub, lock);
-                engine.blocked_clients(Some(lock)) + engine.state_counts.of_listeners(lock, count)
-            }
-            Counted::Subscribers(channel) => engine.pubsub.subscribers(channel),
+            Counted::Blocked(key) => view.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
+            Counted::Waiters(db, key) => view.lock_waiters((*db, key)),
+            Counted::Subscribers(channel) => view.pubsub.subscribers(channel),
             Counted::Clients(pattern) => {
                 let matches =
                     |name: &[u8]| pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, name, false));
-                engine.sessions.live().filter(|session| matches(&session.name)).count()
+                view.sessions.live().filter(|session| matches(&session.name)).count()
             }
-            Counted::KeyCalls(commands, pattern) => {
-                return engine.observers.stats.key_calls.calls(commands, pattern);
-            }
-            Counted::Calls(commands) => {
-                return engine.observers.stats.calls_of(commands);
-            }
+            Counted::KeyCalls(commands, pattern) => return view.stats.key_calls.calls(commands, pattern),
+            Counted::Calls(commands) => return view.stats.calls_of(commands),
         };
         clients as u64
     }
 }
 
-impl EngineAttempt for Number {
+impl StateAttempt for Number {
     fn watches(&self) -> StateOf {
         match &self.of {
             Counted::Blocked(_) => StateOf::Waits,
@@ -154,8 +146,15 @@ impl EngineAttempt for Number {
         rises.then_some((of, self.number))
     }
 
-    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let count = engine.state_counts.get(|| self.of.name(), || self.of.count(engine));
+    fn counts_keys(&self) -> Option<(&[CommandId], &[u8])> {
+        match &self.of {
+            Counted::KeyCalls(commands, pattern) => Some((commands, pattern)),
+            _ => None,
+        }
+    }
+
+    fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
+        let count = view.counted_once(|| self.of.name(), || self.of.count(view));
         let is_reached = self.comparison.holds(count, self.number);
         if is_reached {
             reply.integer(1);
@@ -164,78 +163,44 @@ impl EngineAttempt for Number {
     }
 }
 
-/// Waits until what is counted compares with a number as the options say.
-fn until_number(
-    engine: &Engine,
-    of: Counted,
-    options: &Options<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+/// A wait until what is counted compares with a number as the options say.
+fn until_number(of: Counted, options: &Options<'_>) -> StateWait {
     let Options { comparison, number, limit_ms, .. } = *options;
-    until(engine, Number { comparison, number, of }, limit_ms, reply)
+    StateWait::new(Number { comparison, number, of }, limit_ms)
 }
 
-fn blocked(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn blocked(_: StateView<'_>, db: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = BLOCKED.parse(args)?;
-    let key = options.key.map(|key| (call.db, key.into()));
-    until_number(engine, Counted::Blocked(key), &options, reply)
+    let key = options.key.map(|key| (db, key.into()));
+    Ok(until_number(Counted::Blocked(key), &options))
 }
 
-fn waiters(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn waiters(_: StateView<'_>, db: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = WAITERS.parse(args)?;
-    until_number(engine, Counted::Waiters(call.db, args[1].into()), &options, reply)
+    Ok(until_number(Counted::Waiters(db, args[1].into()), &options))
 }
 
-fn subscribers(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn subscribers(_: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = SUBSCRIBERS.parse(args)?;
-    until_number(engine, Counted::Subscribers(args[1].into()), &options, reply)
+    Ok(until_number(Counted::Subscribers(args[1].into()), &options))
 }
 
-fn clients(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn clients(_: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = CLIENTS.parse(args)?;
     let pattern = options.name.map(Box::from);
-    until_number(engine, Counted::Clients(pattern), &options, reply)
+    Ok(until_number(Counted::Clients(pattern), &options))
 }
 
-fn calls(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn calls(view: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = CALLS.parse(args)?;
-    let Some(command) = engine.commands.find_full(&args[1]) else {
-        return Err(no_such_command(&engine.commands, &args[1]));
+    let Some(command) = view.commands.find_full(&args[1]) else {
+        return Err(no_such_command(view.commands, &args[1]));
     };
     let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
     let commands: Box<[CommandId]> = std::iter::once(command.id).chain(subcommands).collect();
     let counted = match options.key {
-        Some(pattern) => {
-            let pattern = kept_pattern(pattern)?;
-            engine.observers.count_keys(&commands, pattern);
-            Counted::KeyCalls(commands, pattern.into())
-        }
+        Some(pattern) => Counted::KeyCalls(commands, kept_pattern(pattern)?.into()),
         None => Counted::Calls(commands),
     };
-    until_number(engine, counted, &options, reply)
+    Ok(until_number(counted, &options))
 }

@@ -1,12 +1,11 @@
 //! `AWAIT.EVENT`: the history of locks has something.
 
+use super::FLAGS;
 use super::options::limit_ms;
-use super::{FLAGS, in_real_time};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
+use crate::core::{Handler, PartHandler};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
-use crate::spec::{
-    Args, CommandError, CommandGrammar, Flow, Null, Row, Wait, grammar, symbols, unknown_word,
-};
+use crate::spec::{Args, CommandError, CommandGrammar, Row, grammar, symbols, unknown_word};
+use crate::waits::{StateAttempt, StateOf, StateView, StateWait};
 use lockwheel_resp::Reply;
 use std::cell::Cell;
 
@@ -17,25 +16,26 @@ const EVENT: &CommandGrammar = grammar!(
 symbols!(EVENT: KEY, OWNER, SINCE, COUNT, LIMIT);
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::BlockingEngine(event))
-    .flags(&[FLAGS])
-    .categories(&["control"])
-    .about("control", "7.2.0", "O(N), N the entries of the history")
-    .summary("Waits until the history of locks has an event, and answers its number.")
-    .help(&[
-        "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
+pub(super) const ROWS: &[Row<Handler>] =
+    &[Row::new("await.event", -2, Handler::Part(PartHandler::State(event)))
+        .flags(&[FLAGS])
+        .categories(&["control"])
+        .about("control", "7.2.0", "O(N), N the entries of the history")
+        .summary("Waits until the history of locks has an event, and answers its number.")
+        .help(&[
+            "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
              [LIMIT <milliseconds>]",
-        "    Wait until LOCK.HISTORY has such an event, or so many; the number of the last of these.",
-    ])
-    .grammar(EVENT)
-    .errors(&[
-        "ERR syntax error: *",
-        "ERR value is out of range, must be positive: *",
-        "ERR value is not an integer or out of range: *",
-        "ERR no such event 'name': *",
-        "ERR the pattern is longer than 4096 bytes",
-        "ERR the history of locks is off: *",
-    ])];
+            "    Wait until LOCK.HISTORY has such an event, or so many; the number of the last of these.",
+        ])
+        .grammar(EVENT)
+        .errors(&[
+            "ERR syntax error: *",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
+            "ERR no such event 'name': *",
+            "ERR the pattern is longer than 4096 bytes",
+            "ERR the history of locks is off: *",
+        ])];
 
 /// So many entries are wanted; which have been looked at, and how many of them were.
 #[derive(Debug)]
@@ -49,13 +49,13 @@ struct Wanted {
     found: Cell<u64>,
 }
 
-impl EngineAttempt for Wanted {
+impl StateAttempt for Wanted {
     fn watches(&self) -> StateOf {
         StateOf::History
     }
 
-    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let Some(history) = HistoryReader::of(&engine.keyspace) else { return false };
+    fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
+        let Some(history) = HistoryReader::of(view.keyspace) else { return false };
         if self.history.replace(history.number()) != history.number() {
             self.seen.set(0);
         }
@@ -79,23 +79,14 @@ fn no_such_event(name: &[u8]) -> CommandError {
     unknown_word("no such event", name, &format!(": there are {}", known.join(", ")), known)
 }
 
-fn event(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn event(view: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let known = HistoryEvent::ALL.iter().find(|event| args[1].eq_ignore_ascii_case(event.name().as_bytes()));
     let event = *known.ok_or_else(|| no_such_event(&args[1]))?;
     let options = EVENT.parse(args)?;
     let filter = HistoryFilter::of(&options, [KEY, OWNER, SINCE])?;
     let count = options.number(COUNT)?.unwrap_or(1);
     let limit_ms = limit_ms(&options, LIMIT)?;
-    let history = HistoryReader::of(&engine.keyspace).ok_or(HISTORY_IS_OFF)?;
+    let history = HistoryReader::of(view.keyspace).ok_or(HISTORY_IS_OFF)?;
     let (seen, history, found) = (Cell::new(filter.since), Cell::new(history.number()), Cell::new(0));
-    let wanted = Wanted { event, filter, count, seen, history, found };
-    if wanted.attempt(engine, reply) {
-        return Ok(Flow::Done);
-    }
-    Ok(in_real_time(Wait::new(Retry::Always(Box::new(wanted)), Some(limit_ms), Null::Bulk)))
+    Ok(StateWait::new(Wanted { event, filter, count, seen, history, found }, limit_ms))
 }

@@ -1,11 +1,12 @@
 //! Waits for the rules of `FAULT.ADD`.
 
 use super::options::{NumberGrammar, Options};
-use super::{row, until};
-use crate::core::{Call, CountOf, Engine, EngineAttempt, Handler, Retry, StateOf};
+use super::row;
+use crate::core::Handler;
 use crate::faults::RuleId;
 use crate::server_commands::faults::{no_such_rule, removed_rule};
-use crate::spec::{Args, CommandError, Flow, Row, grammar};
+use crate::spec::{Args, CommandError, Row, grammar};
+use crate::waits::{CountOf, StateAttempt, StateOf, StateView, StateWait};
 use lockwheel_resp::Reply;
 
 const COUNT_OF_RULE: NumberGrammar =
@@ -59,7 +60,7 @@ struct OfRule {
     number: u64,
 }
 
-impl EngineAttempt for OfRule {
+impl StateAttempt for OfRule {
     fn watches(&self) -> StateOf {
         StateOf::Rules
     }
@@ -72,14 +73,14 @@ impl EngineAttempt for OfRule {
         Some((of, self.number))
     }
 
-    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let Some(rule) = engine.faults().rules.get(self.rule) else {
+    fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
+        let Some(rule) = view.faults.rules.get(self.rule) else {
             reply.error(removed_rule(&self.name).as_bytes());
             return true;
         };
         let count = match self.asked {
             Asked::Hits => rule.counts.hits,
-            Asked::Held => engine.faults().held.count(rule.id) as u64,
+            Asked::Held => view.faults.held.count(rule.id) as u64,
         };
         let is_reached = count >= self.number;
         if is_reached {
@@ -89,36 +90,17 @@ impl EngineAttempt for OfRule {
     }
 }
 
-fn until_asked(
-    engine: &Engine,
-    args: Args<'_>,
-    asked: Asked,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn until_asked(view: StateView<'_>, args: Args<'_>, asked: Asked) -> Result<StateWait, CommandError> {
     let Options { number, limit_ms, .. } = COUNT_OF_RULE.parse(args)?;
-    let rule = engine
-        .faults()
-        .rules
-        .find(&args[1])
-        .ok_or_else(|| no_such_rule(&engine.faults().rules, &args[1]))?
-        .id;
-    until(engine, OfRule { name: args[1].into(), rule, asked, number }, limit_ms, reply)
+    let rules = &view.faults.rules;
+    let rule = rules.find(&args[1]).ok_or_else(|| no_such_rule(rules, &args[1]))?.id;
+    Ok(StateWait::new(OfRule { name: args[1].into(), rule, asked, number }, limit_ms))
 }
 
-fn fault(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    until_asked(engine, args, Asked::Hits, reply)
+fn fault(view: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
+    until_asked(view, args, Asked::Hits)
 }
 
-fn held(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    until_asked(engine, args, Asked::Held, reply)
+fn held(view: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
+    until_asked(view, args, Asked::Held)
 }

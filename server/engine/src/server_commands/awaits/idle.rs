@@ -2,8 +2,9 @@
 
 use super::options::NumberGrammar;
 use super::{NAMED_ERRORS, row};
-use crate::core::{Call, Engine, EngineAttempt, Handler, Retry, StateOf};
-use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, grammar};
+use crate::core::Handler;
+use crate::spec::{Args, CommandError, Row, grammar};
+use crate::waits::{StateAttempt, StateOf, StateView, StateWait};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::glob;
 use std::cell::Cell;
@@ -41,10 +42,10 @@ const LOOKS_PER_MS: usize = 64;
 
 impl Idle {
     /// Looks at what has been sent since the last look; whether it was quiet for long enough on the way.
-    fn look(&self, engine: &Engine) -> bool {
+    fn look(&self, view: StateView<'_>) -> bool {
         let matches = self.pattern.as_ref().map(|pattern| |name: &[u8]| glob::matches(pattern, name, false));
         let is_wanted = matches.as_ref().map(|matches| -> &dyn Fn(&[u8]) -> bool { matches });
-        let last_ms = engine.recent_requests.last_of(self.since_ms.get(), self.quiet_ms, is_wanted);
+        let last_ms = view.recent_requests().last_of(self.since_ms.get(), self.quiet_ms, is_wanted);
         last_ms.is_none_or(|last_ms| {
             self.since_ms.set(last_ms);
             false
@@ -57,48 +58,42 @@ impl Idle {
     }
 }
 
-impl EngineAttempt for Idle {
+impl StateAttempt for Idle {
     fn watches(&self) -> StateOf {
         StateOf::Silence
     }
 
-    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
-        let was_reached = self.look(engine);
-        let is_reached = was_reached || engine.clock().system().monotonic_ms() >= self.quiet_at_ms();
+    fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
+        let was_reached = self.look(view);
+        let is_reached = was_reached || view.clock.system().monotonic_ms() >= self.quiet_at_ms();
         if is_reached {
             reply.integer(1);
         }
         is_reached
     }
 
-    fn goes_on_for_ms(&self, engine: &Engine) -> Option<u64> {
-        let now_ms = engine.clock().system().monotonic_ms();
-        let many = engine.waiting_for(StateOf::Silence) / LOOKS_PER_MS;
+    fn awaits_silence_ms(&self) -> Option<i64> {
+        Some(self.quiet_ms)
+    }
+
+    fn goes_on_for_ms(&self, view: StateView<'_>) -> Option<u64> {
+        let now_ms = view.clock.system().monotonic_ms();
+        let many = view.waiting_for(StateOf::Silence) / LOOKS_PER_MS;
         let again_ms = now_ms.saturating_add_unsigned(many as u64);
         let next_ms = self.quiet_at_ms().max(again_ms).min(self.limit_at_ms);
         u64::try_from(next_ms - now_ms).ok().filter(|&ms| ms > 0)
     }
 }
 
-fn idle(
-    engine: &mut Engine,
-    _: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
+fn idle(view: StateView<'_>, _: usize, args: Args<'_>) -> Result<StateWait, CommandError> {
     let options = IDLE.parse(args)?;
     let quiet_ms = options.number;
-    let now_ms = engine.clock().system().monotonic_ms();
+    let now_ms = view.clock.system().monotonic_ms();
     let state = Idle {
         quiet_ms: i64::try_from(quiet_ms).unwrap_or(i64::MAX),
         pattern: options.name.map(Box::from),
         limit_at_ms: now_ms.saturating_add_unsigned(options.limit_ms),
         since_ms: Cell::new(now_ms),
     };
-    if state.attempt(engine, reply) {
-        return Ok(Flow::Done);
-    }
-    engine.recent_requests.expect(state.quiet_ms);
-    let first_ms = quiet_ms.min(options.limit_ms);
-    Ok(super::in_real_time(Wait::new(Retry::Always(Box::new(state)), Some(first_ms), Null::Bulk)))
+    Ok(StateWait::new(state, quiet_ms.min(options.limit_ms)))
 }

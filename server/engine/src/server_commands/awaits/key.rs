@@ -1,7 +1,7 @@
 //! `AWAIT.KEY`: a key is there, is gone, or is of a type.
 
+use super::FLAGS;
 use super::options::limit_ms;
-use super::{FLAGS, in_real_time};
 use crate::core::Handler;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags, KeySpec,
@@ -106,5 +106,6 @@ fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blocking
     if state.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    Ok(in_real_time(Wait::on_keys([1], &STATE, state, Some(limit_ms), Null::Bulk)))
+    let wait = Wait::on_keys([1], &STATE, state, Some(limit_ms), Null::Bulk);
+    Ok(Wait { real_time: true, ..wait }.into())
 }

@@ -9,9 +9,9 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use crate::core::{BlockingEngineHandler, Engine, EngineAttempt, Handler, Retry};
-use crate::spec::{CommandError, Flags, Flow, Null, Row, Wait};
-use lockwheel_resp::Reply;
+use crate::core::{Handler, PartHandler};
+use crate::spec::{Flags, Row};
+use crate::waits::StateHandler;
 
 const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
@@ -29,8 +29,8 @@ const NAMED_ERRORS: &[&str] = &[
 ];
 
 /// A row of a command that waits for a state of the server.
-const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::BlockingEngine(handler))
+const fn row(name: &'static str, arity: i32, handler: StateHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Part(PartHandler::State(handler)))
         .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
@@ -50,21 +50,3 @@ pub(super) const HELP: &[Row<Handler>] = &[Row::help_command("await.help", 1)
     .errors(ERRORS)
     .about("control", "7.2.0", "O(1)")
     .summary("Explains these commands.")];
-
-/// Answers at once if a state has been reached, or waits until it has.
-fn until(
-    engine: &Engine,
-    state: impl EngineAttempt + 'static,
-    limit_ms: u64,
-    reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    if state.attempt(engine, reply) {
-        return Ok(Flow::Done);
-    }
-    Ok(in_real_time(Wait::new(Retry::Always(Box::new(state)), Some(limit_ms), Null::Bulk)))
-}
-
-/// Waits that long in real time, then answers null.
-fn in_real_time<R>(wait: Wait<R>) -> Flow<R> {
-    Wait { real_time: true, ..wait }.into()
-}

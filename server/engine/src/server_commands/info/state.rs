@@ -71,9 +71,9 @@ pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
     lines.field("maxclients", engine.config.maxclients);
     lines.field("client_recent_max_input_buffer", largest(&|client| client.delivery.buffers().query().0));
     lines.field("client_recent_max_output_buffer", largest(&|client| history.unsent(client)));
-    lines.field("blocked_clients", engine.blocked_clients(None));
+    lines.field("blocked_clients", engine.state_view().blocked_clients(None));
     lines.field("tracking_clients", engine.keyspace.subscriber().map_or(0, Tracker::tracking));
-    lines.field("clients_in_timeout_table", engine.waits_with_timeout());
+    lines.field("clients_in_timeout_table", engine.state_view().waits_with_timeout());
     lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
     lines.field("total_blocking_keys_on_nokey", 0);
 }

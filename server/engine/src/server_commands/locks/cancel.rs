@@ -1,6 +1,7 @@
 //! `LOCK.CANCEL`: ends the wait of an owner for a lock.
 
 use crate::core::{Call, Engine, Handler};
+use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 
@@ -23,7 +24,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.cancel", 3, Handler::E
 fn cancel(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let tx = engine.keyspace.tx(call.db, engine.now());
     let waiting: Vec<u64> = tx.waiting_as(&args[1], &args[2]).map(|(_, id)| id).collect();
-    let cancelled = waiting.into_iter().filter(|&id| engine.cancel_wait(id, &CANCELLED));
+    let cancelled =
+        waiting.into_iter().filter(|&id| engine.cancel_wait(id, &CANCELLED, HistoryCause::Unblocked));
     reply.integer(cancelled.count() as i64);
     Ok(())
 }

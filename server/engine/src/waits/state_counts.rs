@@ -29,7 +29,7 @@ pub(crate) enum StateOf {
 }
 
 impl StateOf {
-    pub(super) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         StateOf::Waits,
         StateOf::Listeners,
         StateOf::Subscribers,
@@ -59,12 +59,12 @@ struct Listeners {
 
 impl StateCounts {
     /// Waits are retried from now on.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.known = RefCell::new(Some(BTreeMap::new()));
     }
 
     /// All waits for a kind of state have been retried.
-    pub(super) fn end(&mut self, of: StateOf) {
+    pub(crate) fn end(&mut self, of: StateOf) {
         self.known = RefCell::default();
         if of == StateOf::Listeners {
             let listeners = self.listeners.get_mut();
@@ -73,7 +73,7 @@ impl StateCounts {
     }
 
     /// Forgets the counts: nobody waits for listeners any more.
-    pub(super) fn forget_listeners(&mut self) {
+    pub(crate) fn forget_listeners(&mut self) {
         self.listeners = RefCell::default();
     }
 

@@ -1,6 +1,6 @@
 //! Waits for counts that rise by one at a time: each is woken by the step that reaches its number.
 //!
-//! A count that begins anew, or is no longer kept, wakes all of its kind: see [`super::state_waits`].
+//! A count that begins anew, or is no longer kept, wakes all of its kind: see [`StateOf`](super::StateOf).
 
 use crate::faults::RuleId;
 use crate::spec::CommandId;
@@ -36,7 +36,7 @@ pub(crate) struct CountWaits {
 
 impl CountWaits {
     /// A client waits until a count reaches a number. O(log n).
-    pub(super) fn add(&mut self, of: CountOf, number: u64, id: WaiterId) {
+    pub(crate) fn add(&mut self, of: CountOf, number: u64, id: WaiterId) {
         if let CountOf::Calls(list) = &of {
             self.of_calls += 1;
             for command in list {
@@ -48,7 +48,7 @@ impl CountWaits {
     }
 
     /// A client no longer waits for that. O(log n).
-    pub(super) fn remove(&mut self, of: &CountOf, number: u64, id: WaiterId) {
+    pub(crate) fn remove(&mut self, of: &CountOf, number: u64, id: WaiterId) {
         let Some(numbers) = self.waits.get_mut(of) else { return };
         let was_there = numbers.get_mut(&number).is_some_and(|ids| ids.remove(&id));
         if numbers.get(&number).is_some_and(BTreeSet::is_empty) {
@@ -67,34 +67,34 @@ impl CountWaits {
     }
 
     /// Whether somebody waits for calls of commands.
-    pub(super) fn await_calls(&self) -> bool {
+    pub(crate) fn await_calls(&self) -> bool {
         self.of_calls > 0
     }
 
     /// Whether somebody waits for calls of commands on keys.
-    pub(super) fn await_key_calls(&self) -> bool {
+    pub(crate) fn await_key_calls(&self) -> bool {
         self.of_key_calls > 0
     }
 
     /// Returns the awaited lists of commands that have this one. O(log n), and the lists.
-    pub(super) fn lists_with(&self, command: CommandId) -> Vec<Box<[CommandId]>> {
+    pub(crate) fn lists_with(&self, command: CommandId) -> Vec<Box<[CommandId]>> {
         self.lists.get(&command).map_or_else(Vec::new, |lists| lists.iter().cloned().collect())
     }
 
     /// A count has risen to this number. O(log n), and the waits that this wakes.
-    pub(super) fn rises(&mut self, of: &CountOf, number: u64) {
+    pub(crate) fn rises(&mut self, of: &CountOf, number: u64) {
         if let Some(ids) = self.waits.get(of).and_then(|numbers| numbers.get(&number)) {
             self.reached.extend(ids);
         }
     }
 
     /// A client has begun to wait for what may be reached already.
-    pub(super) fn look_at(&mut self, id: WaiterId) {
+    pub(crate) fn look_at(&mut self, id: WaiterId) {
         self.reached.push(id);
     }
 
     /// Takes the waits whose numbers have been reached.
-    pub(super) fn take_reached(&mut self) -> Vec<WaiterId> {
+    pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         std::mem::take(&mut self.reached)
     }
 }

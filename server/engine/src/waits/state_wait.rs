@@ -1,0 +1,67 @@
+//! Requests to wait for a state of the server, as their handlers resolve them.
+
+use super::state::{Retry, StateAttempt, StateView};
+use super::state_counts::StateOf;
+use crate::locks::HistoryReadings;
+use crate::replication::ReplicaWait;
+use crate::spec::{Answer, Args, CommandError, Flow, Null, Wait};
+use lockwheel_resp::Reply;
+
+/// The handler of a command that waits for a state of the server. It sees the database of its client.
+pub(crate) type StateHandler = fn(StateView<'_>, usize, Args<'_>) -> Result<StateWait, CommandError>;
+
+/// A state that a client waits for.
+#[derive(Debug)]
+pub(crate) struct StateWait {
+    state: Box<dyn StateAttempt>,
+    timeout_ms: u64,
+}
+
+impl StateWait {
+    /// A wait for a state, which is looked at again, or ends, after so many milliseconds of real time.
+    pub(crate) fn new(state: impl StateAttempt + 'static, timeout_ms: u64) -> Self {
+        StateWait { state: Box::new(state), timeout_ms }
+    }
+
+    /// Returns the state.
+    pub(crate) fn state(&self) -> &dyn StateAttempt {
+        &*self.state
+    }
+
+    /// Answers at once if the state has been reached, or waits until it has.
+    pub(crate) fn begin(self, view: StateView<'_>, reply: &mut dyn Reply) -> Flow<Retry> {
+        if self.state.attempt(view, reply) {
+            return Flow::Done;
+        }
+        let wait = Wait::new(Retry::Always(self.state), Some(self.timeout_ms), Null::Bulk);
+        Wait { real_time: true, ..wait }.into()
+    }
+}
+
+impl Retry {
+    /// Lets a client wait until it has been served the history; the first one begins at once.
+    pub(crate) fn of_reading(readings: &mut HistoryReadings, client: u64) -> Flow<Retry> {
+        let timeout_ms = readings.join(client).then_some(0);
+        Wait { real_time: true, timeout_ms, ..Wait::new(Retry::Reading, None, Null::Bulk) }.into()
+    }
+}
+
+impl StateAttempt for ReplicaWait {
+    fn watches(&self) -> StateOf {
+        StateOf::Replicas
+    }
+
+    fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
+        self.try_answer(view.replication, reply)
+    }
+
+    fn is_counted(&self) -> bool {
+        true
+    }
+
+    /// Tells how far the replicas have come.
+    fn on_timeout(&self, view: StateView<'_>) -> Option<Answer> {
+        let (wait, reached) = (*self, self.reached(view.replication));
+        Some(Box::new(move |reply| wait.answer(reached, reply)))
+    }
+}
