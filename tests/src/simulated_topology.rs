@@ -8,7 +8,8 @@ use lockwheel_engine::clients::{Closing, Outbox, Peer, Slot};
 use lockwheel_engine::cluster::ClusterPlan;
 use lockwheel_engine::config::{HostChanges, HostRefusal, Permission};
 use lockwheel_engine::core::{Host, NotConnected, Output, Progress, Target, TargetAddress};
-use lockwheel_engine::outbound::OutboundId;
+use lockwheel_engine::outbound::{OutboundEvent, OutboundId};
+use lockwheel_engine::sentinel_server::SentinelServer;
 use lockwheel_engine::topology::{Network, Outside, StampSource};
 use lockwheel_store::time::{Clock, Now};
 use std::collections::{BTreeMap, VecDeque};
@@ -186,7 +187,9 @@ impl SimulatedTopology {
     fn watch(&mut self, shape: Shape, ports: &[u16]) {
         let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
         let (holders, sentinels) = ports.split_at(shape.holders());
-        let id = |at: usize| self.engines[at].sentinel_id().expect("it is a sentinel").to_owned();
+        let id = |at: usize| {
+            self.engines[at].sentinel().map(SentinelServer::id).expect("it is a sentinel").to_owned()
+        };
         let ids: Vec<String> = (shape.holders()..shape.servers()).map(id).collect();
         let quorum = (sentinels.len() / 2 + 1).to_string();
         for own in 0..sentinels.len() {
@@ -323,7 +326,7 @@ impl SimulatedTopology {
         hung.values_mut().for_each(|missed| missed.clone_from(&clock));
         // Nobody is there outside.
         for (node, id) in &wanted.outside {
-            self.engines[*node].outbound_closed(*id, "Connection refused");
+            self.engines[*node].outbound_event(*id, OutboundEvent::Closed { reason: "Connection refused" });
         }
         for session in wanted.woken {
             debug_assert!(!self.hung.contains_key(&session.0), "one that hangs wakes nobody");

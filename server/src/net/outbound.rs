@@ -6,7 +6,7 @@ use super::contain::contained;
 use super::outbound_inbox::MESSAGES;
 use super::shared::Shared;
 use lockwheel_engine::config::system_reason;
-use lockwheel_engine::outbound::{Endpoint, OutboundId, Outgoing};
+use lockwheel_engine::outbound::{Endpoint, OutboundEvent, OutboundId, Outgoing};
 use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -121,7 +121,7 @@ impl Links<'_> {
 
     /// Does what the engine wants done for a connection.
     fn look_at(&mut self, id: OutboundId) {
-        while let Some(outgoing) = self.shared.with_engine(|engine| engine.take_outgoing(id)) {
+        while let Some(outgoing) = self.shared.with_engine(|engine| engine.outbound_mut().take(id)) {
             let done = match outgoing {
                 Outgoing::Connect(endpoint) => self.connect(id, &endpoint),
                 Outgoing::Send(bytes) => self.send(id, &bytes),
@@ -154,7 +154,7 @@ impl Links<'_> {
     /// The connection has ended by itself.
     fn closed(&mut self, id: OutboundId, reason: &str) {
         self.open.remove(&id);
-        self.shared.with_engine(|engine| engine.outbound_closed(id, reason));
+        self.shared.with_engine(|engine| engine.outbound_event(id, OutboundEvent::Closed { reason }));
     }
 
     /// Its socket is ready; an error is why the connection has ended.
@@ -166,8 +166,8 @@ impl Links<'_> {
             }
             let local = link.stream.local_addr().map(|address| address.ip().to_string());
             self.shared.with_engine(|engine| {
-                local.iter().for_each(|ip| engine.outbound_local_ip(id, ip));
-                engine.outbound_opened(id);
+                local.iter().for_each(|ip| engine.outbound_mut().set_local_ip(id, ip));
+                engine.outbound_event(id, OutboundEvent::Opened);
             });
         }
         link.flush().map_err(|error| system_reason(&error))?;
@@ -182,7 +182,8 @@ impl Links<'_> {
                 Ok(0) => return Err(String::new()),
                 Ok(read) => {
                     let bytes = &self.buffer[..read];
-                    self.shared.with_engine(|engine| engine.outbound_received(id, bytes));
+                    self.shared
+                        .with_engine(|engine| engine.outbound_event(id, OutboundEvent::Received(bytes)));
                     if self.shared.shutdown.is_requested() {
                         return Ok(());
                     }

@@ -39,7 +39,7 @@ impl SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
             resets: session.resets(),
-            is_authenticated: engine.is_authenticated(session),
+            is_authenticated: session.is_authenticated(engine.users()),
             in_transaction: session.is_in_transaction(),
             is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,
             has_control: engine.config.control,

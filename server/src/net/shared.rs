@@ -142,9 +142,9 @@ impl Shared {
             client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
             admission: Admission::of(&engine),
             links_of_new: Mutex::default(),
-            client_buffers: engine.client_buffers(),
-            client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),
-            is_open: AtomicBool::new(engine.is_open()),
+            client_buffers: engine.client_buffers().0,
+            client_buffers_limit: AtomicUsize::new(engine.client_buffers().1),
+            is_open: AtomicBool::new(engine.users().are_open()),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             lets_requests_go_on: AtomicBool::new(false),
             holder: AtomicUsize::new(0),
@@ -418,8 +418,8 @@ impl Shared {
     pub(super) fn follow(&self, engine: &Engine) {
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);
-        self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
-        self.is_open.store(engine.is_open(), Ordering::Relaxed);
+        self.client_buffers_limit.store(engine.client_buffers().1, Ordering::Relaxed);
+        self.is_open.store(engine.users().are_open(), Ordering::Relaxed);
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
         self.lets_requests_go_on.store(engine.lets_requests_go_on(), Ordering::Relaxed);
     }

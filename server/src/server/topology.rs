@@ -263,7 +263,10 @@ impl Topology {
         let holders: Vec<(String, String)> =
             self.servers[..self.shape.holders()].iter().enumerate().map(place).collect();
         let id = |sentinel: &Server| {
-            let id = sentinel.handle().shared.with_engine(|engine| engine.sentinel_id().map(str::to_owned));
+            let id = sentinel
+                .handle()
+                .shared
+                .with_engine(|engine| engine.sentinel().map(|sentinel| sentinel.id().to_owned()));
             (sentinel.port().to_string(), id.unwrap_or_default())
         };
         let ids: Vec<(String, String)> = self.sentinels().iter().map(id).collect();

@@ -24,5 +24,5 @@ pub(crate) use rights::denied;
 pub(crate) use rules::{Setting, has_spaces, merge_words};
 pub(crate) use selector::Selector;
 pub(crate) use user::User;
-pub(crate) use users::Users;
+pub use users::Users;
 pub use users::{Login, UserId};

@@ -48,7 +48,7 @@ impl Login {
 
 /// All users.
 #[derive(Clone, Debug)]
-pub(crate) struct Users {
+pub struct Users {
     /// By number; a number that is free is given again.
     all: Vec<Option<User>>,
     by_name: BTreeMap<Box<[u8]>, UserId>,
@@ -74,7 +74,7 @@ impl Users {
     }
 
     /// Whether every client may do everything, without logging in.
-    pub(crate) fn are_open(&self) -> bool {
+    pub fn are_open(&self) -> bool {
         !self.restricted && self.get(UserId::DEFAULT).is_open()
     }
 
@@ -84,6 +84,7 @@ impl Users {
     }
 
     /// Whether a client of this login has logged in, or needs not.
+    #[inline]
     pub(crate) fn are_satisfied_by(&self, login: Login) -> bool {
         login != Login::None || self.get(UserId::DEFAULT).is_open()
     }

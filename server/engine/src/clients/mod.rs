@@ -12,6 +12,7 @@ mod session;
 mod sessions;
 mod slot;
 mod subscribed;
+mod subscriptions;
 mod user_change;
 
 pub use buffers::ClientBuffers;
@@ -26,4 +27,4 @@ pub(crate) use request::Request;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;
-pub(crate) use subscribed::Subscribed;
+pub(crate) use subscriptions::{SubscriptionKind, Subscriptions};

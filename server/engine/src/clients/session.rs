@@ -5,7 +5,7 @@ use super::delivery::{Delivery, Verdict};
 use super::multi::{Multi, RunningTransaction};
 use super::slot::Slot;
 use super::subscribed::Subscribed;
-use crate::acl::Login;
+use crate::acl::{Login, Users};
 use crate::clock::TimerKey;
 use crate::persistence::Content;
 use crate::spec::CommandId;
@@ -145,6 +145,12 @@ impl Session {
     /// Whether its client can be pushed something.
     pub(crate) fn takes_pushes(&self) -> bool {
         self.protocol == Protocol::Resp3 && self.closing.is_none() && !self.is_replica
+    }
+
+    /// Whether the client has logged in, or needs not.
+    #[inline]
+    pub fn is_authenticated(&self, users: &Users) -> bool {
+        users.are_satisfied_by(self.login)
     }
 
     pub(crate) fn new(

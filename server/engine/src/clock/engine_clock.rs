@@ -104,6 +104,11 @@ impl EngineClock {
         self.clocks.read(system)
     }
 
+    /// Whether the clocks run by themselves.
+    pub(crate) fn runs(&self) -> bool {
+        self.mode() == Mode::Real
+    }
+
     /// Whether the clocks run.
     pub(crate) fn mode(&self) -> Mode {
         self.clocks.mode()

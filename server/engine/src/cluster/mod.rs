@@ -29,7 +29,7 @@ pub(crate) use describe::{Reader, ranges};
 pub(crate) use gossip::{Facts, Gossip, LinkInfo, Message, NODES_MAX, Speaker, Tally, by_kind};
 pub(crate) use node::{Node, NodeId, NodeNumber};
 pub(crate) use node_flags::NodeFlags;
-pub(crate) use nodes_conf::{load, write};
+pub(crate) use nodes_conf::load;
 pub use plan::{ClusterPlan, PlannedAddress};
 pub use route::Redirect;
 pub(crate) use router::RequestRouter;

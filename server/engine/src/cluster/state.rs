@@ -4,6 +4,7 @@
 use super::gossip::{Effect, Facts, Gossip, TICK_MS};
 use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
+use super::nodes_conf::write;
 use super::plan::PlannedAddress;
 use super::route::Asker;
 use super::slot::SLOTS;
@@ -17,6 +18,7 @@ use crate::replication::ReplicaLink;
 use crate::spec::Args;
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 /// Something that the rest of the engine does since the node has changed.
 #[derive(Debug, PartialEq, Eq)]
@@ -186,6 +188,16 @@ impl Cluster {
         self.gossip.tell_time(&mut self.view);
         self.view.refresh();
         self.view.take_abandoned()
+    }
+
+    /// Writes the view into the file of this path, if there is one. The view changes with every word about a node that
+    /// may be down: were the disk waited for each time, a busy one would make this node late itself, and its neighbours
+    /// tell that of it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn save(&self, path: &str, note: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        if path.is_empty() { Ok(()) } else { note(&write(&self.view)) }
     }
 
     /// Puts into the view what the parameters say of this node.

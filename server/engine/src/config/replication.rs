@@ -52,6 +52,16 @@ impl ReplicationParameters {
         usize::try_from(self.backlog_size).unwrap_or(usize::MAX)
     }
 
+    /// Returns the milliseconds after which a replica gives up a master that is silent.
+    pub(crate) fn patience_ms(&self) -> u64 {
+        self.timeout.max(1).unsigned_abs().saturating_mul(1000)
+    }
+
+    /// Has a server that is down follow this master when it comes back.
+    pub(crate) fn follow_when_up(&mut self, host: &str, port: u16) {
+        self.master = vec![host.to_owned(), port.to_string()];
+    }
+
     /// Returns the master's host and port, if it is the replica of one.
     pub fn master_address(&self) -> Option<(String, u16)> {
         match &self.master[..] {

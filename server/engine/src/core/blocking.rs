@@ -154,7 +154,7 @@ impl Engine {
             let protocol = self.sessions.get(slot).protocol;
             if allocation::contain(|| open.write(protocol, |reply| reply.error(error.as_bytes()))).is_err() {
                 self.cut_off(slot);
-                return self.never_answered(&blocked.on_reply);
+                return self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
             }
         }
         if let Some(rule) = blocked.again {

@@ -4,10 +4,9 @@ use super::call::Call;
 use super::engine::{Engine, Handler};
 use crate::clients::{Closing, Slot};
 use crate::clock::write_info;
-use crate::faults::NodeFault;
 use crate::finally::finally;
 use crate::locks::{self, MergedHistory, MergingHistory, ReadingRequest, StampSource};
-use crate::member::{ALONE, Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
+use crate::member::{Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
@@ -58,23 +57,6 @@ impl Engine {
     pub(crate) fn look_again_at(&mut self, at_ms: i64) {
         let order = self.keyspace.next_order();
         self.member.expect_arrival(at_ms, order, self.clock.timers_mut());
-    }
-
-    /// Leaves a client's request for a fault to the driver of all servers.
-    ///
-    /// # Errors
-    /// When there are no others.
-    pub(crate) fn broadcast_fault(
-        &mut self,
-        call: Call<'_>,
-        args: Args<'_>,
-        fault: NodeFault,
-    ) -> Result<Flow<Retry>, CommandError> {
-        if !self.member.is_joined() {
-            return Err(CommandError::text(ALONE));
-        }
-        self.history().steering(args);
-        Ok(self.ask_all(call, Broadcast::Fault(fault)))
     }
 
     /// Leaves a client's request to whoever drives all servers.

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::locks;
+use crate::pubsub::Audience;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{Effect, EventClasses};
 
@@ -65,7 +66,9 @@ impl Engine {
         }
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
-                Effect::Announce { channel, message } => self.announce(&channel, &message),
+                Effect::Announce { channel, message } => {
+                    self.send_to_receivers(Audience::OfServer, &channel, &message)
+                }
                 Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
                 Effect::ReplicationDue => self.hooks.set(Hook::Replicate, true),
                 Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
@@ -83,11 +86,11 @@ impl Engine {
                     if classes.contains(EventClasses::KEYSPACE) {
                         let mut channel = format!("__keyspace@{db}__:").into_bytes();
                         allocation::append(&mut channel, &key);
-                        self.send_to_subscribers(&channel, event.name.as_bytes());
+                        self.send_to_receivers(Audience::Everyone, &channel, event.name.as_bytes());
                     }
                     if classes.contains(EventClasses::KEYEVENT) {
                         let channel = format!("__keyevent@{db}__:{}", event.name);
-                        self.send_to_subscribers(channel.as_bytes(), &key);
+                        self.send_to_receivers(Audience::Everyone, channel.as_bytes(), &key);
                     }
                 }
             }

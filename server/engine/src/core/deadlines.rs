@@ -177,18 +177,10 @@ impl Engine {
                 let client = self.client_timers().end_output(timer.client);
                 client.into_iter().for_each(|slot| self.check_output_limit(slot));
             }
-            TimerKind::Delay => self.delay_over(timer.client),
-            TimerKind::Thaw | TimerKind::Cut | TimerKind::Restart => self.fault_due(timer),
-            TimerKind::Pause => self.pause_over(),
-            TimerKind::Failover => self.change_replication(|control| control.expire_failover()),
             TimerKind::GrantDelay => locks::release_due(&mut self.keyspace, self.clock.now()),
             TimerKind::Arrival => self.member.arrived(),
-            TimerKind::Sentinel => self.sentinel_tick(),
-            TimerKind::Cluster => self.cluster_tick(),
-            TimerKind::Save => self.change_saves(|control| control.timer_fired()),
-            TimerKind::Replication => self.replication_due(),
-            TimerKind::Shutdown => self.shutdown_due(),
             TimerKind::Advance => self.continue_stopped(AdvanceOwner::Detached(timer.client)),
+            _ => self.part_timer_fired(timer),
         }
     }
 

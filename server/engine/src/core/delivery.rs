@@ -30,7 +30,7 @@ impl Engine {
 
     /// Answers the request that a session has been waiting with, unless it wants no reply.
     pub(crate) fn answer(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
-        let is_lost = self.is_lost(slot);
+        let is_lost = self.faults.is_lost(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) || is_lost {
             return;
@@ -49,7 +49,7 @@ impl Engine {
     /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
     /// one command is bounded by the limits of its receivers.
     pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
-        let is_lost = self.is_lost(slot);
+        let is_lost = self.faults.is_lost(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) || is_lost {
             return;
@@ -79,7 +79,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let session = self.sessions.get(slot);
-        let is_authenticated = self.is_authenticated(session);
+        let is_authenticated = session.is_authenticated(&self.users);
         let is_little = session.delivery.pending() < COUNTED;
         if is_authenticated && is_little && session.is_ordinary() && self.config.output_limit(false).is_none()
         {

@@ -62,7 +62,7 @@ impl Caller for Client<'_> {
     const ORIGIN: Origin = Origin::Client;
 
     fn is_authenticated(&self) -> bool {
-        self.engine.is_authenticated(self.session)
+        self.session.is_authenticated(&self.engine.users)
     }
 
     #[inline(always)]
@@ -143,7 +143,9 @@ impl Engine {
         let before = self.tracking().hold(Some(HeldNews { client, keys: Vec::new() }));
         self.fire_named(slot, argv);
         let progress = self.execute_watched(slot, argv);
-        self.release_news(before);
+        if let Some(held) = self.tracking().hold(before) {
+            held.keys.iter().for_each(|key| self.invalidate(&[held.client], key.as_deref()));
+        }
         progress
     }
 
@@ -516,6 +518,7 @@ impl Engine {
             }
             Handler::Commands(run) => run(&self.commands, args, reply),
             Handler::PubSub(run) => run(&self.pubsub, args, reply),
+            Handler::Publish(audience) => self.run_publish(audience, call, args, reply),
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
             Handler::Part(handler) => self.run_on_part(handler, call, args, reply, waits),

@@ -20,7 +20,7 @@ use crate::member::TopologyMember;
 use crate::outbound::Outbound;
 use crate::pauses::Pauses;
 use crate::persistence::Persistence;
-use crate::pubsub::PubSub;
+use crate::pubsub::{Audience, PubSub};
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::Scripts;
 use crate::sentinel_server::SentinelServer;
@@ -87,6 +87,8 @@ pub(crate) enum Handler {
     Commands(ReadingHandler<CommandTable>),
     /// It sees the subscriptions of channels.
     PubSub(ReadingHandler<PubSub>),
+    /// It sends a message to its receivers: there is no more to the command.
+    Publish(Audience),
     /// It sees the slow log.
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
@@ -118,7 +120,7 @@ pub struct Engine {
     /// The subscriptions of channels and patterns.
     pub(crate) pubsub: PubSub,
     /// Who may do what.
-    pub(crate) users: Users,
+    pub(super) users: Users,
     /// What is notified of each call.
     pub(crate) observers: Observers,
     /// The instant, the clocks that a test moves, and the engine's own timers.
@@ -150,7 +152,7 @@ pub struct Engine {
     /// The end that the server has been told to come to.
     pub(super) shutdown: Shutdown,
     /// The connections to other servers.
-    pub(crate) outbound: Outbound,
+    pub(super) outbound: Outbound,
     /// The history of the data, and the replicas.
     pub(super) replication: Replication,
     /// The master, if this is a replica.
@@ -226,7 +228,7 @@ impl Engine {
         engine.keyspace.go_on_at(engine.clock.now(), engine.clock.usual_rule());
         engine.memory.commands =
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
-        engine.memory.at_start = engine.memory_usage();
+        engine.memory.at_start = engine.memory_parts().usage();
         engine.limits_changed(engine.config.maxmemory);
         engine.begin_replication();
         engine

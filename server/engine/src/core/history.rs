@@ -253,29 +253,6 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes that a client begins to listen to a channel, or stops that for this cause: so do Redisson's waiters.
-    pub(crate) fn subscription(
-        &mut self,
-        slot: Slot,
-        channel: &[u8],
-        (event, cause): (HistoryEvent, HistoryCause),
-    ) {
-        if self.is_on
-            && let Some((key, owner)) = locks::lock_of_channel(channel)
-        {
-            let session = self.sessions.get(slot);
-            let (client, db) = (Some(session.id), session.db);
-            let what = Happening {
-                db,
-                client,
-                native: Some(false),
-                cause,
-                ..Happening::new(event, key, owner.unwrap_or_default())
-            };
-            locks::happened(self.keyspace, self.now, what);
-        }
-    }
-
     /// Notes that a client has come, or is gone.
     pub(super) fn connection(&mut self, slot: Slot, event: HistoryEvent) {
         if !self.is_on || !self.sessions.is_connected(slot) {

@@ -68,7 +68,12 @@ impl Engine {
         }
         let (limit, now_us) = (self.config.maxmemory, self.clock.system().monotonic_us);
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
-        let has_enough = leaves_it_to_master || !self.exceeds_maxmemory(now_us);
+        let mut has_enough = leaves_it_to_master || self.memory_parts().counted(now_us) <= limit;
+        if !has_enough && locks::past_bytes(&self.keyspace) > 0 {
+            // The past of locks goes before keys do.
+            locks::forget_past(&mut self.keyspace);
+            has_enough = self.memory_parts().counted(now_us) <= limit;
+        }
         let has_room = has_enough || self.evict_keys(now_us);
         let suffices = has_enough || (has_room && self.memory_parts().counted(now_us) <= limit);
         let stats = &mut self.observers.stats;
@@ -76,16 +81,6 @@ impl Engine {
             true => self.limits.suffices(stats, now_us),
             false => self.limits.exceeds(has_room, stats, now_us),
         }
-    }
-
-    /// Whether there are more bytes than `maxmemory`. The past of locks goes before keys do. O(databases).
-    fn exceeds_maxmemory(&mut self, now_us: u64) -> bool {
-        let exceeds = self.memory_parts().counted(now_us) > self.config.maxmemory;
-        if !exceeds || locks::past_bytes(&self.keyspace) == 0 {
-            return exceeds;
-        }
-        locks::forget_past(&mut self.keyspace);
-        self.memory_parts().counted(now_us) > self.config.maxmemory
     }
 
     /// Evicts keys, and notifies clients; returns whether there is room, or will be when more have gone.
@@ -107,14 +102,11 @@ impl Engine {
         has_room
     }
 
-    /// Returns the bytes that the buffers of clients may take before [`Engine::evict_clients`] has to look.
-    pub fn client_buffers_limit(&self) -> usize {
-        client_limit(&self.config).map_or(usize::MAX, |limit| limit.saturating_sub(self.sessions.memory()))
-    }
-
-    /// The bytes of all clients' buffers, as far as they count towards that.
-    pub fn client_buffers(&self) -> BufferBytes {
-        self.memory.clients.limited.clone()
+    /// Returns the bytes of all clients' buffers, as far as they count towards `maxmemory-clients`, and how many these
+    /// may be before [`Engine::evict_clients`] has to look.
+    pub fn client_buffers(&self) -> (BufferBytes, usize) {
+        let limit = client_limit(&self.config).map(|limit| limit.saturating_sub(self.sessions.memory()));
+        (self.memory.clients.limited.clone(), limit.unwrap_or(usize::MAX))
     }
 
     /// Disconnects clients until the others take less than `maxmemory-clients`, those that take most first; never those
@@ -146,7 +138,7 @@ impl Engine {
     }
 
     /// Returns the parts whose memory is added up.
-    fn memory_parts(&self) -> MemoryParts<'_> {
+    pub fn memory_parts(&self) -> MemoryParts<'_> {
         MemoryParts {
             account: &self.memory,
             keyspace: &self.keyspace,
@@ -164,20 +156,10 @@ impl Engine {
         }
     }
 
-    /// Returns the memory that the engine takes now, by its own account, without what waits to be freed. O(databases).
-    pub fn memory_usage(&self) -> MemoryUsage {
-        self.memory_parts().usage()
-    }
-
-    /// Returns the bytes of the buffers of replicas. O(replicas).
-    pub(crate) fn replica_buffers(&self) -> usize {
-        self.memory_parts().of_replicas()
-    }
-
     /// Updates the peak with what the engine takes now.
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
-        let usage = self.memory_usage();
+        let usage = self.memory_parts().usage();
         self.memory.look(usage, self.clock.system().monotonic_us);
         usage
     }

@@ -29,6 +29,7 @@ mod outbound;
 mod output;
 mod part_calls;
 mod part_handler;
+mod part_timers;
 mod pauses;
 pub mod permit;
 mod prefetch;

@@ -1,11 +1,12 @@
 //! The observers of calls.
 
+use super::part_handler::LatencyView;
 use crate::acl::AclLog;
 use crate::config::Config;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::slow_log::SlowLog;
-use crate::spec::CommandId;
+use crate::spec::{CommandId, CommandTable};
 use crate::statistics::{Rates, Stats};
 
 /// The observers of calls. While none wants details, only the counters are changed.
@@ -47,6 +48,16 @@ impl Observers {
         };
         observers.configure(config);
         observers
+    }
+
+    /// Returns the view that LATENCY has, at an instant in seconds of the system's wall clock.
+    pub(super) fn latency_view<'e>(
+        &'e mut self,
+        commands: &'e CommandTable,
+        config: &'e Config,
+        now_s: i64,
+    ) -> LatencyView<'e> {
+        LatencyView { latency: &mut self.latency, stats: &self.stats, commands, config, now_s }
     }
 
     /// Begins anew, with so many clients that have connected; monitors stay.

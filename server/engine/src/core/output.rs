@@ -16,7 +16,7 @@ pub enum Output {
     /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
     /// [`Engine::session`].
     Session(u64),
-    /// A connection to another server is to be made, written to or closed, as [`Engine::take_outgoing`] says.
+    /// A connection to another server is to be made, written to or closed, as [`Engine::outbound_mut`] says.
     Outbound(OutboundId),
     /// What is to be freed: without the lock, and on another thread if that takes long.
     Garbage(Garbage),

@@ -3,7 +3,7 @@
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
 use super::engine::Engine;
-use super::part_handler::{LatencyView, PartHandler};
+use super::part_handler::PartHandler;
 use crate::acl::AclView;
 use crate::persistence::SavesView;
 use crate::spec::{Args, Outcome, Wait};
@@ -23,6 +23,9 @@ impl Engine {
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
         match handler {
+            PartHandler::Subscriptions(run) => {
+                self.change_subscriptions(call.slot, |its| run(its, args, reply))?;
+            }
             PartHandler::Pauses(run) => {
                 let rule = self.timeout_rule();
                 run(&mut self.pauses, rule, args, reply)?;
@@ -64,9 +67,7 @@ impl Engine {
             }
             PartHandler::Latency(run) => {
                 let now_s = self.system_now().wall_second();
-                let (observers, commands, config) = (&mut self.observers, &*self.commands, &self.config);
-                let (latency, stats) = (&mut observers.latency, &observers.stats);
-                run(LatencyView { latency, stats, commands, config, now_s }, args, reply)?;
+                run(self.observers.latency_view(&self.commands, &self.config, now_s), args, reply)?;
             }
             PartHandler::Saves(run) => {
                 let (saves, started_ms) = (&mut self.persistence, self.clock.started().wall_ms());
@@ -77,9 +78,8 @@ impl Engine {
             PartHandler::Cluster(run) => self.run_on_cluster(run, call, args, reply)?,
             PartHandler::Sentinel(run) => self.run_on_sentinel(run, args, reply)?,
             PartHandler::Shutdown(parse) => {
-                let request = parse(args)?;
                 debug_assert_eq!(call.origin(), Origin::Client, "it is refused elsewhere");
-                end_or_wait(call, self.run_shutdown(request, reply)?, reply, waits)?;
+                end_or_wait(call, self.run_shutdown(parse(args)?, reply)?, reply, waits)?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! follows.
 
 use crate::acl::{AclLog, AclView, UserEffect};
-use crate::clients::Session;
+use crate::clients::{Session, Subscriptions};
 use crate::cluster::ClusterHandler;
 use crate::config::Config;
 use crate::faults::{FaultControl, FaultOutcome};
@@ -72,6 +72,8 @@ pub(crate) type FaultHandler =
 /// The handler of a command of one part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PartHandler {
+    /// A handler that changes the subscriptions of its client.
+    Subscriptions(fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes the pauses of clients.
     Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that sees the users, and asks for changes of them.

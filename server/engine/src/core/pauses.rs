@@ -24,22 +24,11 @@ impl Engine {
         if self.pauses.has_ended() {
             self.hooks.set(Hook::NextBatch, true);
         }
-        self.pause_expiry_if_needed();
+        // Keys that are due stay hidden while clients are paused, and on a replica until its master says that they are
+        // gone.
+        self.keyspace.pause_expiry(self.pauses.kind().is_some() || self.following.is_some());
         let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
         self.set_expiry_backlog(Some(until_ms));
-    }
-
-    /// Keys that are due stay hidden while clients are paused, and on a replica until its master says that they are
-    /// gone.
-    pub(super) fn pause_expiry_if_needed(&mut self) {
-        self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
-    }
-
-    /// Ends the pause of CLIENT PAUSE: its timer has fired.
-    pub(super) fn pause_over(&mut self) {
-        self.pauses.expire();
-        self.follow_pauses();
-        self.resume_paused();
     }
 
     /// Whether keys expire when their deadlines come, and not only when they are named.

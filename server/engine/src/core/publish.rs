@@ -1,46 +1,25 @@
 //! Messages on their way to subscribers.
 
+use super::call::Call;
 use super::engine::Engine;
-use crate::clients::{Closing, Message, Slot};
-use crate::locks::{HistoryCause, HistoryEvent};
+use crate::clients::{Closing, Message, Slot, Subscriptions};
+use crate::pubsub::{Audience, SERVER_CHANNELS};
+use crate::spec::{Args, Outcome};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::EventValue;
 
-/// How the names of the server's own channels begin, and of patterns of such.
-const SERVER_CHANNELS: &[u8] = b"__";
-
 impl Engine {
-    /// Sends a message to its subscribers: those of the channel first, then those of patterns.
-    pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
-        self.send_to_matching(channel, message, b"");
-    }
-
-    /// Sends a message on one of the server's own channels: to its subscribers, and to those of patterns of such
-    /// channels. Who listens to everything is sent what Redis would send.
-    pub(super) fn announce(&mut self, channel: &[u8], message: &[u8]) {
-        self.send_to_matching(channel, message, SERVER_CHANNELS);
-    }
-
-    fn send_to_matching(&mut self, channel: &[u8], message: &[u8], prefix: &[u8]) {
-        let mut direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
-        let mut matching: Vec<(Box<[u8]>, Vec<u64>)> = self
-            .pubsub
-            .matching(channel)
-            .filter(|(pattern, _)| pattern.starts_with(prefix))
-            .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
-            .collect();
+    /// Sends a message to its receivers.
+    pub(super) fn send_to_receivers(&mut self, audience: Audience, channel: &[u8], message: &[u8]) {
+        let mut receivers = self.pubsub.receivers_of(channel, audience);
         if self.faults.sees_messages() {
-            let receivers = std::iter::once(&mut direct).chain(matching.iter_mut().map(|(_, ids)| ids));
-            self.lose_message(channel, receivers.collect());
+            self.lose_message(channel, receivers.lists());
         }
         let len = channel.len() + message.len();
-        self.send_to(&direct, len, &|reply: &mut dyn Reply| {
-            reply.push(3);
-            reply.bulk(b"message");
-            reply.bulk(channel);
-            reply.bulk(message);
+        self.send_to(&receivers.direct, len, &|reply: &mut dyn Reply| {
+            audience.write(channel, message, reply);
         });
-        for (pattern, ids) in matching {
+        for (pattern, ids) in receivers.matching {
             self.send_to(&ids, len + pattern.len(), &|reply: &mut dyn Reply| {
                 reply.push(4);
                 reply.bulk(b"pmessage");
@@ -54,7 +33,7 @@ impl Engine {
     /// Pushes to a client that speaks RESP3 what concerns it.
     pub(super) fn push_to(&mut self, id: u64, kind: &str, fields: &[(&str, EventValue)]) {
         let Some(slot) = self.sessions.find(id) else { return };
-        let is_lost = self.is_lost(slot);
+        let is_lost = self.faults.is_lost(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
         if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) || is_lost {
             return;
@@ -87,33 +66,44 @@ impl Engine {
         self.wake(slot);
     }
 
+    /// Sends a client's message to its receivers, and answers how many it has. The subscribers of other servers hear it
+    /// too: of all nodes of a cluster, replicas among them, or else of replicas, by the stream.
+    pub(super) fn run_publish(
+        &mut self,
+        audience: Audience,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        let (channel, message) = (&args[1], &args[2]);
+        let receivers = self.pubsub.count_receivers(channel, audience);
+        if receivers > 0 {
+            self.send_to_receivers(audience, channel, message);
+        }
+        if self.cluster.is_some() {
+            let is_shard = audience == Audience::Shard;
+            self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
+        } else {
+            self.replicate_request(args.all(), call.session);
+        }
+        reply.integer(receivers as i64);
+        Ok(())
+    }
+
     /// Sends a message that is the server's own to all who listen to its channel: in a cluster some do at the channel
     /// of this name that is the slot's alone.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
-        self.send_to_subscribers(channel, message);
+        self.send_to_receivers(Audience::Everyone, channel, message);
         if self.pubsub.shard_subscribers(channel) > 0 {
-            self.send_to_shard(channel, message);
+            self.send_to_receivers(Audience::Shard, channel, message);
         }
-        if self.is_node() {
-            self.publish_to_nodes(channel, message, false);
-            self.publish_to_nodes(channel, message, true);
+        if self.cluster.is_some() {
+            for is_shard in [false, true] {
+                self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
+            }
         } else {
             self.replicate_request(&[b"PUBLISH", channel, message], 0);
         }
-    }
-
-    /// Sends a message to the subscribers of a channel of a shard.
-    pub(crate) fn send_to_shard(&mut self, channel: &[u8], message: &[u8]) {
-        let mut ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
-        if self.faults.sees_messages() {
-            self.lose_message(channel, vec![&mut ids]);
-        }
-        self.send_to(&ids, channel.len() + message.len(), &|reply: &mut dyn Reply| {
-            reply.push(3);
-            reply.bulk(b"smessage");
-            reply.bulk(channel);
-            reply.bulk(message);
-        });
     }
 
     /// Sends a message with texts of `len` bytes in all to some sessions.
@@ -127,30 +117,24 @@ impl Engine {
         }
     }
 
-    /// Ends all subscriptions of a session, silently, for this cause in the history.
-    pub(crate) fn unsubscribe_all(&mut self, slot: Slot, cause: HistoryCause) {
-        let session = self.sessions.get_mut(slot);
-        let channels = std::mem::take(&mut session.channels);
-        let patterns = std::mem::take(&mut session.patterns);
-        let shards = std::mem::take(&mut session.shards);
-        let id = session.id;
-        for channel in channels.iter() {
-            self.pubsub.unsubscribe(channel, id);
-            self.history().subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
-        }
-        patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
-        for channel in shards.iter() {
-            self.pubsub.unsubscribe_shard(channel, id);
-            self.history().subscription(slot, channel, (HistoryEvent::LeftQueue, cause));
-        }
-        self.subscriptions_changed(slot);
-    }
-
-    /// The subscriptions of a session have changed: counts them, and sees to what depends on there being any.
-    pub(crate) fn subscriptions_changed(&mut self, slot: Slot) {
-        self.sessions.get_mut(slot).count_subscriptions();
+    /// Changes the subscriptions of a client: counts them, and sees to what depends on there being any.
+    pub(crate) fn change_subscriptions<T>(
+        &mut self,
+        slot: Slot,
+        change: impl FnOnce(&mut Subscriptions<'_>) -> T,
+    ) -> T {
+        let mut subscriptions = Subscriptions {
+            session: self.sessions.get_mut(slot),
+            pubsub: &mut self.pubsub,
+            keyspace: &mut self.keyspace,
+            has_history: self.config.lock_history,
+            now: self.clock.now(),
+        };
+        let done = change(&mut subscriptions);
+        subscriptions.session.count_subscriptions();
         self.note_audience();
         self.watch_idle(slot);
+        done
     }
 
     /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at

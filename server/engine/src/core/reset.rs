@@ -31,7 +31,7 @@ impl Engine {
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
         self.change_replication(|control| control.end_failover());
-        self.forget_shutdown();
+        self.change_shutdown(|control| control.forget());
         self.end_replication();
         self.member.forget_broadcasts();
         self.reset_clients(caller, others);

@@ -19,7 +19,7 @@ impl Engine {
             libraries: self.scripts.libraries().iter().map(|library| &*library.code).collect(),
             config: &self.config,
             created_s: self.clock.now().wall_second(),
-            used_bytes: self.memory_usage().total(),
+            used_bytes: self.memory_parts().usage().total(),
         }
     }
 

@@ -1,12 +1,11 @@
 //! A server that is a sentinel: what it wants done is done, and what comes over its connections is given to it.
 
 use super::engine::Engine;
-use super::outbound::OutboundEvent;
 use super::progress::Stop;
 use crate::config::system_reason;
 use crate::member::TopologyRequest;
-use crate::outbound::OutboundId;
-use crate::sentinel::{LinkId, Sentinel};
+use crate::pubsub::Audience;
+use crate::sentinel::Sentinel;
 use crate::sentinel_server::{SentinelEffect, SentinelHandler, SentinelRequest, SentinelServer};
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
@@ -38,39 +37,9 @@ impl Engine {
         self.with_sentinel(|state| SentinelServer::watch(state, lines));
     }
 
-    /// Returns the address that it announces as a sentinel, if it announces one, and the port, if it announces that.
-    pub(crate) fn announced_as_sentinel(&self) -> (String, u16) {
-        self.sentinel.as_ref().map(|sentinel| sentinel.state().announced()).unwrap_or_default()
-    }
-
-    /// The name that it has as a sentinel: 40 hexadecimal digits; none: it is no sentinel.
-    pub fn sentinel_id(&self) -> Option<&str> {
-        self.sentinel.as_ref().map(|sentinel| sentinel.state().id())
-    }
-
-    /// Looks at what is watched: it is time.
-    pub(super) fn sentinel_tick(&mut self) {
-        if let Some(sentinel) = &mut self.sentinel {
-            sentinel.tick_fired();
-            // The next look is planned whatever becomes of this one.
-            sentinel.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
-        }
-        if !self.faults.outage.was_killed() {
-            self.with_sentinel(Sentinel::tick);
-        }
-    }
-
-    /// Follows what has happened to a connection of the sentinel.
-    pub(super) fn sentinel_link(&mut self, link: LinkId, id: OutboundId, event: OutboundEvent<'_>) {
-        let local_ip = self.outbound.local_ip(id).map(str::to_owned);
-        self.with_sentinel(|state| match event {
-            OutboundEvent::Opened => state.opened(link, local_ip.as_deref()),
-            OutboundEvent::Received(bytes) => state.received(link, bytes),
-            OutboundEvent::Closed { reason } => state.closed(link, reason),
-        });
-        if let (OutboundEvent::Closed { .. }, Some(sentinel)) = (event, &mut self.sentinel) {
-            sentinel.forget_link(link);
-        }
+    /// Returns the sentinel. `None`: the server is none.
+    pub fn sentinel(&self) -> Option<&SentinelServer> {
+        self.sentinel.as_deref()
     }
 
     /// Asks or tells the sentinel something at the present instant, and does what it wants. `None`: there is none.
@@ -87,7 +56,7 @@ impl Engine {
             match sentinel.next_effect(&mut self.outbound) {
                 None => return,
                 Some(SentinelEffect::Publish { name, text }) => {
-                    self.send_to_subscribers(name.as_bytes(), text.as_bytes());
+                    self.send_to_receivers(Audience::Everyone, name.as_bytes(), text.as_bytes());
                 }
                 Some(SentinelEffect::Crash) => self.stop = Some(Stop::Shutdown),
                 Some(SentinelEffect::Save) => self.save_sentinel(),

@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use super::progress::Stop;
 use crate::locks::HistoryCause;
-use crate::shutdown::{EndSignal, Ending, NONE_IN_PROGRESS, NOT_ENDED, ShutdownRequest};
+use crate::shutdown::{EndSignal, Ending, NOT_ENDED, ShutdownControl, ShutdownEffect, ShutdownRequest};
 use crate::spec::{CommandError, Flow, Null, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
@@ -21,13 +21,11 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Result<Flow<Retry>, CommandError> {
         match request {
-            ShutdownRequest::Abort if self.shutdown.awaits_replicas() => {
-                tracing::warn!("Shutdown manually aborted.");
-                self.forget_shutdown();
+            ShutdownRequest::Abort => {
+                self.change_shutdown(|control| control.abort())?;
                 reply.ok();
                 Ok(Flow::Done)
             }
-            ShutdownRequest::Abort => Err(NONE_IN_PROGRESS),
             // The request came in from within a slow script.
             ShutdownRequest::End { without_saving, .. } if self.scripts.is_running() => {
                 if !without_saving {
@@ -51,20 +49,62 @@ impl Engine {
         }
         tracing::info!("User requested shutdown...");
         self.replicate();
-        let timeout_ms = self.config.shutdown.timeout.saturating_mul(1000);
-        // Servers of one process end as if that were killed: on a clock that stands, replicas would never catch up.
-        let waits =
-            !ending.now && timeout_ms > 0 && !self.member.is_joined() && self.replication.lagging() > 0;
-        if !waits {
-            return self.end(ending).map(|()| true);
+        self.change_shutdown(|control| control.begin(ending));
+        match self.stop {
+            Some(Stop::Shutdown) => Ok(true),
+            _ if self.shutdown.has_begun() => Ok(false),
+            _ => Err(NOT_ENDED),
         }
-        tracing::info!("Waiting for replicas before shutting down.");
-        let until_ms = self.clock.system().monotonic_ms().saturating_add(timeout_ms);
-        self.shutdown.wait(ending, until_ms, self.clock.timers_mut(), self.keyspace.next_order());
-        self.pauses.set_shutdown(true);
-        self.follow_pauses();
-        self.change_replication(|control| control.ask_replicas());
-        Ok(false)
+    }
+
+    /// Changes the end of the server, and follows.
+    pub(super) fn change_shutdown<T>(&mut self, change: impl FnOnce(&mut ShutdownControl<'_>) -> T) -> T {
+        let mut control = ShutdownControl {
+            shutdown: &mut self.shutdown,
+            clock: &mut self.clock,
+            keyspace: &mut self.keyspace,
+            config: &self.config,
+            replication: &self.replication,
+            is_joined: self.member.is_joined(),
+            effects: Vec::new(),
+        };
+        let done = change(&mut control);
+        let effects = control.effects;
+        self.follow_shutdown(effects);
+        done
+    }
+
+    /// Does what is to be done since the end of the server is near, or is not.
+    fn follow_shutdown(&mut self, effects: Vec<ShutdownEffect>) {
+        for effect in effects {
+            match effect {
+                ShutdownEffect::PauseWrites(are_paused) => {
+                    self.pauses.set_shutdown(are_paused);
+                    self.follow_pauses();
+                }
+                ShutdownEffect::AskReplicas => self.change_replication(|control| control.ask_replicas()),
+                ShutdownEffect::End(ending) => {
+                    // A sentinel has nothing to save.
+                    let saves = ending.saves && self.sentinel.is_none();
+                    if saves {
+                        tracing::info!("Saving the final RDB snapshot before exiting.");
+                    }
+                    if saves && self.save().is_err() && !ending.is_forced {
+                        tracing::warn!("Error trying to save the DB, can't exit.");
+                        self.change_shutdown(|control| control.forget());
+                    } else {
+                        self.stop = Some(Stop::Shutdown);
+                    }
+                }
+                ShutdownEffect::Refuse => {
+                    let asked =
+                        self.waits.iter().filter(|(_, blocked)| matches!(blocked.retry, Retry::Ended));
+                    for client in asked.map(|(client, _)| client).collect::<Vec<_>>() {
+                        self.cancel_wait(client, &NOT_ENDED, HistoryCause::Unblocked);
+                    }
+                }
+            }
+        }
     }
 
     /// A signal ends the server, as the configuration says; a second one while it waits for replicas, at once.
@@ -85,58 +125,5 @@ impl Engine {
     /// Returns the milliseconds until it ends at the latest, if it waits for replicas.
     pub(crate) fn shuts_down_in_ms(&self) -> Option<i64> {
         self.shutdown.ends_in_ms(self.clock.system().monotonic_ms())
-    }
-
-    /// Ends the server if all replicas have everything: one has more than before, or is gone.
-    pub(super) fn look_at_shutdown(&mut self) {
-        if self.shutdown.awaits_replicas() && self.replication.lagging() == 0 {
-            self.finish_shutdown();
-        }
-    }
-
-    /// Ends the server: the time for replicas is over.
-    pub(super) fn shutdown_due(&mut self) {
-        self.shutdown.expire();
-        if self.shutdown.has_begun() {
-            let (lagging, all) = (self.replication.lagging(), self.replication.replicas().len());
-            tracing::info!("{} of {all} replicas are in sync when shutting down.", all - lagging.min(all));
-            self.finish_shutdown();
-        }
-    }
-
-    /// Ends the server. Nothing is written any more, also while the threads around the engine end.
-    fn finish_shutdown(&mut self) {
-        let ending = self.shutdown.finish(self.clock.timers_mut());
-        if ending.is_some_and(|ending| self.end(ending).is_err()) {
-            self.forget_shutdown();
-        }
-    }
-
-    /// The server goes on, if it was to end: paused clients go on, and clients that have asked for the end are told
-    /// that it does not come.
-    pub(super) fn forget_shutdown(&mut self) {
-        if !self.shutdown.forget(self.clock.timers_mut()) {
-            return;
-        }
-        self.pauses.set_shutdown(false);
-        self.follow_pauses();
-        let asked = self.waits.iter().filter(|(_, blocked)| matches!(blocked.retry, Retry::Ended));
-        for client in asked.map(|(client, _)| client).collect::<Vec<_>>() {
-            self.cancel_wait(client, &NOT_ENDED, HistoryCause::Unblocked);
-        }
-    }
-
-    fn end(&mut self, ending: Ending) -> Result<(), CommandError> {
-        // A sentinel has nothing to save.
-        let saves = ending.saves && self.sentinel.is_none();
-        if saves {
-            tracing::info!("Saving the final RDB snapshot before exiting.");
-        }
-        if saves && self.save().is_err() && !ending.is_forced {
-            tracing::warn!("Error trying to save the DB, can't exit.");
-            return Err(NOT_ENDED);
-        }
-        self.stop = Some(Stop::Shutdown);
-        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::{Config, HostChanges, HostRefusal};
+use crate::outbound::OutboundEvent;
 use lockwheel_resp::split_words;
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -258,7 +259,7 @@ impl Simulation {
                     ready.push_back(id);
                 }
                 // There is no other server.
-                Output::Outbound(id) => self.engine.outbound_closed(id, ""),
+                Output::Outbound(id) => self.engine.outbound_event(id, OutboundEvent::Closed { reason: "" }),
                 Output::Garbage(garbage) => drop(garbage),
                 Output::Shutdown => self.has_ended = true,
                 Output::Crash(crash) => self.engine.crash_alone(crash),

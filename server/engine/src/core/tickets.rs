@@ -85,7 +85,7 @@ impl Engine {
         if !matches!(end, TicketEnd::GivenUp)
             && let Some(slot) = slot
             && self.sessions.get(slot).takes_pushes()
-            && !self.is_lost(slot)
+            && !self.faults.is_lost(self.sessions.get(slot))
             && self.push_contained(slot, |delivery| {
                 end.push(ticket, &blocked).into_iter().for_each(|push| delivery.push_bytes(&push));
             })

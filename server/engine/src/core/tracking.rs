@@ -5,9 +5,7 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::spec::{Args, CommandId};
-use crate::tracking::{
-    Caching, HeldNews, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect,
-};
+use crate::tracking::{Caching, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect};
 use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
@@ -93,14 +91,6 @@ impl Engine {
         let receivers: Vec<u64> = receivers.into_iter().map(|(receiver, _)| receiver).collect();
         let write = |reply: &mut dyn Reply| invalidation.write(reply);
         self.send_to(&receivers, invalidation.len(), &write);
-    }
-
-    /// Notifies a client of what was held while its request ran; `before` is held from now on.
-    pub(super) fn release_news(&mut self, before: Option<HeldNews>) {
-        let Some(held) = self.tracking().hold(before) else { return };
-        for key in &held.keys {
-            self.invalidate(&[held.client], key.as_deref());
-        }
     }
 
     /// Notifies clients of the keys with their prefixes that have changed.

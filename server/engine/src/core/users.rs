@@ -6,20 +6,16 @@ use super::engine::Engine;
 use super::host::HostFiles;
 use super::permit::{Denied, Reason, Refusal};
 use crate::acl::{self, Context, Entry, Login, Refused, Setting, UserEffect, Users};
-use crate::clients::{Closing, Session, Slot};
-use crate::config::system_reason;
-use crate::spec::{Args, CommandError, Outcome};
+use crate::clients::{Closing, Slot};
+use crate::config::{Config, system_reason};
+use crate::spec::{Args, CommandError, CommandTable, Outcome};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Whether a session has logged in, or needs not.
-    pub fn is_authenticated(&self, session: &Session) -> bool {
-        self.users.are_satisfied_by(session.login)
-    }
-
-    /// Whether every client may do everything, without logging in.
-    pub fn is_open(&self) -> bool {
-        self.users.are_open()
+    /// Returns the users.
+    #[inline]
+    pub fn users(&self) -> &Users {
+        &self.users
     }
 
     /// Writes into the log that a request was denied, if that is why it was refused.
@@ -82,13 +78,15 @@ impl Engine {
         let loaded = match effect {
             UserEffect::None => return Ok(()),
             UserEffect::Save => {
-                self.users_file().write(&self.users)?;
+                UsersFile::new(self.files(), &self.config, &self.commands).write(&self.users)?;
                 reply.ok();
                 return Ok(());
             }
-            UserEffect::Load => {
-                Some(self.users_file().read().map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?)
-            }
+            UserEffect::Load => Some(
+                UsersFile::new(self.files(), &self.config, &self.commands)
+                    .read()
+                    .map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?,
+            ),
             UserEffect::Put(_) | UserEffect::Remove(_) => None,
         };
         for slot in self.sessions.losing_their_user(&effect, &self.users) {
@@ -119,12 +117,6 @@ impl Engine {
         }
     }
 
-    /// Returns the file of users that the configuration names.
-    fn users_file(&self) -> UsersFile<'_> {
-        let setting = self.config.rule_setting(&self.commands);
-        UsersFile { files: self.files(), path: &self.config.aclfile, setting }
-    }
-
     /// Reads the users of the file that the configuration names, if it names one, and begins with them.
     ///
     /// # Errors
@@ -136,7 +128,7 @@ impl Engine {
         if !self.config.users.is_empty() {
             return Err(TWO_SOURCES.to_owned());
         }
-        let users = self.users_file().read().map_err(|why| {
+        let users = UsersFile::new(self.files(), &self.config, &self.commands).read().map_err(|why| {
             format!("Aborting Redis startup because of ACL errors: {}", String::from_utf8_lossy(&why))
         })?;
         self.start.users.clone_from(&users);
@@ -152,7 +144,12 @@ struct UsersFile<'e> {
     setting: Setting<'e>,
 }
 
-impl UsersFile<'_> {
+impl<'e> UsersFile<'e> {
+    /// The file that the configuration names.
+    fn new(files: HostFiles<'e>, config: &'e Config, commands: &'e CommandTable) -> Self {
+        UsersFile { files, path: &config.aclfile, setting: config.rule_setting(commands) }
+    }
+
     /// Reads the users of the file.
     fn read(&self) -> Result<Users, Vec<u8>> {
         let path = self.path;

@@ -2,9 +2,11 @@
 
 use super::node_fault::{GrantNumbers, NodeFault};
 use super::rule::RuleId;
+use super::rules::ReplyRule;
 use super::state::Faults;
-use super::step::FaultStep;
-use crate::clients::Sessions;
+use super::step::{FaultEffect, FaultStep};
+use crate::clients::{Session, Sessions, Slot};
+use crate::clock::{Timer, TimerKind};
 use crate::spec::{CommandError, CommandTable};
 
 /// The parts of the engine that a request on faults sees. The engine follows what it has changed.
@@ -17,6 +19,57 @@ pub(crate) struct FaultControl<'e> {
     pub(crate) commands: &'e CommandTable,
     /// The change that the request makes.
     pub(crate) step: FaultStep<'e>,
+}
+
+impl FaultControl<'_> {
+    /// Cuts all connections but this one and those that rules do not see.
+    pub(crate) fn cut_others(&mut self, caller: Slot) {
+        let connections = &self.faults.connections;
+        let is_spared = |session: &Session| caller == session.slot || connections.is_exempt(session.id);
+        self.faults.cut(self.sessions, is_spared, &mut self.step);
+    }
+
+    /// Lets nobody in for so many milliseconds, and lets clients in before if they were not. A timer ends that if the
+    /// server is by itself.
+    pub(crate) fn begin_outage(&mut self, ms: u64, has_kept_history: bool, is_alone: bool) {
+        self.end_outage();
+        self.faults.outage.begin(ms, has_kept_history, is_alone, &mut self.step);
+    }
+
+    /// Lets clients in again, if they were not.
+    pub(crate) fn end_outage(&mut self) {
+        self.faults.outage.end(&mut self.step);
+    }
+
+    /// Makes a black hole of a connection, which is cut after so many milliseconds. That of a server of the same
+    /// process is cut after `patience_ms` at the latest, when a replica would give it up: there is no other sign of its
+    /// silence.
+    pub(crate) fn lose_connection(&mut self, slot: Slot, cut_after_ms: Option<u64>, patience_ms: u64) {
+        let session = self.sessions.get(slot);
+        let cut_after_ms = match session.peer.in_process {
+            true => Some(cut_after_ms.map_or(patience_ms, |ms| ms.min(patience_ms))),
+            false => cut_after_ms,
+        };
+        self.faults.connections.lose(session, cut_after_ms, &mut self.step);
+    }
+
+    /// Lets these rules act on other replies: the one on which they were to act is never sent.
+    pub(crate) fn never_answered(&mut self, rules: &[ReplyRule]) {
+        if !rules.is_empty() {
+            self.faults.rules.give_back(rules);
+            self.step.add(FaultEffect::RulesChanged);
+        }
+    }
+
+    /// Follows a timer of faults that has fired.
+    pub(crate) fn timer_fired(&mut self, timer: Timer) {
+        let FaultControl { faults, sessions, step, .. } = self;
+        match timer.kind {
+            TimerKind::Thaw => faults.connections.thaw_due(timer.client, step),
+            TimerKind::Cut => faults.connections.cut_due(timer.client, sessions.find(timer.client), step),
+            _ => faults.outage.expire(step),
+        }
+    }
 }
 
 /// The end of a request on faults.

@@ -2,7 +2,7 @@
 
 use super::action::Slices;
 use super::rule::RuleId;
-use crate::clients::Request;
+use crate::clients::{Delivery, Request};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Something of a client that a rule holds.
@@ -37,7 +37,7 @@ pub(crate) struct SlicedReply {
 
 /// The next bytes of a reply that is sent in pieces.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+enum Piece<'a> {
     /// A piece behind which others come after so many milliseconds.
     Next(&'a [u8], u64),
     /// The last piece.
@@ -51,13 +51,29 @@ impl SlicedReply {
     }
 
     /// Returns the next piece, which is sent now.
-    pub(crate) fn next_piece(&mut self) -> Piece<'_> {
+    fn next_piece(&mut self) -> Piece<'_> {
         let rest = &self.bytes[self.sent..];
         if rest.len() <= self.slices.bytes {
             return Piece::Last(rest);
         }
         self.sent += self.slices.bytes;
         Piece::Next(&rest[..self.slices.bytes], self.slices.every_ms)
+    }
+}
+
+impl SlicedReply {
+    /// Sends the next piece to a client. Returns the rest, and after how many milliseconds it goes on.
+    pub(crate) fn send_piece(mut self, delivery: &mut Delivery) -> Option<(SlicedReply, u64)> {
+        match self.next_piece() {
+            Piece::Last(bytes) => {
+                delivery.release(bytes);
+                None
+            }
+            Piece::Next(bytes, then_ms) => {
+                delivery.release_piece(bytes);
+                Some((self, then_ms))
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod action;
 mod causes;
+mod changed_arguments;
 mod condition;
 mod connections;
 mod control;
@@ -23,14 +24,14 @@ mod step;
 mod subject;
 
 pub(crate) use action::{ReplyAction, RequestAction, Substitute};
+pub(crate) use changed_arguments::ChangedArguments;
 pub(crate) use condition::ReplyKind;
 pub(crate) use connections::{MAX_PARTITIONS, TOO_MANY_PARTITIONS};
 pub(crate) use control::{FaultControl, FaultOutcome, FaultRequest};
 pub(crate) use group::Group;
-pub(crate) use held::{Held, HeldPart, Piece, SlicedReply};
+pub(crate) use held::{Held, HeldPart, SlicedReply};
 pub(crate) use judge::RuleJudge;
 pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
-pub(crate) use outage::Outage;
 pub(crate) use parse::ADD;
 pub use partition::Link;
 pub(crate) use partition::Partition;

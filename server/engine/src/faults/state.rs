@@ -109,6 +109,18 @@ impl Faults {
         is_there && !self.held.is_orphan(session.id)
     }
 
+    /// Whether a client is connected; these sessions of other servers are none, nor is the one of a master's stream.
+    pub(crate) fn has_clients(&self, sessions: &Sessions, links: &[Slot]) -> bool {
+        let slots = sessions.slots().filter(|slot| !links.contains(slot));
+        slots.map(|slot| sessions.get(slot)).any(|session| self.is_client(session))
+    }
+
+    /// Whether a session is sent nothing any more.
+    #[inline]
+    pub(crate) fn is_lost(&self, session: &Session) -> bool {
+        self.connections.has_any() && self.connections.is_lost(session)
+    }
+
     /// Disconnects all clients but the spared ones; requests of orphans do not arrive. A server that dies disconnects
     /// those too that are about to be closed.
     pub(crate) fn cut(

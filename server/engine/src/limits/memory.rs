@@ -12,7 +12,7 @@ use lockwheel_store::memory::{MemoryAccount, MemoryUsage};
 
 /// The parts of an engine whose memory is added up.
 #[derive(Clone, Copy)]
-pub(crate) struct MemoryParts<'e> {
+pub struct MemoryParts<'e> {
     /// What the parts themselves count.
     pub(crate) account: &'e MemoryAccount,
     /// The keys.
@@ -33,7 +33,7 @@ pub(crate) struct MemoryParts<'e> {
 
 impl MemoryParts<'_> {
     /// Returns the memory of the engine, without what waits to be freed. O(databases).
-    pub(crate) fn usage(self) -> MemoryUsage {
+    pub fn usage(self) -> MemoryUsage {
         let keyspace = KeyspaceMemory::of(self.keyspace);
         let account = self.account;
         // The runtime is taken while a script runs: the last figure is close enough.

@@ -11,7 +11,7 @@ mod room;
 pub(crate) use clients::{ClientEviction, client_limit};
 pub(crate) use demand::takes_memory;
 pub(crate) use keys::CountedBytes;
-pub(crate) use memory::MemoryParts;
+pub use memory::MemoryParts;
 pub(crate) use room::{LARGE_INPUT, call_lacks_room, check_room_for, lacks_room};
 
 use crate::clients::Sessions;

@@ -4,8 +4,10 @@
 //! tells what has come.
 
 mod connection;
+mod event;
 
 pub use connection::{Endpoint, Outgoing};
+pub use event::OutboundEvent;
 
 use connection::Connection;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,9 +27,9 @@ pub(crate) enum Purpose {
     Cluster(u64),
 }
 
-/// All of them.
+/// All connections.
 #[derive(Debug, Default)]
-pub(crate) struct Outbound {
+pub struct Outbound {
     connections: BTreeMap<OutboundId, Connection>,
     last: u64,
     /// Those that the driver has to look at, each once.
@@ -70,8 +72,8 @@ impl Outbound {
         self.connections.get(&id)?.wanted()
     }
 
-    /// The address at this end of it, when it has become open.
-    pub(crate) fn set_local_ip(&mut self, id: OutboundId, ip: &str) {
+    /// Records the address at this end of a connection, in text: before the engine is told that it is open.
+    pub fn set_local_ip(&mut self, id: OutboundId, ip: &str) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.local_ip = Some(ip.into());
         }
@@ -107,8 +109,9 @@ impl Outbound {
         self.pending.pop_front()
     }
 
-    /// What the driver has to do next for a connection.
-    pub(crate) fn take(&mut self, id: OutboundId) -> Option<Outgoing> {
+    /// Returns what the driver has to do next for a connection that
+    /// [`Output::Outbound`](crate::core::Output::Outbound) has named; to be asked until there is nothing.
+    pub fn take(&mut self, id: OutboundId) -> Option<Outgoing> {
         let connection = self.connections.get_mut(&id)?;
         let outgoing = connection.take();
         if let Some(Outgoing::Close) = outgoing {

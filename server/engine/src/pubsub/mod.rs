@@ -1,6 +1,9 @@
 //! Publish/subscribe: the subscribers of channels and patterns.
 
 mod endings;
+mod receivers;
+
+pub(crate) use receivers::{Audience, SERVER_CHANNELS};
 
 use endings::{EndingOf, Endings};
 use lockwheel_store::keyspace::glob;

@@ -48,6 +48,16 @@ impl<'e> ReplicationView<'e> {
         self.link
     }
 
+    /// Returns where the master is that the server follows. When the server was killed, that is the one that it follows
+    /// when it comes back.
+    pub(crate) fn followed(self, was_killed: bool) -> Option<(&'e str, u16)> {
+        if was_killed {
+            let [host, port] = &self.config.replication.master[..] else { return None };
+            return Some((host, port.parse().ok()?));
+        }
+        self.link.map(|link| (link.host(), link.port()))
+    }
+
     /// The parameters in force.
     pub(crate) fn config(self) -> &'e Config {
         self.config

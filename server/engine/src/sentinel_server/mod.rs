@@ -7,4 +7,5 @@ mod request;
 mod server;
 
 pub(crate) use request::{SentinelHandler, SentinelOutcome, SentinelRequest};
-pub(crate) use server::{SentinelEffect, SentinelServer};
+pub(crate) use server::SentinelEffect;
+pub use server::SentinelServer;

@@ -2,7 +2,7 @@
 
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::Config;
-use crate::outbound::{Endpoint, Outbound, OutboundId, Purpose};
+use crate::outbound::{Endpoint, Outbound, OutboundEvent, OutboundId, Purpose};
 use crate::sentinel::{Effect, Level, LinkId, Resolve, Sentinel, SentinelLine};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
@@ -32,7 +32,7 @@ pub(crate) enum SentinelEffect {
 ///
 /// A change of it by [`SentinelServer::tell`] is followed by [`SentinelServer::next_effect`] until there is none.
 #[derive(Debug)]
-pub(crate) struct SentinelServer {
+pub struct SentinelServer {
     state: Sentinel,
     /// Whether the configuration file has what is known.
     is_saved: bool,
@@ -69,6 +69,16 @@ impl SentinelServer {
         let _right = self.state.configure(&lines);
         self.state.set_server(config.shown_port(), &config.requirepass);
         self.links.clear();
+    }
+
+    /// Returns the name of the sentinel: 40 hexadecimal digits.
+    pub fn id(&self) -> &str {
+        self.state.id()
+    }
+
+    /// Returns the address that the sentinel announces, if it announces one, and the port, if it announces that.
+    pub(crate) fn announced(&self) -> (String, u16) {
+        self.state.announced()
     }
 
     /// Returns what the sentinel knows.
@@ -134,6 +144,20 @@ impl SentinelServer {
         self.state.take_unsaved().then_some(SentinelEffect::Save)
     }
 
+    /// Tells the sentinel what has happened to a connection, whose address at this end is `local_ip`.
+    pub(crate) fn follow_link(
+        state: &mut Sentinel,
+        link: LinkId,
+        event: OutboundEvent<'_>,
+        local_ip: Option<&str>,
+    ) {
+        match event {
+            OutboundEvent::Opened => state.opened(link, local_ip),
+            OutboundEvent::Received(bytes) => state.received(link, bytes),
+            OutboundEvent::Closed { reason } => state.closed(link, reason),
+        }
+    }
+
     /// Forgets a connection that has ended.
     pub(crate) fn forget_link(&mut self, link: LinkId) {
         self.links.remove(&link);
@@ -161,9 +185,10 @@ impl SentinelServer {
         timers.cancel(self.tick.replace(planned));
     }
 
-    /// Records that the timer of the planned look has fired.
-    pub(crate) fn tick_fired(&mut self) {
+    /// Plans the next look, as the timer of this one has fired: it comes whatever becomes of this one.
+    pub(crate) fn tick_fired(&mut self, timers: MonotonicTimers<'_>) {
         self.tick = None;
+        self.plan_tick(timers);
     }
 
     /// Moves the planned look behind an advance of the clock by so many milliseconds, which the sentinel does not

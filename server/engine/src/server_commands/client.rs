@@ -287,7 +287,7 @@ fn list(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 
 fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let by_address = args.len() == 3;
-    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, &engine.users)? };
+    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, engine.users())? };
     let Session { id: own, peer, .. } = engine.session(call.slot);
     // A sentinel of this process kills the clients of a server that it promotes. A test goes on steering that server.
     let (own, is_sentinel) = (*own, peer.in_process);

@@ -109,7 +109,7 @@ fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         3 => (&args[1], &args[2]),
         _ => return Err(errors::SYNTAX),
     };
-    if args.len() == 2 && engine.users.get(UserId::DEFAULT).nopass {
+    if args.len() == 2 && engine.users().get(UserId::DEFAULT).nopass {
         return Err(CommandError::text(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
@@ -123,7 +123,7 @@ fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 impl Engine {
     /// Logs a client in as a user; `word` is what it asked for that by.
     fn log_in(&mut self, slot: Slot, name: &[u8], password: &[u8], word: &[u8]) -> Result<(), CommandError> {
-        match self.users.admit(name, password) {
+        match self.users().admit(name, password) {
             Some(id) => {
                 self.sessions.get_mut(slot).login = Login::As(id);
                 Ok(())
@@ -150,7 +150,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     if let Some((name, password)) = options.auth {
         engine.log_in(call.slot, name, password, &args[0])?;
     }
-    if !engine.is_authenticated(engine.session(call.slot)) {
+    if !engine.session(call.slot).is_authenticated(engine.users()) {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
@@ -170,7 +170,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
-    let is_sentinel = engine.sentinel_id().is_some();
+    let is_sentinel = engine.sentinel().is_some();
     let role = if engine.replication().is_replica() { "replica" } else { "master" };
     reply.map(if is_sentinel { 6 } else { 7 });
     field(reply, "server", "redis");
@@ -261,10 +261,10 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
     engine.set_monitor(call.slot, false);
     engine.change_tracking(|tracking| tracking.untrack(call.slot));
-    engine.unsubscribe_all(call.slot, HistoryCause::None);
+    engine.change_subscriptions(call.slot, |its| its.end_all(HistoryCause::None));
     engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
     engine.leave_cluster(engine.sessions.get(call.slot).id);
-    let login = engine.users.first_login();
+    let login = engine.users().first_login();
     engine.sessions.rename(call.slot, b"");
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;

@@ -8,6 +8,7 @@ use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Host, Registered};
 use lockwheel_store::keyspace::glob;
+use lockwheel_store::time::Now;
 use std::sync::Arc;
 
 /// The rows of this file.
@@ -174,7 +175,8 @@ fn load(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         }
         replace = true;
     }
-    let name = engine.scripts.load(&args[last], replace, &mut Loader::new(engine))?;
+    let mut loader = Loader::new(&engine.environment.host, engine.clock().system());
+    let name = engine.scripts.load(&args[last], replace, &mut loader)?;
     engine.replicate_request(args.all(), call.session);
     reply.bulk(&name);
     Ok(())
@@ -224,7 +226,8 @@ fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
         _ => return Err(CommandError::text(WRONG)),
     };
     let codes = function_payload::read(&args[2])?;
-    engine.scripts.restore(codes, policy, &mut Loader::new(engine))?;
+    let mut loader = Loader::new(&engine.environment.host, engine.clock().system());
+    engine.scripts.restore(codes, policy, &mut loader)?;
     if engine.replication().feeds_replicas() {
         // A replica may be as old as Redis 7.0.
         let mut words = args.all().to_vec();
@@ -243,8 +246,9 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn new(engine: &Engine) -> Self {
-        Loader { host: engine.environment.host.clone(), at_us: engine.clock().system().monotonic_us }
+    /// A loader at an instant of the system's clocks. Without a host, time stands still.
+    pub(super) fn new(host: &Option<Arc<dyn core::Host>>, system: Now) -> Self {
+        Loader { host: host.clone(), at_us: system.monotonic_us }
     }
 }
 

@@ -51,7 +51,7 @@ impl MemoryFigures {
     /// Those of now.
     pub(super) fn of(engine: &Engine) -> Self {
         let process = (engine.environment.identity.process.usage)();
-        let account = engine.memory_usage();
+        let account = engine.memory_parts().usage();
         let total = account.total() as u64;
         let of_process =
             AllocatorUsage { allocated: total, active: process.resident, resident: process.resident };
@@ -59,7 +59,7 @@ impl MemoryFigures {
             account,
             total,
             peak: engine.memory.peak().max(account.total()) as u64,
-            replicas: engine.replica_buffers() as u64,
+            replicas: engine.memory_parts().of_replicas() as u64,
             backlog: engine.replication().history().backlog_memory() as u64,
             overhead: total - account.data as u64,
             startup: engine.memory.at_start.total() as u64,

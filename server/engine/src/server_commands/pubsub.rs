@@ -2,10 +2,10 @@
 //!
 //! A server by itself is the one shard there is, but channels of shards are apart from the others.
 
-use crate::clients::{Session, Subscribed};
-use crate::core::{Call, Engine, Handler};
-use crate::locks::{HistoryCause, HistoryEvent};
-use crate::pubsub::PubSub;
+use crate::clients::{SubscriptionKind, Subscriptions};
+use crate::core::{Handler, PartHandler};
+use crate::locks::HistoryCause;
+use crate::pubsub::{Audience, PubSub};
 use crate::spec::{Args, ChannelSpec, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::glob;
@@ -18,7 +18,7 @@ const SHARD_CHANNELS: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KE
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("publish", 3, Handler::Engine(publish))
+    Row::new("publish", 3, Handler::Publish(Audience::Everyone))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
         .channels(ChannelSpec::one(1))
         .about(
@@ -29,18 +29,18 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
-    Row::new("subscribe", -2, Handler::Engine(subscribe))
+    Row::new("subscribe", -2, Handler::Part(PartHandler::Subscriptions(subscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::from(1))
         .about("pubsub", "2.0.0", "O(N) where N is the number of channels to subscribe to.")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
-    Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
+    Row::new("unsubscribe", -1, Handler::Part(PartHandler::Subscriptions(unsubscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N) where N is the number of clients already subscribed to a channel.")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
-    Row::new("psubscribe", -2, Handler::Engine(psubscribe))
+    Row::new("psubscribe", -2, Handler::Part(PartHandler::Subscriptions(psubscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::patterns_from(1))
         .about(
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Listens to all channels that match patterns.")
         .syntax("(pattern: pattern) ..."),
-    Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
+    Row::new("punsubscribe", -1, Handler::Part(PartHandler::Subscriptions(punsubscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .about(
             "pubsub",
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Stops listening to patterns, without any named to all.")
         .syntax("[pattern [pattern ...]]"),
-    Row::new("spublish", 3, Handler::Engine(spublish))
+    Row::new("spublish", 3, Handler::Publish(Audience::Shard))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
         .channels(ChannelSpec::one(1))
         .keys(&[KeySpec::one(1, &[KeyFlags::NOT_KEY])])
@@ -71,14 +71,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Sends a message to a channel of a shard.")
         .syntax("shardchannel message"),
-    Row::new("ssubscribe", -2, Handler::Engine(ssubscribe))
+    Row::new("ssubscribe", -2, Handler::Part(PartHandler::Subscriptions(ssubscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::from(1))
         .keys(SHARD_CHANNELS)
         .about("pubsub", "7.0.0", "O(N) where N is the number of shard channels to subscribe to.")
         .summary("Listens to channels of shards.")
         .syntax("shardchannel [shardchannel ...]"),
-    Row::new("sunsubscribe", -1, Handler::Engine(sunsubscribe))
+    Row::new("sunsubscribe", -1, Handler::Part(PartHandler::Subscriptions(sunsubscribe)))
         .flags(&[SUBSCRIBE_FLAGS])
         .keys(SHARD_CHANNELS)
         .about(
@@ -162,85 +162,12 @@ const PUBSUB: &[Row<Handler>] = &[
         .syntax("[shardchannel [shardchannel ...]]"),
 ];
 
-fn publish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let receivers = engine.pubsub.receivers(&args[1]);
-    if receivers > 0 {
-        engine.send_to_subscribers(&args[1], &args[2]);
-    }
-    pass_on(engine, call, args, false);
-    reply.integer(receivers as i64);
-    Ok(())
-}
-
-fn spublish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let receivers = engine.pubsub.shard_subscribers(&args[1]);
-    if receivers > 0 {
-        engine.send_to_shard(&args[1], &args[2]);
-    }
-    pass_on(engine, call, args, true);
-    reply.integer(receivers as i64);
-    Ok(())
-}
-
-/// Lets the subscribers of other servers hear a message: of all nodes of a cluster, replicas among them, or else of
-/// replicas, by the stream.
-fn pass_on(engine: &mut Engine, call: Call<'_>, args: Args<'_>, is_shard: bool) {
-    if engine.is_node() {
-        engine.publish_to_nodes(&args[1], &args[2], is_shard);
-    } else {
-        engine.replicate_request(args.all(), call.session);
-    }
-}
-
-/// What a client can subscribe to.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Channel,
-    Pattern,
-    Shard,
-}
-
-impl Kind {
-    /// The word that reports a subscription, and the one that reports its end.
-    fn words(self) -> [&'static [u8]; 2] {
-        match self {
-            Kind::Channel => [b"subscribe", b"unsubscribe"],
-            Kind::Pattern => [b"psubscribe", b"punsubscribe"],
-            Kind::Shard => [b"ssubscribe", b"sunsubscribe"],
-        }
-    }
-
-    /// The names of this kind that a client is subscribed to.
-    fn names(self, session: &mut Session) -> &mut Subscribed {
-        match self {
-            Kind::Channel => &mut session.channels,
-            Kind::Pattern => &mut session.patterns,
-            Kind::Shard => &mut session.shards,
-        }
-    }
-
-    /// How many subscriptions a client is told that it has: channels of shards are counted by themselves.
-    fn count(self, session: &Session) -> usize {
-        match self {
-            Kind::Channel | Kind::Pattern => session.subscriptions(),
-            Kind::Shard => session.shards.len(),
-        }
-    }
-
-    fn join(self, pubsub: &mut PubSub, name: &[u8], id: u64) {
-        match self {
-            Kind::Channel => pubsub.subscribe(name, id),
-            Kind::Pattern => pubsub.subscribe_pattern(name, id),
-            Kind::Shard => pubsub.subscribe_shard(name, id),
-        }
-    }
-
-    fn leave(self, pubsub: &mut PubSub, name: &[u8], id: u64) {
-        match self {
-            Kind::Channel => pubsub.unsubscribe(name, id),
-            Kind::Pattern => pubsub.unsubscribe_pattern(name, id),
-            Kind::Shard => pubsub.unsubscribe_shard(name, id),
-        }
+/// Returns the word that reports a subscription, and the one that reports its end.
+fn words(kind: SubscriptionKind) -> [&'static [u8]; 2] {
+    match kind {
+        SubscriptionKind::Channel => [b"subscribe", b"unsubscribe"],
+        SubscriptionKind::Pattern => [b"psubscribe", b"punsubscribe"],
+        SubscriptionKind::Shard => [b"ssubscribe", b"sunsubscribe"],
     }
 }
 
@@ -257,70 +184,62 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
     reply.mute(muted);
 }
 
-fn subscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(engine, call, Kind::Channel, args, reply)
+fn subscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    join(its, SubscriptionKind::Channel, args, reply)
 }
 
-fn psubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(engine, call, Kind::Pattern, args, reply)
+fn psubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    join(its, SubscriptionKind::Pattern, args, reply)
 }
 
-fn ssubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(engine, call, Kind::Shard, args, reply)
+fn ssubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    join(its, SubscriptionKind::Shard, args, reply)
 }
 
-fn join(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let [word, _] = kind.words();
+fn join(
+    its: &mut Subscriptions<'_>,
+    kind: SubscriptionKind,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let [word, _] = words(kind);
     for &name in args.from(1) {
-        let session = engine.sessions.get_mut(call.slot);
-        if kind.names(session).insert(name) {
-            kind.join(&mut engine.pubsub, name, session.id);
-            note(engine, call, kind, name, HistoryEvent::Queued);
-        }
-        confirm(reply, word, Some(name), kind.count(engine.sessions.get_mut(call.slot)));
+        its.begin(kind, name);
+        confirm(reply, word, Some(name), its.count(kind));
     }
-    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 
-/// Who listens to a lock's channel waits for the lock as Redisson does.
-fn note(engine: &mut Engine, call: Call<'_>, kind: Kind, name: &[u8], event: HistoryEvent) {
-    if !matches!(kind, Kind::Pattern) {
-        engine.history().subscription(call.slot, name, (event, HistoryCause::None));
-    }
+fn unsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    leave(its, SubscriptionKind::Channel, args, reply)
 }
 
-fn unsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(engine, call, Kind::Channel, args, reply)
+fn punsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    leave(its, SubscriptionKind::Pattern, args, reply)
 }
 
-fn punsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(engine, call, Kind::Pattern, args, reply)
+fn sunsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    leave(its, SubscriptionKind::Shard, args, reply)
 }
 
-fn sunsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(engine, call, Kind::Shard, args, reply)
-}
-
-fn leave(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let [_, word] = kind.words();
-    let session = engine.sessions.get_mut(call.slot);
+fn leave(
+    its: &mut Subscriptions<'_>,
+    kind: SubscriptionKind,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let [_, word] = words(kind);
     let named: Vec<Box<[u8]>> = match args.len() {
-        1 => kind.names(session).iter().cloned().collect(),
+        1 => its.names(kind),
         _ => args.from(1).iter().map(|&name| name.into()).collect(),
     };
     if named.is_empty() {
-        confirm(reply, word, None, kind.count(session));
+        confirm(reply, word, None, its.count(kind));
     }
     for name in named {
-        let session = engine.sessions.get_mut(call.slot);
-        if kind.names(session).remove(&name) {
-            kind.leave(&mut engine.pubsub, &name, session.id);
-            note(engine, call, kind, &name, HistoryEvent::LeftQueue);
-        }
-        confirm(reply, word, Some(&name), kind.count(engine.sessions.get_mut(call.slot)));
+        its.end(kind, &name, HistoryCause::None);
+        confirm(reply, word, Some(&name), its.count(kind));
     }
-    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 

@@ -209,8 +209,8 @@ impl Caller for Script<'_> {
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
         // Mostly nobody is restricted, and whose script it is does not matter.
-        let session = self.engine.users.are_restricted().then(|| self.engine.session(self.slot))?;
-        self.engine.users.denied(session.login, command, args)
+        let session = self.engine.users().are_restricted().then(|| self.engine.session(self.slot))?;
+        self.engine.users().denied(session.login, command, args)
     }
 
     fn is_read_only(&self) -> bool {
@@ -362,7 +362,7 @@ impl Host for ScriptHost<'_> {
         let command = self.engine.commands.resolve(args)?;
         // A container by itself is no command, unless nothing follows it.
         let known = command.subcommands.is_empty() || argv.len() == 1;
-        let denied = || self.engine.users.denied(self.engine.session(self.call.slot).login, command, args);
+        let denied = || self.engine.users().denied(self.engine.session(self.call.slot).login, command, args);
         known.then(|| denied().is_none())
     }
 }

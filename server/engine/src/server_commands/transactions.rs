@@ -122,11 +122,11 @@ impl Caller for Transaction<'_> {
     const ORIGIN: Origin = Origin::Transaction;
 
     fn is_authenticated(&self) -> bool {
-        self.engine.is_authenticated(self.session)
+        self.session.is_authenticated(self.engine.users())
     }
 
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        self.engine.users.denied(self.session.login, command, args)
+        self.engine.users().denied(self.session.login, command, args)
     }
 }
 

@@ -1,6 +1,10 @@
 //! The end of a server (SHUTDOWN, SIGTERM, SIGINT): its replicas may get what they lack first. Until then, or until
 //! `shutdown-timeout` is over, nothing is written.
 
+mod control;
+
+pub(crate) use control::{ShutdownControl, ShutdownEffect};
+
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Order;
@@ -58,7 +62,7 @@ struct Waiting {
     until_ms: i64,
 }
 
-/// The end of the server, as far as it has come. Between [`Shutdown::wait`] and [`Shutdown::forget`] writes are paused.
+/// The end of the server, as far as it has come. While it waits, writes are paused.
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown(Option<Waiting>);
 
@@ -69,7 +73,7 @@ impl Shutdown {
     }
 
     /// Begins to wait for replicas until an instant of the real monotonic clock, in milliseconds.
-    pub(crate) fn wait(&mut self, ending: Ending, until_ms: i64, timers: &mut Timers, order: Order) {
+    fn wait(&mut self, ending: Ending, until_ms: i64, timers: &mut Timers, order: Order) {
         let timer = Timer { kind: TimerKind::Shutdown, client: 0, order };
         let timeout = Some(timers.insert(timer, until_ms));
         self.0 = Some(Waiting { ending, timeout, until_ms });
@@ -87,21 +91,21 @@ impl Shutdown {
     }
 
     /// Records that the time for replicas is over: the timer has fired.
-    pub(crate) fn expire(&mut self) {
+    fn expire(&mut self) {
         if let Some(waiting) = &mut self.0 {
             waiting.timeout = None;
         }
     }
 
     /// Ends the wait for replicas; returns how the server ends now, if it was told to.
-    pub(crate) fn finish(&mut self, timers: &mut Timers) -> Option<Ending> {
+    fn finish(&mut self, timers: &mut Timers) -> Option<Ending> {
         let waiting = self.0.as_mut()?;
         waiting.timeout.take().into_iter().for_each(|timeout| timers.cancel(timeout));
         Some(waiting.ending)
     }
 
     /// Forgets that the server is to end; returns whether it was.
-    pub(crate) fn forget(&mut self, timers: &mut Timers) -> bool {
+    fn forget(&mut self, timers: &mut Timers) -> bool {
         let waiting = self.0.take();
         let timeout = waiting.as_ref().and_then(|waiting| waiting.timeout);
         timeout.into_iter().for_each(|timeout| timers.cancel(timeout));

@@ -5,7 +5,7 @@ use super::missed::Missed;
 use super::network::{Key, Network};
 use super::nodes::Nodes;
 use crate::clients::Slot;
-use crate::core::{Engine, merged_history};
+use crate::core::{Engine, Stop, merged_history};
 use crate::faults::{Apart, DataFate, FaultControl, GrantNumbers, Link, NodeFault};
 use crate::member::{BroadcastAnswer, LAST, Promotion};
 use crate::replication::Fed;
@@ -44,7 +44,7 @@ impl Network {
                 Ok(BroadcastAnswer::Ok)
             }
             NodeFault::Up { node } => {
-                let was_down = !self.has_left(node) && nodes[node].outage().was_killed();
+                let was_down = !self.has_left(node) && nodes[node].faults().outage.was_killed();
                 if was_down {
                     nodes[node].come_up();
                 }
@@ -88,9 +88,10 @@ impl Network {
 
     /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
     fn may_be_killed(&self, nodes: &Nodes<'_, '_>, node: usize, ms: Option<u64>) -> bool {
-        let runs = nodes[node].clock_runs();
+        let runs = nodes[node].clock().runs();
         let can_be_asked = |(place, other): (usize, &Engine)| {
-            let is_up = !other.outage().was_killed() || (runs && other.outage().comes_up_at().is_some());
+            let is_up = !other.faults().outage.was_killed()
+                || (runs && other.faults().outage.comes_up_at().is_some());
             place != node && is_up && !other.config.is_sentinel() && !self.has_left(place)
         };
         (runs && ms.is_some()) || nodes.iter().any(can_be_asked)
@@ -131,7 +132,7 @@ impl Network {
             self.end_lag(now_ms);
         }
         for (place, node) in nodes.iter_mut() {
-            if node.outage().was_killed() && !self.has_left(place) {
+            if node.faults().outage.was_killed() && !self.has_left(place) {
                 node.come_up();
             }
         }
@@ -144,12 +145,12 @@ impl Network {
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
             let serves = |master: usize| {
                 nodes.has(master)
-                    && !nodes[master].outage().was_killed()
+                    && !nodes[master].faults().outage.was_killed()
                     && nodes[master].replication().has_its_master()
             };
             let is_served = self.master_of(nodes, node).is_some_and(serves);
             if is_served
-                && !nodes[node].outage().was_killed()
+                && !nodes[node].faults().outage.was_killed()
                 && !tried.contains(&node)
                 && nodes[node].change_replication(|control| control.retry_master())
             {
@@ -174,10 +175,10 @@ impl Network {
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
-            if node.outage().may_come_up(node.now().monotonic_ms()) {
+            if node.faults().outage.may_come_up(node.now().monotonic_ms()) {
                 node.come_up();
                 any = true;
-            } else if let Some(at_ms) = node.outage().comes_up_at() {
+            } else if let Some(at_ms) = node.faults().outage.comes_up_at() {
                 node.look_again_at(at_ms);
             }
         }
@@ -188,8 +189,10 @@ impl Network {
     /// clock, which stands.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
-            let is_open =
-                |node: &Engine| !node.outage().was_killed() || node.has_clients(&self.slots_at(place));
+            let is_open = |node: &Engine| {
+                !node.faults().outage.was_killed()
+                    || node.faults().has_clients(&node.sessions, &self.slots_at(place))
+            };
             // One that hangs does so for a client.
             !self.has_left(place) && (!nodes.has(place) || is_open(&nodes[place]))
         };
@@ -197,7 +200,7 @@ impl Network {
             return;
         }
         for (place, node) in nodes.iter_mut() {
-            if node.outage().comes_up_at().is_some() && !self.has_left(place) {
+            if node.faults().outage.comes_up_at().is_some() && !self.has_left(place) {
                 node.come_up();
             }
         }
@@ -205,13 +208,15 @@ impl Network {
 
     /// Servers that are down without an end do so for good when no other one is left that could bring them back.
     pub(super) fn end_those_down(&self, nodes: &mut Nodes<'_, '_>) {
-        let may_be_up = |node: &Engine| !node.outage().was_killed() || node.outage().comes_up_at().is_some();
+        let may_be_up = |node: &Engine| {
+            !node.faults().outage.was_killed() || node.faults().outage.comes_up_at().is_some()
+        };
         let is_there = |place: usize| !self.has_left(place) && nodes.get(place).is_none_or(may_be_up);
         if nodes.places().any(is_there) {
             return;
         }
         for (_, node) in nodes.iter_mut().filter(|(place, _)| !self.has_left(*place)) {
-            node.end_while_down();
+            node.stop = Some(Stop::Shutdown);
         }
     }
 
@@ -223,20 +228,21 @@ impl Network {
         named: Option<usize>,
     ) -> Result<usize, CommandError> {
         if let Some(node) = named {
-            let is_one = self.master_of(nodes, node).is_some() && !nodes[node].outage().was_killed();
+            let is_one = self.master_of(nodes, node).is_some() && !nodes[node].faults().outage.was_killed();
             return if is_one { Ok(node) } else { Err(NO_REPLICA) };
         }
         let master = self.master_of(nodes, asker).unwrap_or(asker);
         let mut all = nodes.places();
         let can = |node: &usize| {
-            self.master_of(nodes, *node) == Some(master) && !nodes[*node].outage().was_killed()
+            self.master_of(nodes, *node) == Some(master) && !nodes[*node].faults().outage.was_killed()
         };
         all.find(can).ok_or(NONE_CAN)
     }
 
     /// The master that a server follows. It is not known of one that is left out.
     pub(super) fn master_of(&self, nodes: &Nodes<'_, '_>, node: usize) -> Option<usize> {
-        let (host, port) = nodes.get(node)?.followed()?;
+        let node = nodes.get(node)?;
+        let (host, port) = node.replication().followed(node.faults().outage.was_killed())?;
         self.node_at(host, port)
     }
 
@@ -295,7 +301,7 @@ impl Network {
         (host, port): (String, u16),
         spared: u64,
     ) {
-        let (was_killed, is_node) = (nodes[place].outage().was_killed(), nodes[place].is_node());
+        let (was_killed, is_node) = (nodes[place].faults().outage.was_killed(), nodes[place].is_node());
         if place == master && !was_killed {
             let links = self.slots_at(master);
             nodes[master].change_faults(|control, _| {
@@ -306,7 +312,7 @@ impl Network {
             return;
         }
         if was_killed {
-            nodes[place].follows_when_up(&host, port);
+            nodes[place].config.replication.follow_when_up(&host, port);
         } else {
             nodes[place].follow_master(host, port);
         }
@@ -322,7 +328,7 @@ impl Network {
     ) {
         let epoch = next_epoch(nodes);
         for (place, node) in nodes.iter_mut() {
-            if !node.outage().was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
+            if !node.faults().outage.was_killed() && !self.has_left(place) && !self.is_cut(place, replica) {
                 node.with_sentinel(|state| state.follow_failover(self.leads_to(master), host, *port, epoch));
             }
         }
@@ -432,7 +438,9 @@ impl Network {
         }
         if let Some(offset) = nodes[replica].replication().offset_in_history_of(nodes[master].replication()) {
             nodes[master].note_lost_writes(replica, offset);
-        } else if !nodes[replica].outage().was_killed() && self.master_of(nodes, replica) == Some(master) {
+        } else if !nodes[replica].faults().outage.was_killed()
+            && self.master_of(nodes, replica) == Some(master)
+        {
             // It has not even been sent what there was.
             note_lost_keys(nodes, master, replica);
         }

@@ -8,6 +8,7 @@ use super::nodes::Nodes;
 use crate::clients::Slot;
 use crate::faults::{Apart, NodeFault};
 use crate::member::{Broadcast, TopologyRequest};
+use crate::outbound::OutboundEvent;
 
 impl Network {
     /// Does what servers have missed that are back, and notes which are left out now. What they want of connections
@@ -33,13 +34,13 @@ impl Network {
     fn make_up_for(&mut self, nodes: &mut Nodes<'_, '_>, place: usize, missed: Missed) {
         match missed {
             Missed::Disconnected(slot) => nodes[place].disconnect(slot),
-            Missed::Closed(id, reason) => nodes[place].outbound_closed(id, reason),
+            Missed::Closed(id, reason) => nodes[place].outbound_event(id, OutboundEvent::Closed { reason }),
             Missed::Lost(replica, promotion) => self.note_lost_to(nodes, replica, &promotion),
             Missed::Replaced { master, address, spared } => {
                 self.follow_successor(nodes, place, master, address, spared);
             }
             Missed::Reset => {
-                if nodes[place].outage().was_killed() && !self.has_left(place) {
+                if nodes[place].faults().outage.was_killed() && !self.has_left(place) {
                     nodes[place].come_up();
                 }
                 self.return_late(nodes, place);
@@ -58,7 +59,7 @@ impl Network {
     /// The server that has made a connection learns of its end, now or when it is back.
     pub(super) fn close(&mut self, nodes: &mut Nodes<'_, '_>, (place, id): Key, reason: &'static str) {
         match nodes.get_mut(place) {
-            Some(node) => node.outbound_closed(id, reason),
+            Some(node) => node.outbound_event(id, OutboundEvent::Closed { reason }),
             None => self.missed.push((place, Missed::Closed(id, reason))),
         }
     }

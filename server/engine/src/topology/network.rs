@@ -9,7 +9,8 @@ use crate::core::{Engine, advance_together, read_history};
 use crate::faults::{DataFate, MAX_PARTITIONS, TOO_MANY_PARTITIONS};
 use crate::locks::StampSource;
 use crate::member::{Broadcast, BroadcastAnswer, MemberAddress, TopologyRequest, place_of};
-use crate::outbound::{OutboundId, Outgoing};
+use crate::outbound::{Outbound, OutboundEvent, OutboundId, Outgoing};
+use crate::sentinel_server::SentinelServer;
 use crate::spec::CommandError;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -81,7 +82,9 @@ impl Network {
     /// order `stamps` gives.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
         let members = self.members.iter_mut().zip(nodes.iter());
-        members.for_each(|(member, node)| member.announce(&node.config, node.announced_as_sentinel()));
+        members.for_each(|(member, node)| {
+            member.announce(&node.config, node.sentinel().map(SentinelServer::announced).unwrap_or_default())
+        });
         let places = nodes.iter_mut().enumerate();
         places.for_each(|(place, node)| node.join(&self.members, place, stamps.clone()));
         let clock = nodes[0].clock().clocks().clone();
@@ -176,7 +179,8 @@ impl Network {
 
     fn note_address(&mut self, nodes: &mut Nodes<'_, '_>, place: usize) {
         let node = &nodes[place];
-        self.members[place].announce(&node.config, node.announced_as_sentinel());
+        self.members[place]
+            .announce(&node.config, node.sentinel().map(SentinelServer::announced).unwrap_or_default());
         self.tell_addresses(nodes);
     }
 
@@ -283,11 +287,11 @@ impl Network {
             }
             while let Some((node, id)) = self.next_pending(nodes) {
                 has_moved = true;
-                if self.leads_out(&nodes[node], (node, id)) {
+                if self.leads_out(nodes[node].outbound_mut(), (node, id)) {
                     outside.post(node, id);
                     continue;
                 }
-                while let Some(outgoing) = nodes[node].take_outgoing(id) {
+                while let Some(outgoing) = nodes[node].outbound_mut().take(id) {
                     self.act(nodes, (node, id), outgoing);
                 }
             }
@@ -350,15 +354,19 @@ impl Network {
     /// Makes a connection, if the other server is there.
     fn connect(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, to: usize) {
         let (node, id) = key;
-        if self.has_left(to) || nodes[to].outage().was_killed() || nodes[node].outage().was_killed() {
-            return nodes[node].outbound_closed(id, "Connection refused");
+        if self.has_left(to)
+            || nodes[to].faults().outage.was_killed()
+            || nodes[node].faults().outage.was_killed()
+        {
+            let reason = "Connection refused";
+            return nodes[node].outbound_event(id, OutboundEvent::Closed { reason });
         }
         let ip = nodes[to].config.loopback();
         let peer = Peer { addr: address_of(key, ip), in_process: true, ..Peer::default() };
         let slot = nodes[to].connect(peer);
         self.links.insert(key, Link::new(to, slot));
-        nodes[node].outbound_local_ip(id, &ip.to_string());
-        nodes[node].outbound_opened(id);
+        nodes[node].outbound_mut().set_local_ip(id, &ip.to_string());
+        nodes[node].outbound_event(id, OutboundEvent::Opened);
     }
 
     /// Takes what the other server answers back to who has connected; whether there was something. Of two of which one
@@ -389,7 +397,7 @@ impl Network {
                 nodes[node].look_again_at(at_ms);
             }
             if !bytes.is_empty() {
-                nodes[node].outbound_received(id, &bytes);
+                nodes[node].outbound_event(id, OutboundEvent::Received(&bytes));
             }
         }
         if !goes_on && let Some(link) = self.links.remove(&key) {
@@ -416,8 +424,8 @@ impl Network {
     }
 
     /// Whether a connection leads to a server that is not of this process.
-    fn leads_out(&self, engine: &Engine, key: Key) -> bool {
-        let is_inside = match engine.wanted_endpoint(key.1) {
+    fn leads_out(&self, outbound: &Outbound, key: Key) -> bool {
+        let is_inside = match outbound.wanted(key.1) {
             Some(endpoint) => self.node_at(&endpoint.host, endpoint.port).is_some(),
             None => self.links.contains_key(&key) || self.connecting.contains_key(&key),
         };
@@ -460,7 +468,7 @@ impl Network {
             let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
             // It may have been the last that could be asked to move the clock.
-            if nodes.iter().any(|(_, node)| !node.clock_runs()) {
+            if nodes.iter().any(|(_, node)| !node.clock().runs()) {
                 self.let_clients_in(nodes);
             }
             self.end_those_down(nodes);

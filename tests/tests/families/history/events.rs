@@ -326,14 +326,14 @@ fn taken_by(names: impl Fn(usize) -> (String, String)) -> usize {
     let mut server = Server::new();
     let one = server.client();
     server.ask("CONFIG SET lock-history no");
-    let before = server.simulation.engine().memory_usage().total();
+    let before = server.simulation.engine().memory_parts().usage().total();
     server.ask("CONFIG SET lock-history yes");
     for n in 0..32_768 {
         let (key, owner) = names(n);
         server.send(one, &format!("LOCK.ACQUIRE {key} {owner} PX 30000"));
         server.send(one, &format!("LOCK.RELEASE {key} {owner}"));
     }
-    let taken = server.simulation.engine().memory_usage().total() - before;
+    let taken = server.simulation.engine().memory_parts().usage().total() - before;
     assert_eq!(server.history("SINCE 65535")["last"], 65_536);
     taken
 }
@@ -361,7 +361,7 @@ fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
     let mut server = Server::new();
     let one = server.client();
     server.ask("CONFIG SET lock-history no");
-    let before = server.simulation.engine().memory_usage().total();
+    let before = server.simulation.engine().memory_parts().usage().total();
     server.ask("CONFIG SET lock-history yes");
     for _ in 0..16_384 {
         server.send(one, "LOCK.ACQUIRE l a PX 30000");
@@ -369,12 +369,12 @@ fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
         server.send(one, "LOCK.RELEASE l a");
         server.ask("CLOCK.STEP -10");
     }
-    let full = server.simulation.engine().memory_usage().total();
+    let full = server.simulation.engine().memory_parts().usage().total();
     assert!(full - before <= 120 * 65_536, "{} bytes an entry", (full - before) / 65_536);
     server.ask("LOCK.MARK then");
     let mut after_turns = || {
         (0..10_000).for_each(|_| drop(server.ask("CLOCK.STEP 10")));
-        server.simulation.engine().memory_usage().total()
+        server.simulation.engine().memory_parts().usage().total()
     };
     let (some, more) = (after_turns(), after_turns());
     assert!(more < some + 10_000, "from {some} to {more} bytes for one entry");

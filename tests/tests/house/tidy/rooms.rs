@@ -79,7 +79,17 @@ const HOUSES: &[House] = &[
             ("outbound", These(&[])),
             (
                 "clients",
-                These(&["memory", "time", "keyspace", "spec", "acl", "locks", "clock", "persistence"]),
+                These(&[
+                    "memory",
+                    "time",
+                    "keyspace",
+                    "spec",
+                    "acl",
+                    "pubsub",
+                    "locks",
+                    "clock",
+                    "persistence",
+                ]),
             ),
             ("scripts", These(&["spec", "config", "clients"])),
             ("faults", These(&["memory", "keyspace", "spec", "clock", "clients", "scripts"])),
@@ -93,7 +103,7 @@ const HOUSES: &[House] = &[
             ("member", These(&["keyspace", "spec", "locks", "config", "clock", "replication", "faults"])),
             ("tracking", These(&["memory", "keyspace", "spec", "clients"])),
             ("pauses", These(&["keyspace", "spec", "clock", "clients", "scripts"])),
-            ("shutdown", These(&["keyspace", "spec", "clock"])),
+            ("shutdown", These(&["keyspace", "spec", "config", "clock", "replication"])),
             (
                 "limits",
                 These(&[
@@ -158,6 +168,7 @@ const HOUSES: &[House] = &[
                     "clock",
                     "replication",
                     "member",
+                    "sentinel_server",
                     "core",
                 ]),
             ),

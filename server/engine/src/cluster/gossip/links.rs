@@ -8,6 +8,7 @@ use super::effect::{Effect, LinkId};
 use super::message::{Body, Message};
 use super::peer::{Awaited, Link, Peer, UNANSWERED_MAX};
 use super::state::{Candidacy, Gossip};
+use crate::outbound::OutboundEvent;
 use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
@@ -163,6 +164,15 @@ impl Gossip {
             if is_open && is_asked && is_known {
                 self.send(view, number, body.clone());
             }
+        }
+    }
+
+    /// Follows what has happened to a connection.
+    pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: LinkId, event: OutboundEvent<'_>) {
+        match event {
+            OutboundEvent::Opened => self.opened(view, link),
+            OutboundEvent::Received(bytes) => self.received(view, link, bytes),
+            OutboundEvent::Closed { .. } => self.closed(view, link),
         }
     }
 

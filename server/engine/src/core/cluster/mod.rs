@@ -4,9 +4,9 @@ mod requests;
 mod view;
 
 use super::engine::Engine;
-use super::outbound::OutboundEvent;
 use crate::cluster::{ClusterEffect, ClusterView, Facts, Gossip, SlotKeys};
 use crate::pauses::PauseKind;
+use crate::pubsub::Audience;
 
 impl Engine {
     /// Whether it is a node of a cluster.
@@ -37,11 +37,9 @@ impl Engine {
             let Some(effect) = cluster.next_effect(&mut self.outbound) else { return };
             match effect {
                 ClusterEffect::ViewChanged => self.view_changed(),
-                ClusterEffect::Publish { channel, message, is_shard: false } => {
-                    self.send_to_subscribers(&channel, &message);
-                }
-                ClusterEffect::Publish { channel, message, is_shard: true } => {
-                    self.send_to_shard(&channel, &message);
+                ClusterEffect::Publish { channel, message, is_shard } => {
+                    let audience = if is_shard { Audience::Shard } else { Audience::Everyone };
+                    self.send_to_receivers(audience, &channel, &message);
                 }
                 ClusterEffect::PauseWrites { ms } => {
                     let until_ms = self.clock.now().monotonic_ms().saturating_add(ms);
@@ -57,35 +55,5 @@ impl Engine {
                 }
             }
         }
-    }
-
-    /// Looks at the other nodes: it is time.
-    pub(super) fn cluster_tick(&mut self) {
-        let Some(cluster) = self.cluster.as_deref_mut() else { return };
-        cluster.tick_fired();
-        // A server that was killed looks at nobody, but does so again when it has come back.
-        if self.faults.outage.was_killed() {
-            return cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
-        }
-        self.with_gossip(Gossip::tick);
-    }
-
-    /// Follows what has happened to a connection to another node.
-    pub(super) fn cluster_link(&mut self, link: u64, event: OutboundEvent<'_>) {
-        self.with_gossip(|gossip, view| match event {
-            OutboundEvent::Opened => gossip.opened(view, link),
-            OutboundEvent::Received(bytes) => gossip.received(view, link, bytes),
-            OutboundEvent::Closed { .. } => gossip.closed(view, link),
-        });
-        if let (OutboundEvent::Closed { .. }, Some(cluster)) = (event, self.cluster.as_deref_mut()) {
-            cluster.forget_link(link);
-        }
-        self.commit();
-    }
-
-    /// Sends a message for subscribers to the other nodes.
-    #[cold]
-    pub(crate) fn publish_to_nodes(&mut self, channel: &[u8], message: &[u8], is_shard: bool) {
-        self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
     }
 }

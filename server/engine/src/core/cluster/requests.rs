@@ -132,10 +132,15 @@ impl Engine {
                 self.cluster.iter_mut().for_each(|cluster| cluster.view_mut().reset(name));
                 self.cluster_changed();
             }
-            ClusterRequest::Save => self.save_cluster().map_err(|error| {
-                let why = system_reason(&error);
-                CommandError::new(format!("ERR error saving the cluster node config: {why}"))
-            })?,
+            ClusterRequest::Save => {
+                let (cluster, path) = (self.cluster.as_deref(), &self.config.cluster.config_file);
+                let saved = cluster
+                    .map_or(Ok(()), |cluster| cluster.save(path, |bytes| self.files().note(path, bytes)));
+                saved.map_err(|error| {
+                    let why = system_reason(&error);
+                    CommandError::new(format!("ERR error saving the cluster node config: {why}"))
+                })?;
+            }
             ClusterRequest::Hear { message, ip } => {
                 let speaker = Speaker { session, ip: &ip };
                 let answer = self.with_gossip(|gossip, view| gossip.hear_request(view, *message, speaker));

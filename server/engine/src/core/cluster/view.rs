@@ -2,11 +2,11 @@
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
-use crate::cluster::{Cluster, ClusterPlan, Gossip, SlotKeys, load, slot_of, write};
+use crate::clients::SubscriptionKind;
+use crate::cluster::{Cluster, ClusterPlan, Gossip, SlotKeys, load, slot_of};
 use crate::config::system_reason;
-use crate::locks::{HistoryCause, HistoryEvent};
+use crate::locks::HistoryCause;
 use lockwheel_resp::Reply;
-use std::io;
 
 impl Engine {
     /// Becomes a node of a cluster, if the configuration says so: after the keys of the start have been read.
@@ -98,9 +98,11 @@ impl Engine {
 
     /// Does the same, but for the connections to other nodes.
     pub(super) fn view_changed(&mut self) {
-        let Some(cluster) = self.cluster.as_deref_mut() else { return };
-        let abandoned = cluster.refresh();
-        if let Err(error) = self.save_cluster() {
+        let Some(abandoned) = self.cluster.as_deref_mut().map(Cluster::refresh) else { return };
+        let (cluster, files) = (self.cluster.as_deref(), self.files());
+        let path = &self.config.cluster.config_file;
+        let saved = cluster.map_or(Ok(()), |cluster| cluster.save(path, |bytes| files.note(path, bytes)));
+        if let Err(error) = saved {
             tracing::warn!("Could not save the cluster config: {}", system_reason(&error));
         }
         if !abandoned.is_empty() {
@@ -108,18 +110,6 @@ impl Engine {
         }
         self.redirect_waiting();
         self.follow_master_of_view();
-    }
-
-    /// Writes the view into its file. It changes with every word about a node that may be down: were the disk waited
-    /// for each time, a busy one would make this node late itself, and its neighbours tell that of it.
-    ///
-    /// # Errors
-    /// The system's.
-    pub(super) fn save_cluster(&self) -> io::Result<()> {
-        match self.cluster.as_deref().filter(|_| !self.config.cluster.config_file.is_empty()) {
-            Some(cluster) => self.files().note(&self.config.cluster.config_file, &write(cluster.view())),
-            None => Ok(()),
-        }
     }
 
     /// Follows the master that the view names, or nobody.
@@ -142,13 +132,10 @@ impl Engine {
         for channel in channels {
             let ids: Vec<u64> = self.pubsub.listening_to_shard(&channel).collect();
             for slot in ids.into_iter().filter_map(|id| self.sessions.find(id)).collect::<Vec<_>>() {
-                let session = self.sessions.get_mut(slot);
-                session.shards.remove(&channel);
-                let (id, left) = (session.id, session.shards.len());
-                self.pubsub.unsubscribe_shard(&channel, id);
-                let migrated = (HistoryEvent::LeftQueue, HistoryCause::Migrated);
-                self.history().subscription(slot, &channel, migrated);
-                self.subscriptions_changed(slot);
+                let (id, left) = self.change_subscriptions(slot, |its| {
+                    its.end(SubscriptionKind::Shard, &channel, HistoryCause::Migrated);
+                    (its.session.id, its.count(SubscriptionKind::Shard))
+                });
                 self.send_to(&[id], channel.len(), &|reply: &mut dyn Reply| {
                     reply.push(3);
                     reply.bulk(b"sunsubscribe");

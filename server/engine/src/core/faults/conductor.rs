@@ -5,10 +5,9 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use super::super::part_handler::{FaultCaller, FaultHandler};
 use crate::clients::Slot;
-use crate::clock::{Timer, TimerKind};
 use crate::core::OtherClients;
 use crate::faults::{FaultControl, FaultEffect, FaultRequest, FaultStep, Faults, GrantNumbers, RuleJudge};
-use crate::member::TopologyMember;
+use crate::member::{ALONE, Broadcast, TopologyMember};
 use crate::spec::{Args, CommandError, Flow};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
@@ -64,20 +63,6 @@ impl Engine {
         }
     }
 
-    /// Follows a timer of faults that has fired.
-    pub(in crate::core) fn fault_due(&mut self, timer: Timer) {
-        self.change_faults(|control, _| {
-            let FaultControl { faults, sessions, step, .. } = control;
-            match timer.kind {
-                TimerKind::Thaw => faults.connections.thaw_due(timer.client, step),
-                TimerKind::Cut => {
-                    faults.connections.cut_due(timer.client, sessions.find(timer.client), step);
-                }
-                _ => faults.outage.expire(step),
-            }
-        });
-    }
-
     /// Rules have come, gone, or acted for the last time.
     pub(super) fn note_rules(&mut self) {
         let may_act = self.faults.look_at_rules();
@@ -99,7 +84,11 @@ impl Engine {
             run(control, FaultCaller { client: call.session, member }, args, reply)
         })?;
         if let FaultRequest::Broadcast(fault) = request {
-            return self.broadcast_fault(call, args, fault);
+            if !self.member.is_joined() {
+                return Err(CommandError::text(ALONE));
+            }
+            self.history().steering(args);
+            return Ok(self.ask_all(call, Broadcast::Fault(fault)));
         }
         if !matches!(request, FaultRequest::Done | FaultRequest::Remove(_) | FaultRequest::LetGo { .. }) {
             self.history().steering(args);
@@ -125,7 +114,10 @@ impl Engine {
             FaultRequest::Lag(ref pattern) => self.keyspace.begin_lag(pattern.as_deref()),
             FaultRequest::FailOver(_) => self.fail_over(call, args),
             FaultRequest::Restart { down_ms, keeps_data: true, .. } => self.interrupt(call.slot, down_ms),
-            FaultRequest::Restart { down_ms, numbers, .. } => self.restart(call, args, down_ms, numbers),
+            FaultRequest::Restart { down_ms, numbers, .. } => {
+                self.change_faults(|control, _| control.cut_others(call.slot));
+                self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
+            }
         }
         if let FaultRequest::FailOver(numbers) | FaultRequest::Restart { numbers, keeps_data: true, .. } =
             request

@@ -3,7 +3,7 @@
 use super::super::call::Call;
 use super::super::engine::Engine;
 use super::super::progress::{Crash, Stop};
-use crate::clients::{Session, Slot};
+use crate::clients::Slot;
 use crate::faults::GrantNumbers;
 use crate::locks;
 use crate::member::TopologyRequest;
@@ -15,7 +15,7 @@ impl Engine {
     /// A replica takes over, with what it has: writes since it began to lag are lost, the script cache is empty, and
     /// all connections are cut but the caller's and those that rules do not see.
     pub(super) fn fail_over(&mut self, call: Call<'_>, args: Args<'_>) {
-        self.cut_others(call.slot);
+        self.change_faults(|control, _| control.cut_others(call.slot));
         let (actor, now) = (call.actor(args), self.clock.now());
         locks::failing_over(&mut self.keyspace, |keyspace| keyspace.go_back(have_same_dump, &actor, now));
         if let Ok(runtime) = self.scripts.idle() {
@@ -23,44 +23,46 @@ impl Engine {
         }
     }
 
-    /// The server restarts without what it kept: keys, scripts, functions and connections are gone, but the caller's
-    /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
-    pub(super) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
-        self.cut_others(call.slot);
-        self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
-    }
-
     /// All connections are cut but the caller's and those that rules do not see, and nobody is let in for so many
     /// milliseconds of the monotonic clock: as behind a broken network, or after a restart that has kept everything.
     pub(super) fn interrupt(&mut self, caller: Slot, down_ms: u64) {
-        self.cut_others(caller);
+        self.change_faults(|control, _| control.cut_others(caller));
         let was_killed = self.faults.outage.was_killed();
         let knows_history = match was_killed {
             true => self.faults.outage.has_kept_history(),
             false => self.replication().knows_its_history(),
         };
         if down_ms > 0 {
-            self.begin_outage(down_ms, knows_history);
+            self.change_faults(|control, member| {
+                control.begin_outage(down_ms, knows_history, !member.is_joined())
+            });
         } else if was_killed && self.member.is_joined() {
             self.begin_again();
         } else {
-            self.end_outage();
+            self.change_faults(|control, _| control.end_outage());
         }
     }
 
-    /// Begins as a process that has kept nothing but its configuration, after so many milliseconds.
-    fn begin_without_data(&mut self, actor: Option<&Actor<'_>>, down_ms: u64, numbers: GrantNumbers) {
-        let master = self.followed().map(|(host, port)| (host.to_owned(), port));
+    /// Begins as a process that has kept nothing but its configuration: keys, scripts and functions are gone. Nobody is
+    /// let in for so many milliseconds of the monotonic clock.
+    pub(super) fn begin_without_data(
+        &mut self,
+        actor: Option<&Actor<'_>>,
+        down_ms: u64,
+        numbers: GrantNumbers,
+    ) {
+        let master = self.replication().followed(self.faults.outage.was_killed());
+        let master = master.map(|(host, port)| (host.to_owned(), port));
         let comes_up = down_ms == 0 && self.faults.outage.was_killed() && self.member.is_joined();
         if master.is_some() {
             self.end_replication();
-            self.forget_data_history();
+            self.change_replication(|control| control.forget_history());
         }
         self.lose_data(actor, master.is_some());
         if down_ms > 0 {
-            self.begin_outage(down_ms, false);
+            self.change_faults(|control, member| control.begin_outage(down_ms, false, !member.is_joined()));
         } else {
-            self.end_outage();
+            self.change_faults(|control, _| control.end_outage());
         }
         // Before it may hear from other servers which numbers they have given.
         if numbers == GrantNumbers::Restart {
@@ -106,56 +108,16 @@ impl Engine {
         self.scripts.reset(&self.config, seed);
     }
 
-    /// Lets nobody in for so many milliseconds, and lets clients in before if they were not.
-    fn begin_outage(&mut self, ms: u64, has_kept_history: bool) {
-        self.change_faults(|control, member| {
-            control.faults.outage.end(&mut control.step);
-            control.faults.outage.begin(ms, has_kept_history, !member.is_joined(), &mut control.step);
-        });
-    }
-
-    /// Lets clients in again, if they were not.
-    pub(super) fn end_outage(&mut self) {
-        self.change_faults(|control, _| control.faults.outage.end(&mut control.step));
-    }
-
     /// A client has left. While nobody is let in, and the clock stands, it may have been the last that could move it:
     /// without one, clients are let in again.
     pub(in crate::core) fn let_in_without_clients(&mut self) {
-        if self.is_down() && !self.clock_runs() {
+        let is_down = self.faults.outage.is_down(self.clock.now().monotonic_ms());
+        if is_down && !self.clock.runs() {
             if self.member.is_joined() {
                 self.member.ask(TopologyRequest::Refused);
-            } else if !self.has_clients(&[]) {
-                self.end_outage();
+            } else if !self.faults.has_clients(&self.sessions, &[]) {
+                self.change_faults(|control, _| control.end_outage());
             }
         }
-    }
-
-    /// Whether nobody is let in at present.
-    #[inline]
-    fn is_down(&self) -> bool {
-        self.faults.outage.is_down(self.clock.now().monotonic_ms())
-    }
-
-    /// A client comes. Whether nobody is let in at present: on frozen clocks only while somebody is connected who can
-    /// move them, or the server would never be reached again. That may be a client of another server of the process.
-    pub(in crate::core) fn refuses_connections(&mut self) -> bool {
-        self.let_in_without_clients();
-        self.is_down()
-    }
-
-    /// Whether a client is connected; the sessions of other servers are none, nor is the one of a master's stream.
-    pub(crate) fn has_clients(&self, links: &[Slot]) -> bool {
-        let slots = self.sessions.slots().filter(|slot| !links.contains(slot));
-        slots.map(|slot| self.sessions.get(slot)).any(|session| self.faults.is_client(session))
-    }
-
-    /// Cuts all connections but this one and those that rules do not see.
-    fn cut_others(&mut self, caller: Slot) {
-        self.change_faults(|control, _| {
-            let connections = &control.faults.connections;
-            let is_spared = |session: &Session| caller == session.slot || connections.is_exempt(session.id);
-            control.faults.cut(control.sessions, is_spared, &mut control.step);
-        });
     }
 }

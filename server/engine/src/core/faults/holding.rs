@@ -4,7 +4,7 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Request, Slot};
 use crate::clock::TimerKind;
-use crate::faults::{Held, HeldPart, Piece, RuleId, SlicedReply};
+use crate::faults::{Held, HeldPart};
 use crate::spec::{Args, CommandId};
 use crate::waits::{Blocked, CountOf, Retry};
 use lockwheel_store::keyspace::Place;
@@ -38,14 +38,6 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// The time has come for what is held of a client; its timer has fired.
-    pub(in crate::core) fn delay_over(&mut self, client: u64) {
-        if let Some(blocked) = self.waits.get_mut(client) {
-            blocked.timeout = None;
-        }
-        self.go_on(client);
-    }
-
     /// What is held of a client goes on; whether something was.
     pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client).filter(|_| self.waits.is_held(client)) else {
@@ -66,7 +58,11 @@ impl Engine {
                     self.check_output_limit(slot);
                 }
                 HeldPart::Slices(reply) => {
-                    self.send_slice(slot, blocked.command, blocked.request, held.rule, reply);
+                    if let Some((rest, then_ms)) = reply.send_piece(&mut self.sessions.get_mut(slot).delivery)
+                    {
+                        let held = Held { rule: held.rule, part: HeldPart::Slices(rest) };
+                        self.park_held(slot, blocked.command, blocked.request, held, Some(then_ms));
+                    }
                     self.check_output_limit(slot);
                 }
             }
@@ -79,26 +75,6 @@ impl Engine {
             None => self.wake(slot),
         }
         true
-    }
-
-    /// Sends the next piece of a reply; the rest of it waits.
-    pub(super) fn send_slice(
-        &mut self,
-        slot: Slot,
-        command: CommandId,
-        request: Request,
-        rule: RuleId,
-        mut reply: SlicedReply,
-    ) {
-        let delivery = &mut self.sessions.get_mut(slot).delivery;
-        match reply.next_piece() {
-            Piece::Last(bytes) => delivery.release(bytes),
-            Piece::Next(bytes, then_ms) => {
-                delivery.release_piece(bytes);
-                let held = Held { rule, part: HeldPart::Slices(reply) };
-                self.park_held(slot, command, request, held, Some(then_ms));
-            }
-        }
     }
 
     /// What a client that has gone had sent behind a held request arrives after that.

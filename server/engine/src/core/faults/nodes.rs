@@ -1,15 +1,12 @@
 //! Faults of servers that share a process: one is killed and comes back, is promoted, or follows another.
 
 use super::super::engine::Engine;
-use super::super::progress::Stop;
 use super::acted::MAX_NAMED_KEYS;
 use crate::clients::{Closing, Session};
 use crate::cluster::Gossip;
-use crate::faults::{DataFate, Outage};
+use crate::faults::DataFate;
 use crate::locks::Grants;
 use crate::persistence::KeyDumps;
-use crate::replication::Replication;
-use lockwheel_store::time::Mode;
 
 impl Engine {
     /// Ends as a process does that is killed: connections are gone, but for that of `caller`, which is closed when it
@@ -28,7 +25,7 @@ impl Engine {
         // Replicas were not told what its last script has changed.
         let has_kept_history = knows_history && !self.faults.outage.is_dying();
         if !has_kept_history {
-            self.forget_data_history();
+            self.change_replication(|control| control.forget_history());
         }
         if data == DataFate::Lost {
             self.environment.identity.reset(self.keyspace.rng());
@@ -38,12 +35,6 @@ impl Engine {
             control.faults.outage.kill(until_ms, caller, has_kept_history, &mut control.step);
         });
         self.commit();
-    }
-
-    /// Nothing is known of the history that the data were of: a master is asked for all of it.
-    pub(in crate::core) fn forget_data_history(&mut self) {
-        self.replication = Replication::new(self.keyspace.rng());
-        self.change_replication(|control| control.history_replaced());
     }
 
     /// While a script runs: it is killed before the [`go_down`](Self::go_down) that waits for its end, and what it has
@@ -68,7 +59,7 @@ impl Engine {
 
     /// Does the same within a command.
     pub(super) fn begin_again(&mut self) {
-        self.end_outage();
+        self.change_faults(|control, _| control.end_outage());
         if let Some((host, port)) = self.config.replication.master_address() {
             match self.faults.outage.has_kept_history() {
                 true => self.follow_master(host, port),
@@ -82,35 +73,6 @@ impl Engine {
             sentinel.begin_anew(&self.config, now_ms);
             self.begin_as_sentinel();
         }
-    }
-
-    /// Returns the outage of the server.
-    pub(crate) fn outage(&self) -> &Outage {
-        &self.faults.outage
-    }
-
-    /// Ends for good, as nobody is left who could bring it back.
-    pub(crate) fn end_while_down(&mut self) {
-        self.stop = Some(Stop::Shutdown);
-    }
-
-    /// Whether its clock runs by itself.
-    pub(crate) fn clock_runs(&self) -> bool {
-        self.clock.mode() == Mode::Real
-    }
-
-    /// Where the master is that it follows; when it was killed, the one that it follows when it comes back.
-    pub(crate) fn followed(&self) -> Option<(&str, u16)> {
-        if self.faults.outage.was_killed() {
-            let [host, port] = &self.config.replication.master[..] else { return None };
-            return Some((host, port.parse().ok()?));
-        }
-        self.following.as_ref().map(|following| (following.host(), following.port()))
-    }
-
-    /// It follows this master when it comes back.
-    pub(crate) fn follows_when_up(&mut self, host: &str, port: u16) {
-        self.config.replication.master = vec![host.to_owned(), port.to_string()];
     }
 
     /// Returns the numbers of grants, and the holds that other servers have granted.

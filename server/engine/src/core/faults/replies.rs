@@ -22,7 +22,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
-            self.never_answered(&on_reply);
+            self.change_faults(|control, _| control.never_answered(&on_reply));
         } else if progress == Progress::Blocked {
             let id = session.id;
             self.end_contained(slot, open, true);
@@ -36,7 +36,7 @@ impl Engine {
         match self.sessions.get(slot).blocked {
             true => Progress::Blocked,
             // What is behind a lost reply is lost.
-            false if self.is_lost(slot) => Progress::Stop,
+            false if self.faults.is_lost(self.sessions.get(slot)) => Progress::Stop,
             false => progress,
         }
     }
@@ -53,13 +53,13 @@ impl Engine {
         }
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
-            return self.never_answered(&blocked.on_reply);
+            return self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
         }
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         if allocation::contain(|| open.write(protocol, write)).is_err() {
             self.cut_off(slot);
-            return self.never_answered(&blocked.on_reply);
+            return self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
         }
         match blocked.again {
             Some(rule) => self.answered_once(slot, open, rule, &blocked),
@@ -71,15 +71,7 @@ impl Engine {
     /// The client that waits, if it does, is gone: rules that were to act on its reply may act on another.
     pub(in crate::core) fn give_up_wait(&mut self, slot: Slot) {
         if let Some(blocked) = self.unblock(slot) {
-            self.never_answered(&blocked.on_reply);
-        }
-    }
-
-    /// A reply on which these rules were to act is never sent: they may act on another.
-    pub(in crate::core) fn never_answered(&mut self, on_reply: &[ReplyRule]) {
-        if !on_reply.is_empty() {
-            self.faults.rules.give_back(on_reply);
-            self.note_rules();
+            self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
         }
     }
 
@@ -103,6 +95,7 @@ impl Engine {
         };
         self.rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
         let protocol = self.sessions.get(slot).protocol;
+        let patience_ms = self.config.replication.patience_ms();
         let ended = allocation::contain(|| match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
@@ -110,7 +103,7 @@ impl Engine {
                 session.delivery.end(open, false);
                 // The end of a connection that the server closes is lost with its last reply.
                 session.closing = session.closing.filter(|how| *how == Closing::Now);
-                self.lose_connection(slot, cut_after_ms);
+                self.change_faults(|control, _| control.lose_connection(slot, cut_after_ms, patience_ms));
             }
             ReplyAction::Replace(substitute) => {
                 open.truncate(0);
@@ -124,8 +117,12 @@ impl Engine {
                 self.sessions.get_mut(slot).delivery.end(open, false);
             }
             ReplyAction::Slice(slices) => {
-                let bytes = self.sessions.get_mut(slot).delivery.hold(open);
-                self.send_slice(slot, command, request, rule, SlicedReply::new(bytes, slices));
+                let delivery = &mut self.sessions.get_mut(slot).delivery;
+                let reply = SlicedReply::new(delivery.hold(open), slices);
+                if let Some((rest, then_ms)) = reply.send_piece(delivery) {
+                    let held = Held { rule, part: HeldPart::Slices(rest) };
+                    self.park_held(slot, command, request, held, Some(then_ms));
+                }
             }
             ReplyAction::Close | ReplyAction::Reset | ReplyAction::Truncate(_) => {
                 let session = self.sessions.get_mut(slot);
@@ -134,7 +131,7 @@ impl Engine {
                 session.delivery.end_last(open);
                 session.close(Closing::AfterOutput);
                 // What else it would be sent comes too late.
-                self.lose_connection(slot, None);
+                self.change_faults(|control, _| control.lose_connection(slot, None, patience_ms));
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
                 let delay_ms = if let ReplyAction::Delay(latency) = action { Some(latency.ms) } else { None };

@@ -8,10 +8,10 @@ use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{Held, HeldPart, RequestAction, RuleId, Verdict};
+use crate::faults::{ChangedArguments, Held, HeldPart, RequestAction, RuleId, Verdict};
 use crate::spec::{Args, Command, CommandId, Flags};
 use crate::waits::Blocked;
-use lockwheel_resp::{Writer, number};
+use lockwheel_resp::Writer;
 use std::sync::Arc;
 
 /// Milliseconds of a day.
@@ -26,7 +26,12 @@ impl Engine {
         let command = self.command_seen(slot, args);
         let is_exempt = self.faults.connections.is_exempt(self.sessions.get(slot).id);
         let Some(command) = command.filter(|_| !is_exempt) else {
-            return self.execute_exempt(slot, argv, is_exempt);
+            let has_cause = is_exempt && self.rule_judge().begin_exempt_cause(args);
+            let progress = self.execute_request(slot, argv);
+            if has_cause {
+                self.rule_judge().end_cause();
+            }
+            return progress;
         };
         let verdict = self.rule_judge().judge(slot, &command, args);
         self.note_rules();
@@ -37,16 +42,6 @@ impl Engine {
         }
         // Others may wait for a rule to act.
         self.commit();
-        progress
-    }
-
-    /// Runs a request that rules do not see.
-    fn execute_exempt(&mut self, slot: Slot, argv: &[&[u8]], is_exempt: bool) -> Progress {
-        let has_cause = is_exempt && self.rule_judge().begin_exempt_cause(Args::new(argv));
-        let progress = self.execute_request(slot, argv);
-        if has_cause {
-            self.rule_judge().end_cause();
-        }
         progress
     }
 
@@ -73,13 +68,17 @@ impl Engine {
         self.rule_acted(rule, ActedOn::Request(slot, command.id, args));
         match action {
             RequestAction::Drop { cut_after_ms } => {
-                self.lose_connection(slot, cut_after_ms);
+                let patience_ms = self.config.replication.patience_ms();
+                self.change_faults(|control, _| control.lose_connection(slot, cut_after_ms, patience_ms));
                 Progress::Stop
             }
-            RequestAction::Delay(latency) => {
-                self.hold_request(slot, command.id, args, rule, Some(latency.ms))
+            RequestAction::Delay(_) | RequestAction::Hold => {
+                let delay_ms =
+                    if let RequestAction::Delay(latency) = action { Some(latency.ms) } else { None };
+                let held = Held { rule, part: HeldPart::Request };
+                self.park_held(slot, command.id, Request::new(args.all()), held, delay_ms);
+                Progress::Blocked
             }
-            RequestAction::Hold => self.hold_request(slot, command.id, args, rule, None),
             RequestAction::Error(text) => self.answer_error(slot, command, &text),
             RequestAction::Close | RequestAction::Reset => {
                 self.sessions.get_mut(slot).resets = action == RequestAction::Reset;
@@ -103,30 +102,21 @@ impl Engine {
                 self.commit();
                 self.execute_request(slot, args.all())
             }
-            RequestAction::Add { argument, by } => self.execute_changed(slot, args, |index, value| {
-                (index == argument).then(|| value.checked_add(by)).flatten()
-            }),
+            RequestAction::Add { argument, by } => {
+                let changed = ChangedArguments::new(args, |index, value| {
+                    (index == argument).then(|| value.checked_add(by)).flatten()
+                });
+                self.execute_request(slot, &changed.argv())
+            }
             RequestAction::ShiftTimes => {
                 let (system_ms, wall_ms) = (self.clock.system().wall_ms(), self.clock.now().wall_ms());
-                self.execute_changed(slot, args, |_, value| {
+                let changed = ChangedArguments::new(args, |_, value| {
                     let is_instant = value.checked_sub(system_ms).is_some_and(|far| far.abs() <= DAY_MS);
                     is_instant.then(|| value.checked_add(wall_ms - system_ms)).flatten()
-                })
+                });
+                self.execute_request(slot, &changed.argv())
             }
         }
-    }
-
-    fn hold_request(
-        &mut self,
-        slot: Slot,
-        command: CommandId,
-        args: Args<'_>,
-        rule: RuleId,
-        delay_ms: Option<u64>,
-    ) -> Progress {
-        let held = Held { rule, part: HeldPart::Request };
-        self.park_held(slot, command, Request::new(args.all()), held, delay_ms);
-        Progress::Blocked
     }
 
     /// Answers an error instead of executing a request. An EXEC discards its transaction, as when it is refused.
@@ -185,23 +175,6 @@ impl Engine {
             let request = Request::new(&blocked.request.argv());
             self.park_held(slot, blocked.command, request, Held { rule, part: HeldPart::Request }, Some(0));
         }
-    }
-
-    /// Executes a request with some of its integers changed.
-    fn execute_changed(
-        &mut self,
-        slot: Slot,
-        args: Args<'_>,
-        change: impl Fn(usize, i64) -> Option<i64>,
-    ) -> Progress {
-        let changed = |(index, arg): (usize, &&[u8])| {
-            let value = number::parse_i64(arg).filter(|_| index > 0)?;
-            change(index, value).map(|value| value.to_string().into_bytes())
-        };
-        let changed: Vec<Option<Vec<u8>>> = args.all().iter().enumerate().map(changed).collect();
-        let argv: Vec<&[u8]> =
-            args.all().iter().zip(&changed).map(|(arg, changed)| changed.as_deref().unwrap_or(arg)).collect();
-        self.execute_request(slot, &argv)
     }
 
     /// The error that a rule answers a command of a transaction instead of having it executed.

@@ -44,7 +44,7 @@ impl Engine {
                 ReplicationEffect::AudienceChanged => self.note_audience(),
                 ReplicationEffect::RulesChanged { may_forbid } => {
                     self.hooks.set(Hook::Replication, may_forbid);
-                    self.pause_expiry_if_needed();
+                    self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
                 }
                 ReplicationEffect::Promoted { host, port, id, offset } => {
                     self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));
@@ -55,7 +55,7 @@ impl Engine {
                     self.pauses.set_failover(are_paused);
                     self.follow_pauses();
                 }
-                ReplicationEffect::ShutdownMayEnd => self.look_at_shutdown(),
+                ReplicationEffect::ShutdownMayEnd => self.change_shutdown(|control| control.look()),
             }
         }
     }
@@ -75,13 +75,5 @@ impl Engine {
         if self.replication().feeds_replicas() {
             self.change_replication(|control| control.pass_on(words, session));
         }
-    }
-
-    /// Looks at replication, in real time, as links between processes need: its timer has fired.
-    pub(in crate::core) fn replication_due(&mut self) {
-        self.change_replication(|control| control.begin_look());
-        self.change_replication(|control| control.look_at_replicas());
-        self.change_replication(|control| control.end_look());
-        self.commit();
     }
 }

@@ -1,10 +1,9 @@
 //! The stream of a master on its way into the data: the snapshot is loaded, requests are run.
 
 use super::super::engine::Engine;
-use super::super::outbound::OutboundEvent;
 use crate::clients::Slot;
 use crate::finally::finally;
-use crate::outbound::OutboundId;
+use crate::outbound::{OutboundEvent, OutboundId};
 use crate::replication::{LinkStep, ReplicaLink, ReplicationId, is_streamed, to_be_run};
 use crate::spec::Args;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +48,7 @@ impl Engine {
     fn take_snapshot(&mut self, file: &[u8], (id, offset): (ReplicationId, i64)) {
         tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
         tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
-        match self.as_another_did(|engine| engine.replace_data(file)) {
+        match self.as_another_did(|engine| engine.data_loader().replace(file)) {
             Ok(selected) => {
                 self.change_replication(|control| control.cut_replicas());
                 self.change_replication(|control| control.loaded(selected, (id, offset)));

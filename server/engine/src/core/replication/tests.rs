@@ -5,7 +5,7 @@ mod unread;
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::{Config, Permission};
 use crate::core::{Engine, Output};
-use crate::outbound::{OutboundId, Outgoing};
+use crate::outbound::{OutboundEvent, OutboundId, Outgoing};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
@@ -101,14 +101,14 @@ impl World {
     }
 
     fn look_at(&mut self, id: OutboundId) {
-        while let Some(outgoing) = self.replica.take_outgoing(id) {
+        while let Some(outgoing) = self.replica.outbound_mut().take(id) {
             match outgoing {
                 Outgoing::Connect(_) => {
                     self.cut_master();
                     let slot = self.master.connect(Peer::default());
                     let (requests, parser) = (Vec::new(), RequestParser::new());
                     self.wire = Some(Wire { id, slot, requests, parser, stream: VecDeque::new() });
-                    self.replica.outbound_opened(id);
+                    self.replica.outbound_event(id, OutboundEvent::Opened);
                 }
                 Outgoing::Send(bytes) => {
                     if let Some(wire) = self.wire.as_mut().filter(|wire| wire.id == id) {
@@ -150,7 +150,7 @@ impl World {
     fn cut(&mut self) {
         if let Some(wire) = &self.wire {
             let id = wire.id;
-            self.replica.outbound_closed(id, "cut");
+            self.replica.outbound_event(id, OutboundEvent::Closed { reason: "cut" });
             self.cut_master();
         }
     }
@@ -159,7 +159,7 @@ impl World {
     fn deliver(&mut self, most: usize) {
         let Some(wire) = &mut self.wire else { return };
         let bytes: Vec<u8> = wire.stream.drain(..most.min(wire.stream.len())).collect();
-        self.replica.outbound_received(wire.id, &bytes);
+        self.replica.outbound_event(wire.id, OutboundEvent::Received(&bytes));
         let digest = ask(&mut self.replica, self.clients[1], "DEBUG DIGEST");
         let found = self.states[self.seen..].iter().position(|state| *state == digest);
         self.seen += found.expect("the replica is where the master was");

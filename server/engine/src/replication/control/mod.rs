@@ -81,8 +81,9 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::RulesChanged { may_forbid });
     }
 
-    /// Follows that the history of the data is another one, which nobody follows yet.
-    pub(crate) fn history_replaced(&mut self) {
+    /// Forgets the history that the data were of: a master is asked for all of it.
+    pub(crate) fn forget_history(&mut self) {
+        *self.history = Replication::new(self.keyspace.rng());
         self.stream_changed();
         self.rules_changed();
     }

@@ -1,5 +1,6 @@
 //! DEBUG RELOAD: the data through the file of a save. DEBUG LOADAOF: every value through its bytes, in memory.
 
+use crate::config::system_reason;
 use crate::core::{Call, Engine, NotSaved};
 use crate::server_commands::persistence::{LoadMode, log_header};
 use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION};
@@ -30,11 +31,13 @@ pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
     }
     if saves && mode.flush {
         in_place(engine, call, reply)?;
-        log_as_loaded(&engine.keyspace, engine.memory_usage().total());
+        log_as_loaded(&engine.keyspace, engine.memory_parts().usage().total());
         tracing::warn!("{RELOADED}");
         return Ok(());
     }
-    engine.reload(mode).map_err(|why| {
+    let file = engine.files().read(&engine.config.saves.dbfilename);
+    let file = file.map_err(|error| system_reason(&error).to_string());
+    file.and_then(|file| engine.data_loader().load(&file, mode)).map_err(|why| {
         tracing::warn!("{why}");
         CommandError::text(UNREADABLE)
     })?;

@@ -4,8 +4,11 @@ use super::super::functions::Loader;
 use super::staged::{Reading, Staged};
 use crate::config::system_reason;
 use crate::core::Engine;
+use crate::persistence::Persistence;
 use crate::replication::Feed;
-use crate::scripts::RestorePolicy;
+use crate::scripts::{RestorePolicy, Scripts};
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 use std::io;
 
 /// The line before the reason why a file that ends too early cannot be read.
@@ -37,7 +40,7 @@ impl Engine {
                 return Err(format!("Fatal error loading the DB{name}: {}. Exiting.", system_reason(&error)));
             }
         };
-        self.load(&file, LoadMode { flush: true, merge: false }).map_err(|why| match path {
+        self.data_loader().load(&file, LoadMode { flush: true, merge: false }).map_err(|why| match path {
             Some(path) => format!("{why}\nFatal error loading the DB '{path}': Invalid argument. Exiting."),
             None => why,
         })?;
@@ -46,31 +49,41 @@ impl Engine {
         Ok(())
     }
 
+    /// Returns the parts that a file is read into.
+    pub(crate) fn data_loader(&mut self) -> DataLoader<'_> {
+        let library_host = Loader::new(&self.environment.host, self.clock().system());
+        let now = self.now();
+        let (keyspace, scripts) = (&mut self.keyspace, &mut self.scripts);
+        DataLoader { keyspace, scripts, saves: &mut self.persistence, library_host, now }
+    }
+}
+
+/// The parts that a file is read into.
+pub(crate) struct DataLoader<'e> {
+    keyspace: &'e mut Keyspace,
+    scripts: &'e mut Scripts,
+    saves: &'e mut Persistence,
+    /// The host of the code of libraries.
+    library_host: Loader,
+    now: Now,
+}
+
+impl DataLoader<'_> {
     /// Replaces all data by those of a master's snapshot. Keys whose deadlines are over stay until the master says that
     /// they are gone. The database that the stream goes on in, if the snapshot tells. O(its bytes, and what goes).
     ///
     /// # Errors
     /// Why it is refused; then nothing has changed.
-    pub(crate) fn replace_data(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
+    pub(crate) fn replace(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
-    }
-
-    /// Reads the file of the last save. O(its bytes, and what goes).
-    ///
-    /// # Errors
-    /// Why it is refused; then nothing has changed.
-    pub(in crate::server_commands) fn reload(&mut self, mode: LoadMode) -> Result<(), String> {
-        let file = self.files().read(&self.config.saves.dbfilename);
-        let file = file.map_err(|error| system_reason(&error).to_string())?;
-        self.load(&file, mode)
     }
 
     /// Reads a file. O(its bytes, and what goes).
     ///
     /// # Errors
     /// Why it is refused; then nothing has changed.
-    fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
-        self.load_until(file, mode, self.now().wall_ms()).map(drop)
+    pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
+        self.load_until(file, mode, self.now.wall_ms()).map(drop)
     }
 
     /// The same, without keys whose deadlines are over at an instant, in wall milliseconds; the database that a stream
@@ -93,18 +106,18 @@ impl Engine {
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         // As in Redis, replicas keep what they have.
-        let told = Feed::take_from(&mut self.keyspace);
+        let told = Feed::take_from(self.keyspace);
         self.load_keys(staged, mode);
-        Feed::put_back_into(&mut self.keyspace, told);
+        Feed::put_back_into(self.keyspace, told);
         self.keyspace.counters.dirty = changes;
-        self.persistence.loaded = loaded;
+        self.saves.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);
         Ok(selected)
     }
 
     /// Whether no key of a file is there yet.
     fn check_new(&mut self, staged: &Staged<'_>) -> Result<(), String> {
-        let mut tx = self.keyspace.tx(0, self.now());
+        let mut tx = self.keyspace.tx(0, self.now);
         for key in &staged.keys {
             tx.select(key.db);
             if tx.peek(&key.key).is_some() {
@@ -122,7 +135,7 @@ impl Engine {
             _ => RestorePolicy::Append,
         };
         let texts = staged.libraries.iter().map(|text| Ok((&**text).into()));
-        let restored = self.scripts.restore(texts, policy, &mut Loader::new(self));
+        let restored = self.scripts.restore(texts, policy, &mut self.library_host);
         restored.map_err(|error| {
             let why = String::from_utf8_lossy(error.as_bytes()).into_owned();
             format!("Failed creating the library: {}", why.strip_prefix("ERR ").unwrap_or(&why))
@@ -130,7 +143,7 @@ impl Engine {
     }
 
     fn load_keys(&mut self, staged: Staged<'_>, mode: LoadMode) {
-        let mut tx = self.keyspace.tx(0, self.now());
+        let mut tx = self.keyspace.tx(0, self.now);
         if mode.flush {
             tx.flush_all();
         }

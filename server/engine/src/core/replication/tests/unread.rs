@@ -2,6 +2,7 @@
 
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
+use crate::clock::{Timer, TimerKind};
 use crate::core::{Engine, Output};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
@@ -51,18 +52,19 @@ fn a_replica_that_is_cut_is_sent_nothing_of_the_stream_behind_what_it_lacks() {
 #[test]
 fn a_replica_that_was_fed_has_what_it_was_fed_in_its_buffers() {
     let (mut master, client, replica) = master("0 0 0");
-    let outside = |master: &Engine| master.memory_usage().clients - master.replica_buffers();
+    let outside =
+        |master: &Engine| master.memory_parts().usage().clients - master.memory_parts().of_replicas();
     let before = outside(&master);
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 2_000_000)]);
     let mut output = Outbox::default();
     for _ in 0..2 {
-        assert!(master.replica_buffers() > 2_000_000);
+        assert!(master.memory_parts().of_replicas() > 2_000_000);
         assert!(outside(&master) < before + 100_000, "it would count towards maxmemory");
         master.take_output(replica, &mut output);
     }
     output.take(output.len());
     master.buffers(replica).set_taken(&output);
-    assert!(master.replica_buffers() < 100_000);
+    assert!(master.memory_parts().of_replicas() < 100_000);
 }
 
 #[test]
@@ -119,7 +121,8 @@ fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
         told(&mut master);
     }
     assert_eq!(master.session(replica).closing(), None, "its limits are due once a block");
-    master.replication_due();
+    let order = master.keyspace.next_order();
+    master.part_timer_fired(Timer { kind: TimerKind::Replication, client: 0, order });
     assert_eq!(master.session(replica).closing(), Some(Closing::Now));
     assert_eq!(told(&mut master), [id]);
 }
