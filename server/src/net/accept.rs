@@ -170,19 +170,14 @@ impl Clients {
     }
 
     async fn accept(self, listener: tokio::net::TcpListener) {
-        loop {
-            tokio::select! {
-                () = self.shared.shutdown.requested() => return,
-                accepted = listener.accept() => {
-                    let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                    // It listens no more.
-                    if accepted.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput) {
-                        return;
-                    }
-                    if let Some(accepted) = self.let_in(accepted) {
-                        self.admit(accepted).await;
-                    }
-                }
+        while let Some(accepted) = self.shared.shutdown.unless_requested(listener.accept()).await {
+            let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+            // It listens no more.
+            if accepted.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput) {
+                return;
+            }
+            if let Some(accepted) = self.let_in(accepted) {
+                self.admit(accepted).await;
             }
         }
     }
@@ -230,33 +225,24 @@ fn keep_accepting(clients: Clients, sockets: Vec<TcpListener>, rebinds: Rebinds)
 }
 
 async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: Rebinds) {
-    loop {
-        tokio::select! {
-            () = clients.shared.shutdown.requested() => return,
-            rebind = rebinds.received.recv() => {
-                let Some(Rebind { sockets, done }) = rebind else { return };
-                tasks.shutdown().await;
-                if let Err(error) = clients.open(sockets, &mut tasks) {
-                    tracing::error!(%error, "a listening socket could not be watched");
-                }
-                // The caller may have given up.
-                let _unheard = done.map(|done| done.send(()));
-            }
+    let shared = Arc::clone(&clients.shared);
+    while let Some(Some(rebind)) = shared.shutdown.unless_requested(rebinds.received.recv()).await {
+        let Rebind { sockets, done } = rebind;
+        tasks.shutdown().await;
+        if let Err(error) = clients.open(sockets, &mut tasks) {
+            tracing::error!(%error, "a listening socket could not be watched");
         }
+        // The caller may have given up.
+        let _unheard = done.map(|done| done.send(()));
     }
 }
 
 #[cfg(unix)]
 async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, path: String) {
-    loop {
-        tokio::select! {
-            () = shared.shutdown.requested() => return,
-            accepted = listener.accept() => {
-                let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                let open = |stream, guard| Ok(NewConnection::unix(stream, &path, guard));
-                admit(&shared, accepted, TOO_MANY, open).await;
-            }
-        }
+    while let Some(accepted) = shared.shutdown.unless_requested(listener.accept()).await {
+        let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+        let open = |stream, guard| Ok(NewConnection::unix(stream, &path, guard));
+        admit(&shared, accepted, TOO_MANY, open).await;
     }
 }
 

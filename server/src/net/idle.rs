@@ -7,12 +7,10 @@ use tokio::sync::watch::error::RecvError;
 
 /// Ends the server when it has had no client for so long, in the system's time.
 pub(super) async fn watch(shared: Arc<Shared>, limit: Duration) {
-    tokio::select! {
-        idle = idle_for(&shared, limit) => if idle.is_ok() {
-            tracing::info!("No client for {} seconds.", limit.as_secs());
-            shared.end();
-        },
-        () = shared.shutdown.requested() => {}
+    let idle = shared.shutdown.unless_requested(idle_for(&shared, limit)).await;
+    if let Some(Ok(())) = idle {
+        tracing::info!("No client for {} seconds.", limit.as_secs());
+        shared.end();
     }
 }
 

@@ -24,6 +24,7 @@ mod descriptors;
 mod doors;
 mod event_loop;
 mod files;
+mod first;
 mod hanging;
 mod hooks;
 mod host;

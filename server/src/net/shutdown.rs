@@ -1,5 +1,6 @@
 //! The server's shutdown: its request, those who wait for it, and the threads it waits for.
 
+use super::first::first;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +65,15 @@ impl Shutdown {
         let mut announced = self.announced.subscribe();
         // The sender lives as long as self, so waiting cannot fail.
         let _ = announced.wait_for(|&announced| announced).await;
+    }
+
+    /// Waits for a future unless the end is requested before it ends: then it is dropped, and there is none.
+    pub(super) async fn unless_requested<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let end = async {
+            self.requested().await;
+            None
+        };
+        first(end, async { Some(future.await) }).await
     }
 
     /// The same, on a thread.

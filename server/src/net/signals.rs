@@ -1,5 +1,6 @@
 //! Signals: those that end the server, and the hang-up of its terminal.
 
+use super::first::first;
 use super::shared::Shared;
 use super::shutdown::MemberEnd;
 use lockwheel_engine::core::EndSignal;
@@ -18,22 +19,16 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// Ends the server on SIGTERM and SIGINT. Whether one of them has come.
 pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
     let mut has_come = false;
-    loop {
-        tokio::select! {
-            signal = signals.recv() => {
-                has_come = true;
-                let done = end_on_a_thread(shared, signal);
-                // In this order: a client may see that the engine knows the first signal before this task does.
-                tokio::select! {
-                    biased;
-                    _done_or_not_begun = done => {}
-                    // It hangs: the log may be what it waits for.
-                    _ = signals.recv() => std::process::exit(1),
-                }
-            }
-            () = shared.shutdown.requested() => return has_come,
-        }
+    while let Some(signal) = shared.shutdown.unless_requested(signals.recv()).await {
+        has_come = true;
+        let done = end_on_a_thread(shared, signal);
+        let is_done_or_not_begun = async {
+            let _not_begun = done.await;
+        };
+        // In this order: a client may see that the engine knows the first signal before this task does.
+        first(is_done_or_not_begun, insist(signals)).await;
     }
+    has_come
 }
 
 /// Ends the server on a thread of its own, so that another signal is heard meanwhile; the receiver hears when that is
@@ -82,12 +77,9 @@ pub(super) async fn watch_for_others(signals: &mut Signals, servers: &[MemberEnd
     loop {
         let running = servers.iter().find(|server| !server.shutdown.is_requested());
         let Some(running) = running else { return false };
-        tokio::select! {
-            _ = signals.recv() => {
-                end_all(servers);
-                return true;
-            }
-            () = running.shutdown.requested() => {}
+        if running.shutdown.unless_requested(signals.recv()).await.is_some() {
+            end_all(servers);
+            return true;
         }
     }
 }
@@ -121,10 +113,15 @@ impl Signals {
     }
 
     async fn recv(&mut self) -> EndSignal {
-        tokio::select! {
-            _ = self.terminate.recv() => EndSignal::Terminate,
-            _ = self.interrupt.recv() => EndSignal::Interrupt,
-        }
+        let terminate = async {
+            self.terminate.recv().await;
+            EndSignal::Terminate
+        };
+        let interrupt = async {
+            self.interrupt.recv().await;
+            EndSignal::Interrupt
+        };
+        first(terminate, interrupt).await
     }
 }
 

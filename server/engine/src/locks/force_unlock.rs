@@ -18,6 +18,11 @@ const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] 
 
 symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 
+/// The longest reason, in bytes: each holder's connection is told of it.
+const REASON_MAX: usize = 4096;
+
+const REASON_TOO_LONG: CommandError = CommandError::text("ERR the reason is longer than 4096 bytes");
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, force_unlock as DataHandler)
     .flags(&[Flags::WRITE])
@@ -28,11 +33,15 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .help(&[
         "LOCK.FORCEUNLOCK <key> [TOKEN <token>|OWNER <owner>] [REASON <text>]",
         "    Take a lock from its holders, or from the one with this token or name; how many have lost it. Without",
-        "    either, a DELAY that runs ends too.",
+        "    either, a DELAY that runs ends too. REASON: what they are told, at most 4096 bytes.",
     ])
     .help_after("lock.renew")
     .grammar(FORCE_UNLOCK)
-    .errors(&["ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
+    .errors(&[
+        "ERR syntax error: *",
+        "ERR value is not an integer or out of range: *",
+        "ERR the reason is longer than 4096 bytes",
+    ])];
 
 /// Whose holds are taken.
 enum Evicted<'a> {
@@ -67,6 +76,9 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     let key = &args[1];
     let options = FORCE_UNLOCK.parse(args)?;
     let (evicted, reason) = (Evicted::of(&options)?, options.value(REASON));
+    if reason.is_some_and(|reason| reason.len() > REASON_MAX) {
+        return Err(REASON_TOO_LONG);
+    }
     let (holders, has_mode) = match tx.get(key) {
         None => (Vec::new(), false),
         Some(Value::Hash(hash)) => (holders(hash), hash.contains(MODE_FIELD)),

@@ -106,7 +106,7 @@ fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i6
     let Some(grant) = records::grant(tx, key, field).map(|grant| grant.number) else { return };
     let owner = redisson::owner_of(field);
     announce(tx, key, "jeopardy", || of_jeopardy(owner, grant, left_ms));
-    for session in records::connections(tx, grant) {
+    for session in records::untold_of_jeopardy(tx, grant) {
         let hold = HoldNews { db: tx.db(), key, owner, grant };
         tx.push_effect(push(session, "lock-jeopardy", &hold, of_jeopardy(owner, grant, left_ms)));
     }

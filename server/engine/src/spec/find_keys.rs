@@ -19,10 +19,18 @@ impl Spec {
         if let Some(find) = self.key_finder.filter(|_| !is_incomplete) {
             return find(request);
         }
-        self.specified_keys(request).unwrap_or_else(|| match self.key_finder {
+        let mut keys = self.specified_keys(request).unwrap_or_else(|| match self.key_finder {
             Some(find) => find(request),
             None => self.all_counted_as_by_c(request),
-        })
+        });
+        if let Some(word) = self.reading_word {
+            let reads = (1..request.len()).any(|at| request.is(at, word));
+            for (_, flags) in &mut keys {
+                flags.remove(KeyFlags::VARIABLE_FLAGS);
+                flags.set(KeyFlags::ACCESS, reads);
+            }
+        }
+        keys
     }
 
     /// The keys that a request touches: those that Redis lists, then those that it does not. O(arguments).

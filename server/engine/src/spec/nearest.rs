@@ -7,7 +7,8 @@ const MAX_WORD_BYTES: usize = 64;
 const MIN_BEGINNING: usize = 3;
 
 /// The known word with the fewest typing errors between it and `word`, in any case; the first of several. If all are
-/// too far away (more than one error for each three characters, or half of them), the only one that begins with `word`.
+/// too far away (more than one error for each three characters of the longer word, or half of them), the only one that
+/// begins with `word`.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -27,15 +28,16 @@ fn begun<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 /// The known word with the fewest typing errors, unless there are too many.
 fn mistyped<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
-    let most = (length / 3).max(1);
     let word = word.to_lowercase();
-    let is_near =
-        |known: &&str| known.len() <= 2 * MAX_WORD_BYTES && known.chars().count().abs_diff(length) <= most;
-    let known = known.iter().copied().filter(is_near);
-    let distances = known.map(|known| (distance(&word, &known.to_lowercase()), known));
-    let near =
-        distances.filter(|(errors, known)| *errors <= most && 2 * *errors < length && *errors < known.len());
-    near.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
+    let known = known.iter().copied().filter(|known| known.len() <= 2 * MAX_WORD_BYTES);
+    let distances = known.filter_map(|known| {
+        let longer = length.max(known.chars().count());
+        let most = (longer / 3).max(1);
+        let is_near = known.chars().count().abs_diff(length) <= most;
+        let errors = is_near.then(|| distance(&word, &known.to_lowercase()))?;
+        (errors <= most && 2 * errors < longer && errors < known.len()).then_some((errors, known))
+    });
+    distances.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
 }
 
 /// Typing errors between two words: characters that are added, left out, replaced, or exchanged with their neighbour.
@@ -68,9 +70,11 @@ mod tests {
 
     #[test]
     fn the_nearest_word_is_found_unless_all_are_far_away() {
-        let known = ["run", "topology", "healthcheck", "PORT", "maxmemory-policy", "it"];
+        let known = ["run", "topology", "healthcheck", "PORT", "maxmemory-policy", "it", "completion"];
         for (word, expected) in [
             ("rnu", Some("run")),
+            ("rn", Some("run")),
+            ("complete", Some("completion")),
             ("topo", Some("topology")),
             ("to", None),
             ("prot", Some("PORT")),

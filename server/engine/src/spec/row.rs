@@ -30,6 +30,9 @@ pub struct Spec {
     pub slot_finder: Option<KeyFinder>,
     /// Finds keys that it touches and that Redis does not list: its caller needs rights to them, too.
     pub(crate) unlisted_keys: Option<KeyFinder>,
+    /// The word without which a request does not read the keys whose specs say so with
+    /// [`KeyFlags::VARIABLE_FLAGS`].
+    pub(crate) reading_word: Option<&'static str>,
     /// Where the channels are that it needs rights to.
     pub channels: Option<ChannelSpec>,
     /// The group that the documentation lists it in.
@@ -119,6 +122,7 @@ impl<H: Copy + 'static> Row<H> {
             key_finder: None,
             slot_finder: None,
             unlisted_keys: None,
+            reading_word: None,
             channels: None,
             group: "generic",
             since: "1.0.0",
@@ -170,6 +174,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the function that finds the keys whose slot decides where a request belongs, where the specs find others.
     pub const fn slot_finder(mut self, find: KeyFinder) -> Self {
         self.spec.slot_finder = Some(find);
+        self
+    }
+
+    /// Sets the word without which a request does not read its keys.
+    pub(crate) const fn reads_keys_with(mut self, word: &'static str) -> Self {
+        self.spec.reading_word = Some(word);
         self
     }
 

@@ -1,12 +1,12 @@
 //! Certificates and keys from their files, in the PEM format.
 
+use super::encrypted_key;
 use crate::net::tls_error::TlsError;
 use lockwheel_engine::config::{TlsParameters, system_reason};
-use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use std::fmt::Display;
 use std::fs;
@@ -81,23 +81,15 @@ fn private_key(path: &str, password: &str) -> Result<PrivateKeyDer<'static>, Str
     if let Some(begin) = text.find(ENCRYPTED[0])
         && let Some(len) = text[begin..].find(ENCRYPTED[1])
     {
-        return decrypted(&text[begin..begin + len + ENCRYPTED[1].len()], password);
+        if password.is_empty() {
+            return Err("it is encrypted, and there is no tls-key-file-pass".to_owned());
+        }
+        return encrypted_key::decrypt(&text[begin..begin + len + ENCRYPTED[1].len()], password);
     }
     if text.contains(OLD_ENCRYPTION) {
         return Err("encrypted in an old format; `openssl pkcs8 -topk8` converts it".to_owned());
     }
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| error.to_string())
-}
-
-fn decrypted(section: &str, password: &str) -> Result<PrivateKeyDer<'static>, String> {
-    if password.is_empty() {
-        return Err("it is encrypted, and there is no tls-key-file-pass".to_owned());
-    }
-    let (_, document) = SecretDocument::from_pem(section).map_err(|error| error.to_string())?;
-    let encrypted =
-        EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).map_err(|error| error.to_string())?;
-    let key = encrypted.decrypt(password).map_err(|_| "bad decrypt".to_owned())?;
-    Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
 }
 
 /// Whether the key is that of the first certificate. [`CertifiedKey::keys_match`] knows certificates of version 3

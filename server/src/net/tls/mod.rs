@@ -4,6 +4,7 @@
 
 mod ciphers;
 mod context;
+mod encrypted_key;
 mod files;
 mod resumption;
 mod socket;

@@ -4,12 +4,13 @@ use super::event::Event;
 use super::interests::Interests;
 use lockwheel_resp::allocation;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A value that an event or a push tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventValue {
-    /// A name or a word.
-    Text(Box<[u8]>),
+    /// A name, a word or a reason, which many pushes may share.
+    Text(Arc<[u8]>),
     /// A number.
     Number(i64),
 }

@@ -203,3 +203,23 @@ fn a_connection_that_reads_for_two_owners_is_told_of_both_leases() {
         );
     }
 }
+
+/// Each reader has a lease of its own.
+#[test]
+fn a_connection_that_reads_for_many_owners_is_told_once_at_an_instant() {
+    let (mut server, [main, holder, listener]) = server();
+    for owner in ["a", "b", "c"] {
+        server.ask(holder, &format!("LOCK.ACQUIRE l {owner} SHARED PX 1000"));
+    }
+    server.ask(holder, "LOCK.ACQUIRE l d SHARED PX 1001");
+    server.read(listener);
+    server.ask(main, "CLOCK.ADVANCE 700");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (1, 3));
+    // The same hold, set anew at the same instant.
+    server.ask(main, "LOCK.RENEW 1 l a SHARED PX 200");
+    server.ask(main, "PING");
+    let again = told(&mut server, listener);
+    assert_eq!((told(&mut server, holder), again), (again, again));
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (1, 1));
+}

@@ -98,3 +98,19 @@ fn readings_show_names_of_all_keys_unless_the_commands_are_forbidden() {
         assert!(!simulation.ask(user, "LOCK.ACQUIRE a:1 me").starts_with('-'), "{rules}");
     }
 }
+
+#[test]
+fn what_ends_a_wait_needs_the_right_to_write_and_who_holds_a_lock_the_right_to_read() {
+    let (mut simulation, admin, user) = server();
+    simulation.ask(admin, "LOCK.ACQUIRE a:1 me");
+    simulation.ask(admin, "ACL SETUSER u resetkeys %R~a:*");
+    assert!(simulation.ask(user, "LOCK.CANCEL a:1 you").starts_with("-NOPERM"));
+    simulation.ask(admin, "ACL SETUSER u resetkeys %W~a:*");
+    assert_eq!(simulation.ask(user, "LOCK.CANCEL a:1 you"), ":0\r\n");
+    for line in ["LOCK.ACQUIRE a:1 you", "LOCK.MACQUIRE 1 a:1 you"] {
+        assert!(!simulation.ask(user, line).starts_with('-'), "{line}");
+        assert!(simulation.ask(user, &format!("{line} GETHOLDER")).starts_with("-NOPERM"), "{line}");
+    }
+    simulation.ask(admin, "ACL SETUSER u resetkeys %R~a:* %W~a:*");
+    assert!(simulation.ask(user, "LOCK.ACQUIRE a:1 you GETHOLDER").contains("me"));
+}

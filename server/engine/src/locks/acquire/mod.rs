@@ -26,11 +26,15 @@ use lockwheel_store::keyspace::Tx;
 pub(super) use several::ROWS as SEVERAL_ROWS;
 pub(super) use wait_classes::conversion;
 
+/// What a request does to the keys of the locks that it takes.
+const ACQUIRED: &[KeyFlags] = &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS];
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+    .keys(&[KeySpec::one(1, ACQUIRED).notes("ACCESS due to the optional `GETHOLDER` argument")])
+    .reads_keys_with("getholder")
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[

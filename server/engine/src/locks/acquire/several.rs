@@ -6,6 +6,7 @@
 use super::super::layouts::{Layout, Standing};
 use super::super::wait_queue::{self, LOCK_LINE, SEVERAL};
 use super::super::{graph, options, ownership, redisson, wait_events};
+use super::ACQUIRED;
 use super::counter;
 use super::grant::{check_fence, grant};
 use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
@@ -14,8 +15,8 @@ use super::wait_classes::class_of_several;
 use super::{holder, told};
 use crate::spec::syntax::Shown;
 use crate::spec::{
-    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Symbol, Wait,
+    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeySpec, Null, Row,
+    Symbol, Wait,
 };
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Place, Tx};
@@ -31,7 +32,8 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
     &[Row::new("lock.macquire", -4, acquire as BlockingHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .categories(&["lock"])
-        .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+        .keys(&[KeySpec::counted(1, ACQUIRED).notes("ACCESS due to the optional `GETHOLDER` argument")])
+        .reads_keys_with("getholder")
         .about("lock", "7.2.0", "O(N log M), N the keys, M the waiters")
         .summary("Takes several locks for an owner, all of them or none; with BLOCK waits for them.")
         .help(&[

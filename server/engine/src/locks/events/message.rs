@@ -59,7 +59,7 @@ mod tests {
             ("owner", EventValue::Text((*b"a b\"\n").into())),
             ("kind", EventValue::Text((*b"native").into())),
             ("grant", EventValue::Number(-7)),
-            ("empty", EventValue::Text(Box::default())),
+            ("empty", EventValue::Text([].into())),
         ];
         let Effect::Announce { channel, message } = effect(3, b"k", "lost", &fields) else {
             panic!("it is announced");

@@ -3,6 +3,7 @@
 use super::message;
 use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The connection for which a lock is held.
 #[derive(Clone, Debug)]
@@ -35,8 +36,28 @@ pub(in crate::locks) struct News {
     by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>>,
     name_bytes: usize,
     /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.
-    reason: Option<Box<[u8]>>,
+    reason: Option<Arc<[u8]>>,
     untold: Vec<Effect>,
+    in_jeopardy: JeopardyTold,
+}
+
+/// The connections that have been told at one instant that a lease of theirs is about to run out.
+#[derive(Debug, Default)]
+struct JeopardyTold {
+    at_ms: i64,
+    /// Each with the lock's database and key, and the grant that it was told of.
+    connections: BTreeMap<(u64, usize, Box<[u8]>), u64>,
+}
+
+impl JeopardyTold {
+    /// Notes that a connection is told at this instant; whether it was told of no other grant then. O(log n).
+    fn note(&mut self, at_ms: i64, grant: u64, hold: &HolderConnection) -> bool {
+        if self.at_ms != at_ms {
+            *self = JeopardyTold { at_ms, ..JeopardyTold::default() };
+        }
+        let told = self.connections.entry((hold.session, hold.db, hold.key.clone()));
+        *told.or_insert(grant) == grant
+    }
 }
 
 impl News {
@@ -68,7 +89,7 @@ impl News {
 
     /// Holds that end from now on end for this reason.
     pub(in crate::locks) fn set_reason(&mut self, reason: Option<&[u8]>) {
-        self.reason = reason.map(Box::from);
+        self.reason = reason.map(Arc::from);
     }
 
     /// A hold has begun.
@@ -119,6 +140,15 @@ impl News {
     /// The connections that a hold is for.
     pub(in crate::locks) fn connections(&self, grant: u64) -> impl Iterator<Item = &HolderConnection> {
         self.connections.range((grant, 0)..=(grant, u64::MAX)).map(|(_, connection)| connection)
+    }
+
+    /// The connections that a hold is for and that have been told of no other hold of this lock in jeopardy at this
+    /// instant of the wall clock: they are told now.
+    pub(in crate::locks) fn untold_of_jeopardy(&mut self, grant: u64, at_ms: i64) -> Vec<u64> {
+        let holds = self.connections.range((grant, 0)..=(grant, u64::MAX));
+        let told = &mut self.in_jeopardy;
+        let untold = holds.filter(|(_, hold)| told.note(at_ms, grant, hold));
+        untold.map(|(_, hold)| hold.session).collect()
     }
 
     fn unfollow(&mut self, which: (u64, u64)) {

@@ -153,9 +153,11 @@ pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<[Box<[u8]>;
     ledger(tx).read_leases.get(number).map(|lease| [lease.key.clone(), lease.owner.clone()])
 }
 
-/// The connections that are to be told of a hold.
-pub(in crate::locks) fn connections(tx: &Tx<'_>, grant: u64) -> Vec<u64> {
-    LockRecords::of(tx).subscribers.news.connections(grant).map(|connection| connection.session).collect()
+/// The connections of a hold that are told now that its lease is about to run out: those that have been told of no
+/// other hold of this lock at this instant.
+pub(in crate::locks) fn untold_of_jeopardy(tx: &mut Tx<'_>, grant: u64) -> Vec<u64> {
+    let at_ms = tx.now().wall_ms();
+    news(tx).untold_of_jeopardy(grant, at_ms)
 }
 
 /// The connections with a wanted hold of a lock, each with the first of these holds by its grant.

@@ -23,11 +23,11 @@ mod texts;
 mod unleased;
 
 pub(super) use handle::{
-    Acquired, acquired, adopt, because, connections, converted, current_grant, current_token, describe,
-    detail, ending_as, follow, grant, has_grant, inherit, inherit_permits, is_fenced, is_followed, is_held,
-    jeopardy_ms, last_cause, last_loss, last_read_lease, leased, leased_to_session, leases, next_delay,
-    next_grant, note_comparison, note_permits, note_unleased, reader_of, record, record_arrival,
-    record_conversion, released_partly, renewed, token, wanted_holds, with_leases,
+    Acquired, acquired, adopt, because, converted, current_grant, current_token, describe, detail, ending_as,
+    follow, grant, has_grant, inherit, inherit_permits, is_fenced, is_followed, is_held, jeopardy_ms,
+    last_cause, last_loss, last_read_lease, leased, leased_to_session, leases, next_delay, next_grant,
+    note_comparison, note_permits, note_unleased, reader_of, record, record_arrival, record_conversion,
+    released_partly, renewed, token, untold_of_jeopardy, wanted_holds, with_leases,
 };
 pub(crate) use limits::VerifyLimits;
 pub(crate) use lock_records::LockRecords;

@@ -11,7 +11,7 @@ const CANCELLED: CommandError = CommandError::text("UNBLOCKED wait ended by LOCK
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.cancel", 3, Handler::Engine(cancel))
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, &[KeyFlags::RW])])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N log M), N the waits of the owner, M the waiters")
     .summary("Ends the waits of an owner for a lock with an error; how many there were.")
     .help(&[
