@@ -64,7 +64,8 @@ fn with_nowake_nobody_is_told() {
         check_told(&mut s, CHANNEL, None);
     }
     let mut s = listening(CHANNEL, 30_000);
-    s.check("CLOCK.ADVANCE 1 WAKE", "-ERR syntax error: 'WAKE' where NOWAKE or SETTLE was expected")
+    let expected = "-ERR syntax error: 'WAKE' where NOWAKE or SETTLE was expected. Did you mean 'NOWAKE'?";
+    s.check("CLOCK.ADVANCE 1 WAKE", expected)
         .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error: 'NOWAKE' is given twice");
     s.run("CLOCK.ADVANCE 1 NOWAKE");
     s.run("CLOCK.ADVANCE 29999");
