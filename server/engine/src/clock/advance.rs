@@ -284,7 +284,6 @@ impl ClockAdvance {
     /// Goes on, where it can.
     pub(crate) fn resume(&mut self, situation: &Situation) -> Opening {
         self.settling.begin(situation.system_us);
-        self.piece.begin_at(situation.system_us);
         if let Some(wait_us) = self.settling.wait_us(situation.system_us, situation.quiet_since_us) {
             return Opening::Stop(AdvanceProgress::WaitUs(wait_us));
         }

@@ -13,7 +13,7 @@ use lockwheel_store::memory::{MemoryAccount, MemoryUsage};
 /// The parts of an engine whose memory is added up.
 #[derive(Clone, Copy)]
 pub struct MemoryParts<'e> {
-    /// What the parts themselves count.
+    /// The bytes that parts count themselves.
     pub(crate) account: &'e MemoryAccount,
     /// The keys.
     pub(crate) keyspace: &'e Keyspace,

@@ -1,4 +1,4 @@
-//! What happens to a connection.
+//! Events of a connection to another server.
 
 /// Something that has happened to a connection.
 #[derive(Clone, Copy, Debug)]

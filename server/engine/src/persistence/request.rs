@@ -16,7 +16,7 @@ pub(crate) struct SavesView<'e> {
 /// A save that a client has asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaveRequest {
-    /// None: the client has its reply.
+    /// No save: the client has its reply.
     Nothing,
     /// A save while others wait, after which the client is answered.
     AtOnce,

@@ -466,7 +466,7 @@ fn joined((one, other): (&[u8], &[u8])) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::last_heard::LastHeard;
+    use super::super::test_replicas::online;
     use super::*;
     use lockwheel_store::memory::BufferBytes;
 
@@ -474,21 +474,6 @@ mod tests {
 
     fn has(offset: i64, on_disk: Option<i64>) -> Acknowledgement {
         Acknowledgement { offset, on_disk }
-    }
-
-    fn replica(acknowledged: i64) -> Replica {
-        Replica {
-            announced: Announced::default(),
-            ip: String::new(),
-            state: ReplicaState::Online,
-            answers: true,
-            acknowledged,
-            on_disk: -1,
-            heard: LastHeard::At(0),
-            unsent: 0,
-            snapshot: 0,
-            came_at: 0,
-        }
     }
 
     #[test]
@@ -549,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_replica_that_never_answers_has_read_a_snapshot_that_was_sent() {
-        let answers = Replica { snapshot: 50, came_at: 100, ..replica(0) };
+        let answers = Replica { snapshot: 50, came_at: 100, ..online(0) };
         let silent = Replica { answers: false, ..answers.clone() };
         assert_eq!(
             [(60, 100), (30, 110), (0, 110)].map(|(unsent, stream)| silent.unread_snapshot(unsent, stream)),
@@ -562,8 +547,8 @@ mod tests {
     fn only_those_count_that_have_said_that_they_have_it() {
         let mut replication = Replication::new(&mut Rng::new(7));
         replication.offset = 100;
-        replication.replicas.insert(1, replica(10));
-        replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..replica(0) });
+        replication.replicas.insert(1, online(10));
+        replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..online(0) });
         assert_eq!((replication.acknowledged(10), replication.acknowledged(11)), (1, 0));
         replication.acknowledge(2, has(20, None), NOW);
         assert_eq!(replication.replicas[&2].state, ReplicaState::Online);

@@ -1,4 +1,4 @@
-//! What a command on a sentinel asks for, beyond what it has changed.
+//! Requests that a command on a sentinel ends with.
 
 use crate::sentinel::{Sentinel, Verdict};
 use crate::spec::{Args, CommandError};
@@ -17,7 +17,7 @@ pub(crate) enum SentinelRequest {
     Answered,
     /// Nothing; the reply is OK.
     Done,
-    /// What has changed stands in the file before the reply, which is OK.
+    /// The change is written into the file before the reply, which is OK.
     Saved,
     /// The same of the address that the sentinel announces, which other servers of the process hear of.
     Announced,

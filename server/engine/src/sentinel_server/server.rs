@@ -8,7 +8,7 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// How often a sentinel looks at what it watches, in times a second: between this and twice as often, chosen anew each
+/// Looks of a sentinel at what it watches, a second: between this number and twice as many, chosen anew each
 /// time, so that not all sentinels ask for votes at once.
 const TICKS_PER_SECOND: u64 = 10;
 

@@ -16,6 +16,18 @@ const SUBSCRIBE_FLAGS: Flags =
 /// Channels of shards are found as keys are.
 const SHARD_CHANNELS: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KEY])];
 
+const SUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Channel, args, reply));
+const UNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Channel, args, reply));
+const PSUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Pattern, args, reply));
+const PUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Pattern, args, reply));
+const SSUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Shard, args, reply));
+const SUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Shard, args, reply));
+
+/// The handler of a command on subscriptions of one kind.
+const fn of_kind(handler: fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome) -> Handler {
+    Handler::Part(PartHandler::Subscriptions(handler))
+}
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Publish(Audience::Everyone))
@@ -29,18 +41,18 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
-    Row::new("subscribe", -2, Handler::Part(PartHandler::Subscriptions(subscribe)))
+    Row::new("subscribe", -2, SUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::from(1))
         .about("pubsub", "2.0.0", "O(N) where N is the number of channels to subscribe to.")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
-    Row::new("unsubscribe", -1, Handler::Part(PartHandler::Subscriptions(unsubscribe)))
+    Row::new("unsubscribe", -1, UNSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N) where N is the number of clients already subscribed to a channel.")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
-    Row::new("psubscribe", -2, Handler::Part(PartHandler::Subscriptions(psubscribe)))
+    Row::new("psubscribe", -2, PSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::patterns_from(1))
         .about(
@@ -50,7 +62,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Listens to all channels that match patterns.")
         .syntax("(pattern: pattern) ..."),
-    Row::new("punsubscribe", -1, Handler::Part(PartHandler::Subscriptions(punsubscribe)))
+    Row::new("punsubscribe", -1, PUNSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .about(
             "pubsub",
@@ -71,14 +83,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         )
         .summary("Sends a message to a channel of a shard.")
         .syntax("shardchannel message"),
-    Row::new("ssubscribe", -2, Handler::Part(PartHandler::Subscriptions(ssubscribe)))
+    Row::new("ssubscribe", -2, SSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .channels(ChannelSpec::from(1))
         .keys(SHARD_CHANNELS)
         .about("pubsub", "7.0.0", "O(N) where N is the number of shard channels to subscribe to.")
         .summary("Listens to channels of shards.")
         .syntax("shardchannel [shardchannel ...]"),
-    Row::new("sunsubscribe", -1, Handler::Part(PartHandler::Subscriptions(sunsubscribe)))
+    Row::new("sunsubscribe", -1, SUNSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .keys(SHARD_CHANNELS)
         .about(
@@ -184,18 +196,6 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
     reply.mute(muted);
 }
 
-fn subscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(its, SubscriptionKind::Channel, args, reply)
-}
-
-fn psubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(its, SubscriptionKind::Pattern, args, reply)
-}
-
-fn ssubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    join(its, SubscriptionKind::Shard, args, reply)
-}
-
 fn join(
     its: &mut Subscriptions<'_>,
     kind: SubscriptionKind,
@@ -208,18 +208,6 @@ fn join(
         confirm(reply, word, Some(name), its.count(kind));
     }
     Ok(())
-}
-
-fn unsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(its, SubscriptionKind::Channel, args, reply)
-}
-
-fn punsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(its, SubscriptionKind::Pattern, args, reply)
-}
-
-fn sunsubscribe(its: &mut Subscriptions<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    leave(its, SubscriptionKind::Shard, args, reply)
 }
 
 fn leave(

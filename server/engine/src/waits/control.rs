@@ -18,9 +18,9 @@ use lockwheel_store::keyspace::{
 pub(crate) struct Undone {
     pub(crate) command: CommandId,
     pub(crate) request: Request,
-    /// What it waits for.
+    /// The wait that it asks for.
     pub(crate) wait: Box<Wait<Retry>>,
-    /// What its handler took so far, in nanoseconds.
+    /// Time that its handler took so far, in nanoseconds.
     pub(crate) took_ns: u64,
 }
 

@@ -61,12 +61,12 @@ pub(crate) trait StateAttempt: Debug + Send {
     }
 }
 
-/// What is tried again for a client that waits, and when.
+/// The event after which a request that waits is tried again, and the subject of the wait.
 #[derive(Debug)]
 pub(crate) enum Retry {
-    /// When one of its keys is signalled.
+    /// A signal of one of its keys.
     OnKeys(OnKeys),
-    /// When what it is about has changed, because no key stands for the state.
+    /// A change of the state that it is about: no key stands for that.
     Always(Box<dyn StateAttempt>),
     /// Never: the client waits while others react to an advance of the clock, and its timeout continues that.
     Advance,
@@ -78,7 +78,7 @@ pub(crate) enum Retry {
     Ended,
     /// Never: all servers of the process do what the request of this number asks, and then it is answered.
     Broadcast(u64),
-    /// In every millisecond: a piece of the history is read.
+    /// Each millisecond: a piece of the history is read.
     Reading,
 }
 
@@ -132,9 +132,9 @@ pub(crate) struct Blocked {
     pub(crate) place: Place,
     /// Its database.
     pub(crate) db: usize,
-    /// When it began, on the monotonic clock in milliseconds.
+    /// Its beginning on the monotonic clock, in milliseconds.
     pub(crate) since_ms: i64,
-    /// What its handler took until it began to wait, in nanoseconds.
+    /// Time that its handler took until it began to wait, in nanoseconds.
     pub(crate) took_ns: u64,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct Waits {
     requests: BTreeMap<WaiterId, Blocked>,
     /// Number of those that count as blocked clients.
     counted: usize,
-    /// How often that has changed.
+    /// Number of changes of that.
     changes: u64,
     /// Numbers that several waits are about.
     state_counts: StateCounts,

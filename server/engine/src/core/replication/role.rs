@@ -6,7 +6,7 @@ use crate::locks::{HistoryCause, sessions};
 use crate::spec::CommandError;
 use crate::waits::TicketEnd;
 
-/// Who waited as a client of a master is not served by a replica.
+/// The error of requests that waited at a master, which serves them no more as a replica.
 const UNBLOCKED: &str =
     "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)";
 
@@ -106,7 +106,7 @@ impl Engine {
         slot
     }
 
-    /// Whoever waits to change keys waits no longer, by a ticket neither: that ends, and its client stays.
+    /// Ends all waits for keys. A client that waits is closed after its error; that of a ticket stays.
     fn unblock_for_replica(&mut self) {
         let error = CommandError::text(UNBLOCKED);
         for ticket in self.keyspace.waiters.tickets.all() {

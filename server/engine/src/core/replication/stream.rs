@@ -9,7 +9,7 @@ use crate::spec::Args;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// What comes from the master.
+    /// Follows an event of the connection to the master.
     pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         let Some(slot) = self.change_replication(|control| control.hear(id)) else { return };
         if let OutboundEvent::Closed { reason } = event {

@@ -26,7 +26,7 @@ use lockwheel_store::keyspace::Tx;
 pub(super) use several::ROWS as SEVERAL_ROWS;
 pub(super) use wait_classes::conversion;
 
-/// What a request does to the keys of the locks that it takes.
+/// The uses that a request makes of the keys of the locks that it takes.
 const ACQUIRED: &[KeyFlags] = &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS];
 
 /// The rows of this file.

@@ -2,6 +2,7 @@
 
 use super::message;
 use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ struct JeopardyTold {
     at_ms: i64,
     /// Each with the lock's database and key, and the grant that it was told of.
     connections: BTreeMap<(u64, usize, Box<[u8]>), u64>,
+    name_bytes: usize,
 }
 
 impl JeopardyTold {
@@ -55,8 +57,19 @@ impl JeopardyTold {
         if self.at_ms != at_ms {
             *self = JeopardyTold { at_ms, ..JeopardyTold::default() };
         }
-        let told = self.connections.entry((hold.session, hold.db, hold.key.clone()));
-        *told.or_insert(grant) == grant
+        match self.connections.entry((hold.session, hold.db, hold.key.clone())) {
+            Entry::Occupied(told) => *told.get() == grant,
+            Entry::Vacant(untold) => {
+                self.name_bytes += hold.key.len();
+                untold.insert(grant);
+                true
+            }
+        }
+    }
+
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    fn bytes(&self) -> usize {
+        self.connections.len() * size_of::<((u64, usize, Box<[u8]>), u64)>() + self.name_bytes
     }
 }
 
@@ -237,7 +250,7 @@ impl News {
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
         let of_each = size_of::<((u64, u64), HolderConnection)>() + size_of::<(u64, u64)>();
-        self.connections.len() * of_each + self.name_bytes
+        self.connections.len() * of_each + self.name_bytes + self.in_jeopardy.bytes()
     }
 }
 
