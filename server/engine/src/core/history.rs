@@ -247,6 +247,7 @@ impl HistoryNotes<'_> {
                 native: Some(true),
                 client: Some(client),
                 ticket: Some(ticket_of(waiter).unwrap_or(0)),
+                mode: locks::noted_mode(on.class),
                 ..Happening::new(event, argv[key], owner)
             };
             locks::happened(self.keyspace, self.now, what);

@@ -53,7 +53,7 @@ impl Engine {
             if !waiting.is_empty() {
                 self.waits.begin_round();
                 for id in waiting {
-                    has_served |= self.retry(id);
+                    has_served |= self.state_view().may_be_reached(id) && self.retry(id);
                 }
                 self.waits.end_round(of);
             }

@@ -86,7 +86,7 @@ pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
 pub(crate) use refusals::{Answer, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub(crate) use verify::check_request as check_verify_request;
-pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, shares};
+pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, noted_mode, shares};
 pub(crate) use warnings::watch_leases;
 
 /// The rows of the commands that never wait, one slice per file.

@@ -1,5 +1,6 @@
 //! The line of those who wait for a lock: by priority, then in order of arrival, whatever their mode.
 
+use super::history::Mode;
 use super::snapshot::LockMode;
 use crate::spec::WaitClass;
 use lockwheel_store::keyspace::{Place, Tx};
@@ -37,6 +38,12 @@ pub(super) fn mode_of(class: &str) -> Option<LockMode> {
 /// Whether waiters of this class want to share the lock.
 pub(crate) fn shares(class: &str) -> bool {
     SHARERS.contains(&class)
+}
+
+/// The mode that the history notes of a wait of this class: that of who would share several locks, and may wait for
+/// some of them alone.
+pub(crate) fn noted_mode(class: &WaitClass) -> Mode {
+    if class.name == SEVERAL[1] { Mode::Shared } else { Mode::None }
 }
 
 /// The first wait of an owner for a lock: its place, and the name of its class. O(log n), n those who wait.

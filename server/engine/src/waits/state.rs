@@ -25,6 +25,11 @@ pub(crate) trait StateAttempt: Debug + Send {
     /// Answers if the state has been reached; whether it has.
     fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool;
 
+    /// Whether an attempt may succeed now: a look that costs less than one, and may note what it has seen.
+    fn may_be_reached(&self, _: StateView<'_>) -> bool {
+        true
+    }
+
     /// Returns the kind of state that decides. It stays so while the request waits.
     fn watches(&self) -> StateOf;
 
@@ -430,6 +435,14 @@ impl StateView<'_> {
     /// Returns the requests while somebody waits for silence.
     pub(crate) fn recent_requests(&self) -> &RecentRequests {
         &self.waits.recent_requests
+    }
+
+    /// Whether the state that a request waits for may be reached. Of any other request: yes.
+    pub(crate) fn may_be_reached(self, id: WaiterId) -> bool {
+        match self.waits.get(id).map(|blocked| &blocked.retry) {
+            Some(Retry::Always(state)) => state.may_be_reached(self),
+            _ => true,
+        }
     }
 
     /// Whether the count that a state is about has risen to its number.

@@ -89,3 +89,16 @@ fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
     server.send(two, &format!("EVAL \"{JOIN}\" 1 l {B}"));
     assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
 }
+
+/// Its place in the line of a lock that others read costs nobody anything: it waits for another lock.
+#[test]
+fn whoever_would_read_several_locks_does_not_wait_for_other_readers() {
+    let mut server = Server::new();
+    let [one, two, three] = [(); 3].map(|()| server.client());
+    server.send(one, "LOCK.ACQUIRE report alice SHARED PX 1000000");
+    server.send(two, "LOCK.ACQUIRE stock bob PX 1000000");
+    server.send(three, "LOCK.ACQUIRE cash carol EXCLUSIVE PX 1000000");
+    server.send(two, "LOCK.MACQUIRE 2 report cash bob SHARED PX 1000000 BLOCK 0");
+    server.send(one, "LOCK.ACQUIRE stock alice PX 1000000 BLOCK 0");
+    assert_eq!(found(&mut server), ["ok"]);
+}

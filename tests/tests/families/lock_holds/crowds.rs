@@ -541,3 +541,34 @@ fn a_turn_with_very_many_deadlines_lets_others_be_answered() {
     assert_eq!(number(&server.read(turner), "fired"), KEYS);
     assert_eq!(server.ask(other, "DBSIZE"), ":0\r\n");
 }
+
+#[test]
+fn waits_for_another_state_of_a_key_or_another_event_are_not_tried_again() {
+    let (mut server, main) = server();
+    server.ask(main, "CONFIG SET lock-history yes");
+    let waits = ["AWAIT.KEY k TYPE hash", "AWAIT.EVENT mark COUNT 1000", "AWAIT.EVENT acquired KEY x*"];
+    for _ in 0..20 {
+        for wait in waits {
+            let client = server.connect();
+            server.send(client, wait);
+        }
+    }
+    server.ask(main, "PING");
+    let before = server.engine().retried_requests();
+    for number in 0..100 {
+        server.ask(main, &format!("SET k {number}"));
+        server.ask(main, "LOCK.MARK text");
+        server.ask(main, "LOCK.ACQUIRE lock me");
+        server.ask(main, "LOCK.RELEASE lock me");
+    }
+    assert_eq!(server.engine().retried_requests(), before);
+    server.ask(main, "DEL k");
+    server.ask(main, "HSET k field value");
+    server.ask(main, "LOCK.ACQUIRE xlock me");
+    assert_eq!(server.engine().retried_requests(), before + 40);
+    for _ in 100..1000 {
+        server.ask(main, "LOCK.MARK text");
+    }
+    assert_eq!(server.engine().retried_requests(), before + 60);
+    assert_eq!(server.ask(main, "AWAIT.BLOCKED 0"), ":0\r\n");
+}

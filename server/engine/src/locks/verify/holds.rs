@@ -84,6 +84,12 @@ impl Holds {
         self.by_field.is_empty()
     }
 
+    /// Whether all who hold the lock share it, at least one. O(log n).
+    pub(super) fn are_shared(&self) -> bool {
+        let modes = [self.counts.first_key_value(), self.counts.last_key_value()];
+        modes.into_iter().all(|count| count.is_some_and(|((mode, _), _)| *mode == Mode::Shared))
+    }
+
     /// The field of the lock that follows another one in the order of the numbers of names; the first one, without.
     /// O(log n).
     pub(super) fn field_after(&self, field: Option<Name>) -> Option<Name> {

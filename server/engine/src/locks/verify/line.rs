@@ -16,6 +16,8 @@ pub(super) struct Waiting {
     pub(super) is_native: bool,
     /// Whether it may wait for other locks, too: it is served when all are free.
     pub(super) wants_several: bool,
+    /// Whether it stands in line without waiting for holders that share: it wants several locks, to share them.
+    pub(super) shares_several: bool,
     pub(super) since_ms: i64,
 }
 
@@ -30,6 +32,8 @@ pub(super) struct Line {
     by_owner: BTreeSet<ByOwner>,
     fair: BTreeSet<u64>,
     native: BTreeSet<u64>,
+    /// Native waits but for those that share several locks.
+    alone: BTreeSet<u64>,
     /// Clients that are neither: they listen to a lock's channel.
     listening: BTreeSet<u64>,
     /// The number of waits for several locks.
@@ -44,7 +48,7 @@ fn by_owner(one: &Waiting) -> ByOwner {
 impl Line {
     /// Bytes of memory of all of it. O(1).
     pub(super) fn memory(&self) -> usize {
-        let kinds = [&self.fair, &self.native, &self.listening];
+        let kinds = [&self.fair, &self.native, &self.alone, &self.listening];
         of_map(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
     }
 
@@ -74,6 +78,11 @@ impl Line {
         self.by_seq.get(self.native.first()?)
     }
 
+    /// Whether a native wait that began before this entry is for more than to share several locks. O(log n).
+    pub(super) fn has_alone_before(&self, seq: u64) -> bool {
+        self.alone.first().is_some_and(|first| *first < seq)
+    }
+
     /// The places in a fair lock's queue.
     pub(super) fn fair(&self) -> impl Iterator<Item = &Waiting> {
         self.fair.iter().filter_map(|seq| self.by_seq.get(seq))
@@ -93,6 +102,9 @@ impl Line {
         if one.is_native {
             self.native.insert(one.seq);
         }
+        if one.is_native && !one.shares_several {
+            self.alone.insert(one.seq);
+        }
         if !one.is_fair && !one.is_native {
             self.listening.insert(one.seq);
         }
@@ -103,7 +115,7 @@ impl Line {
     fn remove(&mut self, seq: u64) -> Option<Waiting> {
         let one = self.by_seq.remove(&seq)?;
         self.by_owner.remove(&by_owner(&one));
-        for set in [&mut self.fair, &mut self.native, &mut self.listening] {
+        for set in [&mut self.fair, &mut self.native, &mut self.alone, &mut self.listening] {
             set.remove(&seq);
         }
         self.several -= usize::from(one.wants_several);

@@ -147,7 +147,7 @@ impl Locks {
 }
 
 /// Whether an entry is of a request for several locks at once.
-fn wants_several(ring: &Ring, entry: &Entry) -> bool {
+pub(super) fn wants_several(ring: &Ring, entry: &Entry) -> bool {
     ring.text(entry.by) == b"lock.macquire"
 }
 
@@ -227,6 +227,7 @@ impl Lock {
             is_fair: entry.mode == Mode::Fair,
             is_native: entry.native() == Some(true),
             wants_several: wants_several(ring, entry),
+            shares_several: entry.mode == Mode::Shared && wants_several(ring, entry),
             since_ms: ring.when(seq, entry).monotonic_ms,
         });
     }

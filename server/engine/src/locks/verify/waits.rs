@@ -8,7 +8,7 @@ use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::redisson::instance_of;
 use super::holds::after;
-use super::locks::View;
+use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
 use lockwheel_store::memory::{block, of_map, of_set, of_trees, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -498,10 +498,12 @@ impl Waits {
                     if let Some(lock) = view.lock(step.key) {
                         let (fields, holders) = (view.locks.owners.fields_of(search.owner), lock.holds.len());
                         let own = fields.filter_map(|field| lock.holds.get(field)).next();
-                        if let Some(hold) = own.filter(|_| step.owner != search.owner) {
-                            return Poll::Ready(Some(way(&search.reached, at, hold.seq)));
+                        if !passes_holders(view.ring, lock, step) {
+                            if let Some(hold) = own.filter(|_| step.owner != search.owner) {
+                                return Poll::Ready(Some(way(&search.reached, at, hold.seq)));
+                            }
+                            self.walk(view, holders, &mut search, step);
                         }
-                        self.walk(view, holders, &mut search, step);
                     }
                     1
                 }
@@ -581,6 +583,17 @@ impl Waits {
         }
         steps
     }
+}
+
+/// Whether a step stands in the line of a lock without waiting for its holders: they share it, and so would its owner,
+/// which waits for other locks. O(log n).
+fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
+    let is_sharer = |entry: &Entry| {
+        entry.mode == Mode::Shared && entry.event == Event::Queued && wants_several(ring, entry)
+    };
+    lock.holds.are_shared()
+        && ring.get(step.waits).is_some_and(is_sharer)
+        && !lock.waiting.has_alone_before(step.waits)
 }
 
 /// Whether an owner is named as Redisson names its threads.

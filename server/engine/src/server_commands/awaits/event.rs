@@ -49,27 +49,42 @@ struct Wanted {
     found: Cell<u64>,
 }
 
+impl Wanted {
+    /// Looks at the entries since the last look. Returns the number of the last wanted one, once there are enough; a
+    /// later look finds it again. O(n), n these entries.
+    fn look(&self, view: StateView<'_>) -> Option<u64> {
+        let history = HistoryReader::of(view.keyspace)?;
+        if self.history.replace(history.number()) != history.number() {
+            self.seen.set(0);
+        }
+        let (mut found, seen) = (self.found.get(), self.seen.get());
+        if history.last().saturating_sub(seen) < self.count - found {
+            return None;
+        }
+        for seq in history.events(self.event, &self.filter, seen) {
+            found += 1;
+            if found == self.count {
+                return Some(seq);
+            }
+        }
+        self.found.set(found);
+        self.seen.set(history.last());
+        None
+    }
+}
+
 impl StateAttempt for Wanted {
     fn watches(&self) -> StateOf {
         StateOf::History
     }
 
+    fn may_be_reached(&self, view: StateView<'_>) -> bool {
+        self.look(view).is_some()
+    }
+
     fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool {
-        let Some(history) = HistoryReader::of(view.keyspace) else { return false };
-        if self.history.replace(history.number()) != history.number() {
-            self.seen.set(0);
-        }
-        let (mut found, mut last) = (self.found.get(), self.seen.get());
-        for seq in history.events(self.event, &self.filter, last) {
-            (found, last) = (found + 1, seq);
-            if found == self.count {
-                reply.integer(last as i64);
-                return true;
-            }
-        }
-        self.found.set(found);
-        self.seen.set(history.last());
-        false
+        let last = self.look(view);
+        last.inspect(|last| reply.integer(*last as i64)).is_some()
     }
 }
 

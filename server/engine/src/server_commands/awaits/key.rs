@@ -36,43 +36,55 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
 /// The types of keys, as TYPE names them.
 const TYPES: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
-/// Tests that wait for a key's state: each for its own, without counting as waiters of a lock.
-const STATE: WaitClass = WaitClass {
-    name: "state",
-    line: "state",
-    accepts: |_| true,
-    asking: Asking::All,
-    out_of_turn: None,
-    counts: false,
-};
+/// A class of tests that wait for the same state of a key. Each state has a line of its own: where the key is not in
+/// it, all its waiters are skipped at once. None counts as a waiter of a lock.
+const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
+    WaitClass { name, line: name, accepts, asking: Asking::All, out_of_turn: None, counts: false }
+}
+
+const EXISTS: WaitClass = class("state-exists", |value| value.is_some());
+const GONE_KEY: WaitClass = class("state-gone", |value| value.is_none());
+
+/// A class for each type.
+const OF_TYPE: &[WaitClass; 6] = &[
+    class("state-string", |value| is_of(value, "string")),
+    class("state-list", |value| is_of(value, "list")),
+    class("state-set", |value| is_of(value, "set")),
+    class("state-zset", |value| is_of(value, "zset")),
+    class("state-hash", |value| is_of(value, "hash")),
+    class("state-stream", |value| is_of(value, "stream")),
+];
+
+fn is_of(value: Option<&Value>, name: &str) -> bool {
+    value.is_some_and(|value| value.type_name() == name)
+}
 
 /// A key's state.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     Exists,
     Gone,
-    Type(Box<[u8]>),
+    /// The place of a type in [`TYPES`].
+    Type(usize),
 }
 
 impl State {
     fn of(options: &ParsedArgs<'_>) -> Result<Self, CommandError> {
         match options.value(TYPE) {
-            Some(name) if TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name)) => {
-                Ok(State::Type(name.into()))
+            Some(name) => {
+                let place = TYPES.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name));
+                place.map(State::Type).ok_or_else(|| no_such_type(name))
             }
-            Some(name) => Err(no_such_type(name)),
             None if options.has(GONE) => Ok(State::Gone),
             None => Ok(State::Exists),
         }
     }
 
-    fn holds(&self, value: Option<&Value>) -> bool {
+    fn class(self) -> &'static WaitClass {
         match self {
-            State::Exists => value.is_some(),
-            State::Gone => value.is_none(),
-            State::Type(name) => {
-                value.is_some_and(|value| value.type_name().as_bytes().eq_ignore_ascii_case(name))
-            }
+            State::Exists => &EXISTS,
+            State::Gone => &GONE_KEY,
+            State::Type(place) => &OF_TYPE[place],
         }
     }
 }
@@ -92,7 +104,7 @@ impl Attempt for State {
         _: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        let holds = self.holds(tx.peek(&args[1]));
+        let holds = (self.class().accepts)(tx.peek(&args[1]));
         if holds {
             reply.integer(1);
         }
@@ -106,6 +118,6 @@ fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blocking
     if state.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let wait = Wait::on_keys([1], &STATE, state, Some(limit_ms), Null::Bulk);
+    let wait = Wait::on_keys([1], state.class(), state, Some(limit_ms), Null::Bulk);
     Ok(Wait { real_time: true, ..wait }.into())
 }
