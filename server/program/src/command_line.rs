@@ -121,6 +121,9 @@ fn topology() -> Command {
 /// Names of the shapes of a topology.
 pub(crate) const SHAPES: [&str; 3] = ["replicas", "sentinel", "cluster"];
 
+/// The counts of a topology that shells offer; there are others.
+const COUNTS: [&str; 5] = ["1", "2", "3", "3x1", "3x2"];
+
 /// The options of a topology: name, value, help.
 const TOPOLOGY: &[(&str, &str, &str)] = &[
     ("lag", "MS", "How much later replicas are told everything"),
@@ -263,16 +266,21 @@ pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, Stri
     };
     let shell = *arguments.get_one::<Shell>("SHELL").expect("it is required");
     let mut command = program().args(parameters());
-    for subcommand in [Subcommand::Run, Subcommand::Topology] {
+    for subcommand in [Subcommand::Run, Subcommand::Topology, Subcommand::Entrypoint] {
         command = command.mut_subcommand(subcommand.name(), |subcommand| subcommand.args(parameters()));
     }
+    command = command
+        .mut_subcommand(Subcommand::Entrypoint.name(), |of| of.args(OPTIONS.iter().map(described)))
+        .mut_subcommand(Subcommand::Topology.name(), |of| {
+            of.mut_arg("COUNT", |count| count.value_parser(COUNTS))
+        });
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut text);
     if shell == Shell::Fish {
         // For fish, clap completes no argument without a name.
-        let (topology, shapes) = (Subcommand::Topology.name(), SHAPES.join(" "));
+        let (topology, words) = (Subcommand::Topology.name(), [&SHAPES[..], &COUNTS].concat().join(" "));
         let condition = format!("__fish_{NAME}_using_subcommand {topology}");
-        text.extend(format!("complete -c {NAME} -n \"{condition}\" -f -a \"{shapes}\"\n").into_bytes());
+        text.extend(format!("complete -c {NAME} -n \"{condition}\" -f -a \"{words}\"\n").into_bytes());
     }
     say(&text)
 }

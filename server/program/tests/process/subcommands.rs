@@ -172,7 +172,11 @@ fn completions_and_the_man_page_are_printed() {
         for words in [["real", "manual"], ["6.2", "newest"], ["replicas", "sentinel"], ["lag", "cluster"]] {
             assert!(words.iter().all(|word| text.contains(word)), "{shell} {words:?}: {text}");
         }
-        assert!(text.contains("replicas sentinel cluster"), "{shell}: {text}");
+        for words in ["replicas sentinel cluster", "1 2 3 3x1 3x2"] {
+            assert!(text.contains(words), "{shell}: {text}");
+        }
+        // Options of servers: of the program, `run`, `topology` and `entrypoint`.
+        assert!(text.matches("lock-herd-limit").count() >= 4, "{shell}: {text}");
     }
     let help = out(&run(&["--help"]));
     assert!(
