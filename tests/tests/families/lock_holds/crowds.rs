@@ -570,5 +570,4 @@ fn waits_for_another_state_of_a_key_or_another_event_are_not_tried_again() {
         server.ask(main, "LOCK.MARK text");
     }
     assert_eq!(server.engine().retried_requests(), before + 60);
-    assert_eq!(server.ask(main, "AWAIT.BLOCKED 0"), ":0\r\n");
 }
