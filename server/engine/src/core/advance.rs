@@ -78,7 +78,9 @@ fn carry_out(
     let mut event = AdvanceEvent::GoOn { is_joint: nodes.len() > 1 };
     loop {
         event = match advance.next(event) {
-            AdvanceStep::ReadClock => AdvanceEvent::Read(nodes[0].system_now().monotonic_us),
+            AdvanceStep::ReadClock => {
+                AdvanceEvent::Read(nodes[0].environment.now(&nodes[0].clock).monotonic_us)
+            }
             AdvanceStep::FindDeadline => {
                 found = find(nodes, advance.rule());
                 let wakes = nodes.iter().map(|node| node.sessions.wakes()).sum();

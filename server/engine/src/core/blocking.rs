@@ -131,7 +131,6 @@ impl Engine {
         }
         if self.config.lock_history {
             self.history().retried(slot, asked.is_err());
-            self.note_unsent(slot);
         }
         self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
@@ -146,7 +145,7 @@ impl Engine {
         let Some(blocked) = self.unblock(slot) else {
             return self.end_contained(slot, open, true);
         };
-        self.observe_served(slot, &blocked, began_ns);
+        self.call_observer().served(slot, &blocked, began_ns);
         if let Some(error) = error {
             let argv = blocked.request.argv();
             let error = self.explained(blocked.command, &error, Args::new(&argv)).unwrap_or(error);
@@ -185,7 +184,16 @@ impl Engine {
                     .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
             }
             Retry::Always(state) => Ok(state.attempt(self.state_view(), reply)),
-            Retry::Broadcast(_) => self.write_broadcast(slot, (blocked.command, blocked.db), args, reply),
+            Retry::Broadcast(_) => {
+                let Some(answer) = self.member.take_answer() else { return Ok(false) };
+                let name = self.commands.get(blocked.command).spec.name;
+                let (client, request) =
+                    (self.sessions.get(slot).id, ReadingRequest { name, db: blocked.db, args });
+                let (readings, keyspace, now) = (&mut self.readings, &mut self.keyspace, self.clock.now());
+                answer?.write(&self.clock, reply, |histories, reply| {
+                    readings.answer_of_all(client, histories, keyspace, now, request, reply)
+                })
+            }
             Retry::Reading => {
                 let name = self.commands.get(blocked.command).spec.name;
                 let request = ReadingRequest { name, db: blocked.db, args };

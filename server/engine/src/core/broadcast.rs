@@ -1,15 +1,12 @@
 //! Broadcasts: a client's request that all servers of its process carry out. The client waits until that is done.
 
-use super::call::Call;
 use super::engine::{Engine, Handler};
-use crate::clients::{Closing, Slot};
-use crate::clock::write_info;
+use crate::clients::Closing;
 use crate::finally::finally;
-use crate::locks::{self, MergedHistory, MergingHistory, ReadingRequest, StampSource};
-use crate::member::{Broadcast, BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
-use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
+use crate::locks::{self, MergedHistory, MergingHistory, StampSource};
+use crate::member::{BroadcastAnswer, BroadcastId, MemberAddress, TopologyMember};
+use crate::spec::CommandError;
 use crate::waits::Retry;
-use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Keyspace;
 use std::net::SocketAddr;
 
@@ -59,20 +56,6 @@ impl Engine {
         self.member.expect_arrival(at_ms, order, self.clock.timers_mut());
     }
 
-    /// Leaves a client's request to whoever drives all servers.
-    pub(super) fn ask_all(&mut self, call: Call<'_>, broadcast: Broadcast) -> Flow<Retry> {
-        let number = self.member.broadcast(call.session, broadcast);
-        Wait { real_time: true, ..Wait::new(Retry::Broadcast(number), None, Null::Bulk) }.into()
-    }
-
-    /// Answers a command that reads the history of locks by those of all servers.
-    pub(super) fn broadcast_reading(&mut self, call: Call<'_>) -> Flow<Retry> {
-        if self.readings.is_busy() {
-            return Retry::of_reading(&mut self.readings, call.session);
-        }
-        self.ask_all(call, Broadcast::History)
-    }
-
     /// Answers a client's request to all servers, unless its wait has ended otherwise.
     pub(crate) fn answer_broadcast(
         &mut self,
@@ -95,31 +78,6 @@ impl Engine {
             self.sessions.get_mut(slot).close(Closing::AfterOutput);
         }
         self.commit();
-    }
-
-    /// Writes the answer that there is for a client; whether there is one.
-    pub(super) fn write_broadcast(
-        &mut self,
-        slot: Slot,
-        (command, db): (CommandId, usize),
-        args: Args<'_>,
-        reply: &mut dyn Reply,
-    ) -> Result<bool, CommandError> {
-        let Some(answer) = self.member.take_answer() else { return Ok(false) };
-        match answer? {
-            BroadcastAnswer::Ok => reply.ok(),
-            BroadcastAnswer::Count(count) => reply.integer(count as i64),
-            BroadcastAnswer::Clock(next_ms, pending) => {
-                write_info(self.clock.info(), next_ms, pending, reply);
-            }
-            BroadcastAnswer::History(merging) => {
-                let (client, now) = (self.sessions.get(slot).id, self.clock.now());
-                let request = ReadingRequest { name: self.commands.get(command).spec.name, db, args };
-                let (readings, keyspace) = (&mut self.readings, &mut self.keyspace);
-                return readings.answer_of_all(client, merging, keyspace, now, request, reply);
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -155,7 +113,7 @@ fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::{Outbox, Peer};
+    use crate::clients::{Outbox, Peer, Slot};
     use crate::config::Config;
     use crate::locks::HistoryReader;
     use crate::member::TopologyRequest;

@@ -61,7 +61,7 @@ impl Engine {
             ClockOrder::Advance(advance) => return self.begin_advance(call, advance, reply),
             // What is due next is of all servers, whose clock is one.
             ClockOrder::Inform if self.member.is_joined() => {
-                return Ok(self.ask_all(call, Broadcast::Clock));
+                return Ok(Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::Clock)));
             }
             ClockOrder::Inform => {
                 let next_ms = self.next_in_ms();

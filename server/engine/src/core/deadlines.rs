@@ -74,23 +74,25 @@ impl Engine {
     pub(super) fn fire_due(&mut self, most: usize, rule: ExpiryRule) -> bool {
         let mut left = most;
         let mut due = self.due_now(rule);
-        let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
+        let began = due.map(|_| (self.keyspace.counters.expired_keys, self.environment.stopwatch_ns()));
         let mut looks = 0;
         while let Some(first) = due.filter(|_| left > 0) {
             left -= self.fire(first, rule, left, |_| ());
             due = self.due_now(rule);
             looks += 1;
             let began_ns = began.filter(|_| most <= PIECE && looks % DEADLINES_A_READING == 0);
-            if began_ns.is_some_and(|(_, began)| self.stopwatch_ns().saturating_sub(began) > MAX_PIECE_NS) {
+            if began_ns.is_some_and(|(_, began)| {
+                self.environment.stopwatch_ns().saturating_sub(began) > MAX_PIECE_NS
+            }) {
                 left = 0;
             }
         }
         if let Some((expired, began_ns)) = began
             && self.keyspace.counters.expired_keys != expired
         {
-            let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+            let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
             self.observers.stats.expire_ns += took_ns;
-            self.note_latency(Event::ExpireCycle, took_ns);
+            self.call_observer().note_latency(Event::ExpireCycle, took_ns);
         }
         let is_left = due.is_some() || !self.expires_actively();
         self.set_expiry_backlog(is_left.then(|| rule.until_ms(self.clock.now().wall_ms())));

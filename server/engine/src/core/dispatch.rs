@@ -5,10 +5,12 @@ use super::command_tx::CommandTx;
 use super::cross_protocol::is_cross_protocol;
 use super::engine::{Engine, Handler};
 use super::hooks::Hook;
+use super::observe::CallEnd;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::limits::{lacks_room, takes_memory};
+use crate::member::Broadcast;
 use crate::spec::{
     Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help, similar_command,
 };
@@ -229,7 +231,6 @@ impl Engine {
         writer.mute(false);
         if HOOKED && self.config.lock_history && progress != Progress::Blocked {
             self.history().answer(slot, args, open.bytes());
-            self.note_unsent(slot);
         }
         if open.len() > LONG_REPLY {
             self.clock.grow_stale();
@@ -406,17 +407,17 @@ impl Engine {
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
         // After its handler, as in Redis: INFO does not count itself, and CONFIG RESETSTAT does.
-        let took_ns = self.lap(began_ns);
+        let took_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
             self.fail_request(call.slot, command, &error, args, reply);
         }
         if let Some(wait) = waits {
-            self.observe_waiting(call, command, args, took_ns);
+            self.observe_call((call, command, args), CallEnd::Waits { took_ns });
             return Some(Unfinished { wait, took_ns });
         }
         if self.observers.want_more(took_ns) {
-            self.observe_more(call, command, args, took_ns);
+            self.observe_call((call, command, args), CallEnd::Done { took_ns });
         }
         None
     }
@@ -504,7 +505,11 @@ impl Engine {
             }
             Handler::HistoryOfAll(check) => {
                 check(args)?;
-                end_or_wait(call, self.broadcast_reading(call), reply, waits)
+                let flow = match self.readings.is_busy() {
+                    true => Retry::of_reading(&mut self.readings, call.session),
+                    false => Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::History)),
+                };
+                end_or_wait(call, flow, reply, waits)
             }
             Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),

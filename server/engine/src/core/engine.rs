@@ -242,11 +242,11 @@ pub(super) struct EngineStart {
     pub(super) seed: u64,
 }
 
-/// What an engine runs in.
+/// The environment in which an engine runs.
 pub(crate) struct Environment {
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
-    /// Whom it asks for the time and for its clients' sockets.
+    /// The host that gives the time, the files and the sockets of clients.
     pub(crate) host: Option<Arc<dyn Host>>,
 }
 

@@ -4,6 +4,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clients::{Request, Sessions, Slot};
+use crate::faults::Faults;
 use crate::locks::{
     self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
     VerifyLimits,
@@ -11,7 +12,6 @@ use crate::locks::{
 use crate::scripts::Scripts;
 use crate::spec::{Args, CommandError, CommandId, CommandTable, Flags};
 use crate::waits::{Blocked, Retry, Waits};
-use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Actor, Keyspace, WaiterId, ticket_of, waiter_of};
 use lockwheel_store::time::Now;
 
@@ -33,6 +33,7 @@ impl Engine {
             waits: &self.waits,
             commands: &self.commands,
             scripts: &self.scripts,
+            faults: &self.faults,
         }
     }
 
@@ -52,36 +53,6 @@ impl Engine {
         self.hooks.set(Hook::History, config.lock_history);
         locks::configure_ledger(&mut self.keyspace, settings);
     }
-
-    /// Owners are to be told of their leases' ends earlier than these milliseconds before them.
-    pub(super) fn watch_leases(&mut self, before_ms: i64) {
-        for db in 0..self.keyspace.databases() {
-            locks::watch_leases(&mut self.keyspace.tx(db, self.clock.now()), before_ms);
-        }
-    }
-
-    /// Runs a command of the transaction that runs as a request of its own: with its own entries, and its answer.
-    pub(crate) fn note_queued_command(
-        &mut self,
-        slot: Slot,
-        (command, args): (CommandId, Args<'_>),
-        reply: &mut dyn Reply,
-        run: impl FnOnce(&mut Engine, &mut dyn Reply),
-    ) {
-        if !self.config.lock_history {
-            return run(self, reply);
-        }
-        let of_transaction = locks::recorded_from(&mut self.keyspace);
-        self.history().request(slot, command, args);
-        locks::request_goes_on(&mut self.keyspace, of_transaction);
-        let before = reply.written();
-        run(self, reply);
-        let (answer, name) =
-            (Answer::read(reply.written_since(before)), self.commands.get(command).spec.name);
-        if let Some(answer) = answer {
-            self.history().refused_answer(slot, name, args, answer);
-        }
-    }
 }
 
 /// A writer of notes for the history, with the parts of the engine that they are about.
@@ -96,6 +67,7 @@ pub(crate) struct HistoryNotes<'e> {
     waits: &'e Waits,
     pub(super) commands: &'e CommandTable,
     scripts: &'e Scripts,
+    pub(super) faults: &'e Faults,
 }
 
 impl HistoryNotes<'_> {
@@ -123,6 +95,22 @@ impl HistoryNotes<'_> {
         let client_name = &*session.name;
         let request = HistoryRequest { client: session.id, client_name, by, waited_ms, ticket };
         locks::request_begins(self.keyspace, request);
+    }
+
+    /// Notes that a command of the transaction that runs is about to run, as a request of its own; the history is on.
+    #[cold]
+    pub(crate) fn queued_call(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
+        let of_transaction = locks::recorded_from(self.keyspace);
+        self.request(slot, command, args);
+        locks::request_goes_on(self.keyspace, of_transaction);
+    }
+
+    /// Notes the answer to that command.
+    #[cold]
+    pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
+        if let Some(answer) = Answer::read(reply) {
+            self.refused_answer(slot, self.commands.get(command).spec.name, args, answer);
+        }
     }
 
     /// Notes the same of a request, unless MULTI only queues it.
@@ -165,6 +153,16 @@ impl HistoryNotes<'_> {
         {
             self.left_queue(slot, HistoryCause::Served);
         }
+        self.unsent(slot);
+    }
+
+    /// Notes that a client has been answered, but does not get that while its connection is not carried.
+    pub(super) fn unsent(&mut self, slot: Slot) {
+        let session = self.sessions.get(slot);
+        let link = self.faults.connections.link(session);
+        if link.holds_output || link.is_lost {
+            locks::answer_kept(self.keyspace, self.now, session.id, b"unsent");
+        }
     }
 
     /// Notes the answer to a request; the history is on.
@@ -185,6 +183,7 @@ impl HistoryNotes<'_> {
                 self.refused_answer(slot, name, args, answer);
             }
         }
+        self.unsent(slot);
     }
 
     fn refused_answer(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {

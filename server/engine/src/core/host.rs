@@ -1,7 +1,9 @@
-//! What the engine asks of its host.
+//! The environment of an engine: its host, with the system's clocks and files, and the identity of the server.
 
-use super::engine::{Engine, Host};
+use super::engine::{Engine, Environment, Host};
 use crate::acl;
+use crate::clock::EngineClock;
+use crate::config::Config;
 use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
@@ -67,15 +69,28 @@ impl<'e> HostFiles<'e> {
     }
 }
 
+impl Environment {
+    /// Returns the reading of the host's stopwatch, in nanoseconds; it stands still without a host.
+    #[inline]
+    pub(crate) fn stopwatch_ns(&self) -> u64 {
+        self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
+    }
+
+    /// Returns the present instant of the system's clocks; without a host, that of the start of the batch.
+    pub(crate) fn now(&self, clock: &EngineClock) -> Now {
+        self.host.as_ref().map_or(clock.system(), |host| host.now())
+    }
+
+    /// Returns the files of the host, beneath the directory of these parameters.
+    pub(crate) fn files<'e>(&'e self, config: &'e Config) -> HostFiles<'e> {
+        HostFiles { host: self.host.as_deref(), directory: &config.dir }
+    }
+}
+
 impl Engine {
     /// Sets the host.
     pub fn set_host(&mut self, host: Arc<dyn Host>) {
         self.environment.host = Some(host);
-    }
-
-    /// Returns the files of the host, beneath the directory of the configuration.
-    pub(crate) fn files(&self) -> HostFiles<'_> {
-        HostFiles { host: self.environment.host.as_deref(), directory: &self.config.dir }
     }
 
     /// Writes the parameters in force into the configuration file, which need not be there any more; `all`: also those
@@ -85,7 +100,7 @@ impl Engine {
     /// The system's; then the file is as it was.
     pub(crate) fn rewrite_config(&self, all: bool) -> io::Result<()> {
         let path = &self.config.file;
-        let old = self.files().read(path).or_else(|error| match error.kind() {
+        let old = self.environment.files(&self.config).read(path).or_else(|error| match error.kind() {
             io::ErrorKind::NotFound => Ok(Vec::new()),
             _ => Err(error),
         })?;
@@ -94,25 +109,8 @@ impl Engine {
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
         let sentinel = self.sentinel.as_ref().map(|sentinel| sentinel.state().lines()).unwrap_or_default();
-        self.files().write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
-    }
-
-    /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,
-    /// an earlier reading.
-    #[inline]
-    pub(crate) fn lap(&mut self, began_ns: u64) -> u64 {
-        let reading_ns = self.stopwatch_ns();
-        self.clock.lap(began_ns, reading_ns)
-    }
-
-    /// The stopwatch's reading; it stands still without a host.
-    #[inline]
-    pub(crate) fn stopwatch_ns(&self) -> u64 {
-        self.environment.host.as_ref().map_or(0, |host| host.stopwatch_ns())
-    }
-
-    /// The system's clocks now, or at the start of the batch without a host.
-    pub(crate) fn system_now(&self) -> Now {
-        self.environment.host.as_ref().map_or(self.clock.system(), |host| host.now())
+        self.environment
+            .files(&self.config)
+            .write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
     }
 }

@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::engine::{Engine, HostedHandler};
 use crate::member::TopologyRequest;
-use crate::spec::{Args, Outcome, atoi};
+use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -16,7 +16,8 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Outcome {
-        let member = self.member_named(args);
+        let named = args.get(1).zip(args.get(2));
+        let member = named.and_then(|(host, port)| self.member.place_named(host, port));
         let is_cut = member.is_some_and(|place| self.member.is_cut_from(place));
         let actor = call.actor(args);
         let host = self.environment.host.as_deref().filter(|_| !is_cut);
@@ -25,12 +26,5 @@ impl Engine {
             self.member.ask(TopologyRequest::Moved(place));
         }
         outcome
-    }
-
-    /// The server of this process that arguments name by host and port.
-    fn member_named(&self, args: Args<'_>) -> Option<usize> {
-        let host = std::str::from_utf8(args.get(1)?).ok()?;
-        let port = u16::try_from(atoi(args.get(2)?)).ok()?;
-        self.member.place_of(host, port)
     }
 }

@@ -5,7 +5,7 @@ use super::hooks::Hook;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
 use crate::config::Config;
-use crate::locks::{HistoryCause, HistoryEvent};
+use crate::locks::{self, HistoryCause, HistoryEvent};
 use crate::member::TopologyRequest;
 use crate::spec::CommandId;
 use crate::statistics::{ConnectionEvent, Process};
@@ -49,7 +49,7 @@ impl Engine {
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
         if self.config.lock_jeopardy > before.lock_jeopardy {
-            self.watch_leases(before.lock_jeopardy);
+            locks::watch_leases(&mut self.keyspace, self.clock.now(), before.lock_jeopardy);
         }
         self.observers.configure(&self.config);
         self.limits_changed(before.maxmemory);
@@ -85,11 +85,11 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.batch += 1;
         self.keyspace.drop_garbage();
-        self.clock.go_on_at(system, self.stopwatch_ns());
+        self.clock.go_on_at(system, self.environment.stopwatch_ns());
         self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
         if self.memory.is_due(system.monotonic_us) {
             self.look_at_memory();
-            self.sample_rates();
+            self.observers.sample_rates(&self.clock, &self.environment.identity);
         }
         self.fire_piece();
         if self.hooks.has(Hook::NextBatch) {
@@ -125,7 +125,7 @@ impl Engine {
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
     pub fn go_on_at(&mut self, system: Now) {
-        self.clock.go_on_at(system, self.stopwatch_ns());
+        self.clock.go_on_at(system, self.environment.stopwatch_ns());
         self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
         self.hide_due();
     }

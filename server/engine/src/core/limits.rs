@@ -87,13 +87,13 @@ impl Engine {
     fn evict_keys(&mut self, now_us: u64) -> bool {
         let mut has_room = false;
         if let Some(policy) = self.config.maxmemory_policy.eviction() {
-            let began_ns = self.stopwatch_ns();
+            let began_ns = self.environment.stopwatch_ns();
             let counted = self.memory_parts().counted(now_us);
             let counted = CountedBytes::new(self.config.maxmemory, counted, &self.keyspace);
             let (config, now) = (&self.config, self.clock.now());
             has_room = self.limits.evict_keys(&mut self.keyspace, (counted, policy), config, now);
-            let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
-            self.note_latency(Event::EvictionCycle, took_ns);
+            let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
+            self.call_observer().note_latency(Event::EvictionCycle, took_ns);
         }
         let before = self.memory_parts().of_clients();
         self.commit();

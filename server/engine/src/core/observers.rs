@@ -2,12 +2,13 @@
 
 use super::part_handler::LatencyView;
 use crate::acl::AclLog;
+use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::slow_log::SlowLog;
 use crate::spec::{CommandId, CommandTable};
-use crate::statistics::{Rates, Stats};
+use crate::statistics::{Identity, Rates, Stats, Totals};
 
 /// The observers of calls. While none wants details, only the counters are changed.
 #[derive(Debug)]
@@ -67,6 +68,18 @@ impl Observers {
         *self = Observers { monitors, remembers_keys, awaits_calls, ..Observers::new(config) };
         self.stats.connections_received = clients;
         self.note_wishes();
+    }
+
+    /// Returns what has been done since the start.
+    pub(crate) fn totals(&self, identity: &Identity) -> Totals {
+        Totals { commands: self.stats.commands_processed(), traffic: (identity.process.traffic)() }
+    }
+
+    /// Records how much has been done until now.
+    #[cold]
+    pub(super) fn sample_rates(&mut self, clock: &EngineClock, identity: &Identity) {
+        let totals = self.totals(identity);
+        self.rates.sample(clock.system().monotonic_us, totals);
     }
 
     /// Applies changed parameters.

@@ -41,40 +41,39 @@ impl Engine {
     /// While a script runs only [`Output::Shutdown`] comes: the script's effects show when it ends.
     #[inline]
     pub fn poll_output(&mut self) -> Output {
-        if self.stop.is_some() || self.scripts.is_running() {
-            return self.poll_stop();
+        let is_script_running = self.scripts.is_running();
+        if (self.stop.is_some() || is_script_running)
+            && let Some(output) = Stop::take_first(&mut self.stop, is_script_running)
+        {
+            return output;
         }
-        self.poll_effects().unwrap_or_else(|| Output::Idle { deadline_us: self.next_deadline() })
-    }
-
-    /// The sessions with output, the connections to other servers, and what is to be freed.
-    fn poll_effects(&mut self) -> Option<Output> {
         if self.hooks.has(Hook::Broadcast) {
             self.broadcast_changes();
         }
         let session = self.sessions.next_woken().map(Output::Session);
         let outbound = || self.outbound.next_pending().map(Output::Outbound);
-        session.or_else(outbound).or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
-    }
-
-    #[cold]
-    fn poll_stop(&mut self) -> Output {
-        if self.scripts.is_running() {
-            let shutdown = self.stop.take_if(|stop| *stop == Stop::Shutdown);
-            return shutdown.map_or(Output::Idle { deadline_us: None }, |_| Output::Shutdown);
-        }
-        if let Some(Stop::Sleep(time)) = self.stop {
-            self.stop = None;
-            return Output::Sleep(time);
-        }
-        if let Some(Stop::Crash(crash)) = self.stop {
-            self.stop = None;
-            return Output::Crash(crash);
-        }
-        self.poll_effects().unwrap_or_else(|| {
-            self.stop = None;
-            Output::Shutdown
+        let effect = session.or_else(outbound).or_else(|| self.keyspace.take_garbage().map(Output::Garbage));
+        effect.unwrap_or_else(|| match self.stop.take() {
+            Some(_) => Output::Shutdown,
+            None => Output::Idle { deadline_us: self.next_deadline() },
         })
+    }
+}
+
+impl Stop {
+    /// Takes the output that comes before the effects of the batch. While a script runs, nothing but the end of the
+    /// server comes.
+    #[cold]
+    fn take_first(stop: &mut Option<Stop>, is_script_running: bool) -> Option<Output> {
+        if is_script_running {
+            let shutdown = stop.take_if(|stop| *stop == Stop::Shutdown);
+            return Some(shutdown.map_or(Output::Idle { deadline_us: None }, |_| Output::Shutdown));
+        }
+        match stop.take_if(|stop| *stop != Stop::Shutdown)? {
+            Stop::Sleep(time) => Some(Output::Sleep(time)),
+            Stop::Crash(crash) => Some(Output::Crash(crash)),
+            Stop::Shutdown => None,
+        }
     }
 }
 

@@ -66,7 +66,7 @@ impl Engine {
                 end_or_wait(call, self.run_on_faults(run, call, args, reply)?, reply, waits)?;
             }
             PartHandler::Latency(run) => {
-                let now_s = self.system_now().wall_second();
+                let now_s = self.environment.now(&self.clock).wall_second();
                 run(self.observers.latency_view(&self.commands, &self.config, now_s), args, reply)?;
             }
             PartHandler::Saves(run) => {

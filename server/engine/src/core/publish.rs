@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::engine::Engine;
+use super::faults::ActedOn;
 use crate::clients::{Closing, Message, Slot, Subscriptions};
 use crate::pubsub::{Audience, SERVER_CHANNELS};
 use crate::spec::{Args, Outcome};
@@ -12,8 +13,11 @@ impl Engine {
     /// Sends a message to its receivers.
     pub(super) fn send_to_receivers(&mut self, audience: Audience, channel: &[u8], message: &[u8]) {
         let mut receivers = self.pubsub.receivers_of(channel, audience);
-        if self.faults.sees_messages() {
-            self.lose_message(channel, receivers.lists());
+        if self.faults.sees_messages()
+            && let Some(rule) =
+                self.change_faults(|control, _| control.lose_message(channel, receivers.lists()))
+        {
+            self.history().rule_acted(rule, ActedOn::Message);
         }
         let len = channel.len() + message.len();
         self.send_to(&receivers.direct, len, &|reply: &mut dyn Reply| {

@@ -29,7 +29,7 @@ impl Engine {
     /// The system's; then the file is as it was.
     pub(crate) fn save(&mut self) -> Result<(), NotSaved> {
         let file = self.data_file().write(Content::All);
-        let written = self.files().write(&self.config.saves.dbfilename, &file);
+        let written = self.environment.files(&self.config).write(&self.config.saves.dbfilename, &file);
         self.change_saves(|control| control.written_at_once(&written));
         written.map_err(|_| NotSaved)
     }
@@ -71,7 +71,9 @@ impl Engine {
             match effect {
                 SaveEffect::Begin => self.begin_background_save(),
                 SaveEffect::Write { serial, path, file } => {
-                    if let Some(result) = self.files().write_in_background(&path, file, serial) {
+                    if let Some(result) =
+                        self.environment.files(&self.config).write_in_background(&path, file, serial)
+                    {
                         self.written_in_background(serial, result);
                     }
                 }

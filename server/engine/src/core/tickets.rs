@@ -62,10 +62,10 @@ impl Engine {
             self.history().ticket(ticket, Some(HistoryCause::Error));
         }
         if self.config.lock_history {
-            self.note_unsent(slot);
+            self.history().unsent(slot);
         }
         if let Some(blocked) = self.end_ticket(ticket, end) {
-            self.observe_served(slot, &blocked, began_ns);
+            self.call_observer().served(slot, &blocked, began_ns);
         }
         self.deliver();
         true

@@ -78,12 +78,13 @@ impl Engine {
         let loaded = match effect {
             UserEffect::None => return Ok(()),
             UserEffect::Save => {
-                UsersFile::new(self.files(), &self.config, &self.commands).write(&self.users)?;
+                UsersFile::new(self.environment.files(&self.config), &self.config, &self.commands)
+                    .write(&self.users)?;
                 reply.ok();
                 return Ok(());
             }
             UserEffect::Load => Some(
-                UsersFile::new(self.files(), &self.config, &self.commands)
+                UsersFile::new(self.environment.files(&self.config), &self.config, &self.commands)
                     .read()
                     .map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?,
             ),
@@ -128,9 +129,11 @@ impl Engine {
         if !self.config.users.is_empty() {
             return Err(TWO_SOURCES.to_owned());
         }
-        let users = UsersFile::new(self.files(), &self.config, &self.commands).read().map_err(|why| {
-            format!("Aborting Redis startup because of ACL errors: {}", String::from_utf8_lossy(&why))
-        })?;
+        let users = UsersFile::new(self.environment.files(&self.config), &self.config, &self.commands)
+            .read()
+            .map_err(|why| {
+                format!("Aborting Redis startup because of ACL errors: {}", String::from_utf8_lossy(&why))
+            })?;
         self.start.users.clone_from(&users);
         self.users = users;
         Ok(())

@@ -1,13 +1,17 @@
 //! The parts that a request on faults sees, and the effects that it asks for.
 
+use super::action::ReplyAction;
+use super::condition::ReplyKind;
+use super::judge::RuleJudge;
 use super::node_fault::{GrantNumbers, NodeFault};
 use super::rule::RuleId;
-use super::rules::ReplyRule;
+use super::rules::{ReplyRule, Verdict};
 use super::state::Faults;
 use super::step::{FaultEffect, FaultStep};
 use crate::clients::{Session, Sessions, Slot};
 use crate::clock::{Timer, TimerKind};
-use crate::spec::{CommandError, CommandTable};
+use crate::scripts::Scripts;
+use crate::spec::{Args, Command, CommandError, CommandId, CommandTable};
 
 /// The parts of the engine that a request on faults sees. The engine follows what it has changed.
 pub(crate) struct FaultControl<'e> {
@@ -15,6 +19,8 @@ pub(crate) struct FaultControl<'e> {
     pub(crate) faults: &'e mut Faults,
     /// The clients.
     pub(crate) sessions: &'e Sessions,
+    /// The scripts that requests name.
+    pub(crate) scripts: &'e Scripts,
     /// Every command.
     pub(crate) commands: &'e CommandTable,
     /// The change that the request makes.
@@ -68,6 +74,58 @@ impl FaultControl<'_> {
             TimerKind::Thaw => faults.connections.thaw_due(timer.client, step),
             TimerKind::Cut => faults.connections.cut_due(timer.client, sessions.find(timer.client), step),
             _ => faults.outage.expire(step),
+        }
+    }
+}
+
+/// Judgement by the rules. One that acts is counted.
+impl FaultControl<'_> {
+    /// Returns what happens to a request of a session.
+    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+        let verdict = self.rules().judge(slot, command, args);
+        self.step.add(FaultEffect::RulesChanged);
+        self.hit(verdict.act.as_ref().map(|(rule, _)| *rule));
+        verdict
+    }
+
+    /// Returns the error that a command of a transaction is answered instead of being executed, and by which rule.
+    pub(crate) fn judge_queued(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        args: Args<'_>,
+    ) -> Option<(RuleId, Box<[u8]>)> {
+        let judged = self.rules().judge_queued(slot, command, args)?;
+        self.step.add(FaultEffect::RulesChanged);
+        self.hit(Some(judged.0));
+        Some(judged)
+    }
+
+    /// Returns what happens to a reply, and by which of the rules that may act on it.
+    pub(crate) fn judge_reply(&mut self, rules: &[ReplyRule], reply: &[u8]) -> Option<(RuleId, ReplyAction)> {
+        let judged = self.faults.rules.judge_reply(rules, ReplyKind::of(reply));
+        self.step.add(FaultEffect::RulesChanged);
+        self.hit(judged.as_ref().map(|(rule, _)| *rule));
+        judged
+    }
+
+    /// Takes those clients out of the lists of receivers for whom a rule loses a message to this channel. Returns the
+    /// rule. It may still act until the request has ended: more of its messages may come.
+    pub(crate) fn lose_message(&mut self, channel: &[u8], lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
+        let rule = self.rules().lose_message(channel, lists)?;
+        self.hit(Some(rule));
+        Some(rule)
+    }
+
+    fn rules(&mut self) -> RuleJudge<'_> {
+        RuleJudge::new(self.faults, self.sessions, self.scripts, self.commands)
+    }
+
+    fn hit(&mut self, rule: Option<RuleId>) {
+        if let Some(rule) = rule
+            && let Some(hits) = self.faults.rules.count_hit(rule)
+        {
+            self.step.add(FaultEffect::Hit { rule, hits });
         }
     }
 }

@@ -46,7 +46,7 @@ enum Piece<'a> {
 
 impl SlicedReply {
     /// A reply of which nothing has been sent.
-    pub(crate) fn new(bytes: Vec<u8>, slices: Slices) -> Self {
+    pub(super) fn new(bytes: Vec<u8>, slices: Slices) -> Self {
         SlicedReply { bytes, sent: 0, slices }
     }
 
@@ -63,7 +63,7 @@ impl SlicedReply {
 
 impl SlicedReply {
     /// Sends the next piece to a client. Returns the rest, and after how many milliseconds it goes on.
-    pub(crate) fn send_piece(mut self, delivery: &mut Delivery) -> Option<(SlicedReply, u64)> {
+    pub(super) fn send_piece(mut self, delivery: &mut Delivery) -> Option<(SlicedReply, u64)> {
         match self.next_piece() {
             Piece::Last(bytes) => {
                 delivery.release(bytes);
@@ -78,6 +78,21 @@ impl SlicedReply {
 }
 
 impl HeldPart {
+    /// Sends what can be sent now of a held reply. Returns the rest, and after how many milliseconds that goes on.
+    pub(crate) fn send(self, delivery: &mut Delivery) -> Option<(HeldPart, u64)> {
+        match self {
+            HeldPart::Request => None,
+            HeldPart::Reply(bytes) => {
+                delivery.release(&bytes);
+                None
+            }
+            HeldPart::Slices(reply) => {
+                let (rest, then_ms) = reply.send_piece(delivery)?;
+                Some((HeldPart::Slices(rest), then_ms))
+            }
+        }
+    }
+
     /// Bytes of memory that it takes, besides the request.
     pub(crate) fn memory(&self) -> usize {
         match self {

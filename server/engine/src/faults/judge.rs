@@ -30,13 +30,13 @@ impl<'e> RuleJudge<'e> {
     }
 
     /// Returns what happens to a request of a session.
-    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+    pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
         let subject = subject_of(self.sessions.get(slot), self.scripts, command, args);
         subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default()
     }
 
     /// Returns the error that a command of a transaction is answered instead of being executed, and by which rule.
-    pub(crate) fn judge_queued(
+    pub(super) fn judge_queued(
         &mut self,
         slot: Slot,
         command: CommandId,
@@ -97,8 +97,17 @@ impl<'e> RuleJudge<'e> {
         self.faults.causes.pop();
     }
 
+    /// Takes those clients out of the lists of receivers for whom a rule loses a message to this channel. Returns the
+    /// rule.
+    pub(super) fn lose_message(&mut self, channel: &[u8], mut lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
+        let all: Vec<u64> = lists.iter().flat_map(|ids| ids.iter().copied()).collect();
+        let rule = self.loss_of(channel, &all)?;
+        lists.iter_mut().for_each(|ids| ids.retain(|id| !self.is_lost_for(rule, *id)));
+        Some(rule)
+    }
+
     /// Returns the rule by which a message to this channel is lost, for some of these receivers or for all.
-    pub(crate) fn loss_of(&mut self, channel: &[u8], receivers: &[u64]) -> Option<RuleId> {
+    fn loss_of(&mut self, channel: &[u8], receivers: &[u64]) -> Option<RuleId> {
         let Faults { rules, causes, .. } = &mut *self.faults;
         if causes.is_exempt() {
             return None;
@@ -112,7 +121,7 @@ impl<'e> RuleJudge<'e> {
     }
 
     /// Whether a message that this rule loses is lost for a client.
-    pub(crate) fn is_lost_for(&self, rule: RuleId, client: u64) -> bool {
+    fn is_lost_for(&self, rule: RuleId, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client) else { return true };
         self.faults.rules.loses_for(rule, Client::of(self.sessions.get(slot)))
     }

@@ -1,5 +1,6 @@
 //! Effects of faults, and the timers that they set.
 
+use super::rule::RuleId;
 use crate::clients::Slot;
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 
@@ -14,6 +15,13 @@ pub(crate) enum FaultEffect {
     FireAtOnce,
     /// Rules have come, gone, or may act no longer.
     RulesChanged,
+    /// A rule has acted.
+    Hit {
+        /// The rule.
+        rule: RuleId,
+        /// The number of times that it has acted now.
+        hits: u64,
+    },
     /// A request or reply that a rule holds of a client goes on.
     GoOn(u64),
     /// A client is disconnected.

@@ -6,7 +6,8 @@ use super::records;
 use super::redisson::{self, MODE_FIELD};
 use crate::spec::CommandError;
 use lockwheel_resp::number;
-use lockwheel_store::keyspace::{Effect, EventValue, KeyTimer, Order, Tx};
+use lockwheel_store::keyspace::{Effect, EventValue, KeyTimer, Keyspace, Order, Tx};
+use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
 fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
@@ -44,8 +45,12 @@ pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// `lock-jeopardy` is more than `before_ms` now: owners are told who were not yet. O(n), n the keys.
-pub(crate) fn watch_leases(tx: &mut Tx<'_>, before_ms: i64) {
+/// Tells owners who were not told yet: `lock-jeopardy` is more than `before_ms` now. O(n), n the keys of all databases.
+pub(crate) fn watch_leases(keyspace: &mut Keyspace, now: Now, before_ms: i64) {
+    (0..keyspace.databases()).for_each(|db| watch_leases_in(&mut keyspace.tx(db, now), before_ms));
+}
+
+fn watch_leases_in(tx: &mut Tx<'_>, before_ms: i64) {
     let mut keys: Vec<Box<[u8]>> = Vec::new();
     tx.scan(0, usize::MAX, &mut |key, _| keys.push(key.into()));
     let told_ms = tx.now().wall_ms().saturating_add(before_ms);

@@ -1,7 +1,10 @@
 //! Requests of clients that all servers of the process carry out, and their answers.
 
+use crate::clock::{EngineClock, write_info};
 use crate::faults::NodeFault;
 use crate::locks::MergingHistory;
+use crate::spec::CommandError;
+use lockwheel_resp::Reply;
 
 /// The error where a server is named.
 pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
@@ -39,4 +42,46 @@ pub(crate) enum BroadcastAnswer {
     History(Option<MergingHistory>),
     /// The milliseconds until the next deadline, and how many are pending.
     Clock(Option<i64>, usize),
+}
+
+impl BroadcastAnswer {
+    /// Writes the answer; one about the clock is about this one. Histories are read by `read`, which may take several
+    /// calls. Returns whether the client has been answered.
+    ///
+    /// # Errors
+    /// Returns the error of `read`.
+    pub(crate) fn write(
+        self,
+        clock: &EngineClock,
+        reply: &mut dyn Reply,
+        read: impl FnOnce(Option<MergingHistory>, &mut dyn Reply) -> Result<bool, CommandError>,
+    ) -> Result<bool, CommandError> {
+        match self {
+            BroadcastAnswer::Ok => reply.ok(),
+            BroadcastAnswer::Count(count) => reply.integer(count as i64),
+            BroadcastAnswer::Clock(next_ms, pending) => write_info(clock.info(), next_ms, pending, reply),
+            BroadcastAnswer::History(histories) => return read(histories, reply),
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use lockwheel_resp::{Protocol, Writer};
+    use lockwheel_store::time::Now;
+
+    #[test]
+    fn a_count_is_written_at_once_and_a_history_by_its_reader() {
+        let (clock, mut text) =
+            (EngineClock::new(Config::default().clock(Now::default()), Now::default()), Vec::new());
+        let mut reply = Writer::new(&mut text, Protocol::Resp2);
+        let nobody = |_, _: &mut dyn Reply| panic!("there is no history");
+        assert_eq!(BroadcastAnswer::Count(3).write(&clock, &mut reply, nobody), Ok(true));
+        let in_pieces = |_, _: &mut dyn Reply| Ok(false);
+        assert_eq!(BroadcastAnswer::History(None).write(&clock, &mut reply, in_pieces), Ok(false));
+        assert_eq!(text, b":3\r\n");
+    }
 }

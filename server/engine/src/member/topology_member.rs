@@ -6,8 +6,8 @@ use super::request::{Promotion, TopologyRequest};
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use crate::faults::NodeFault;
 use crate::locks::StampSource;
-use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
+use crate::spec::{CommandError, atoi};
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::Order;
 use std::collections::VecDeque;
@@ -72,6 +72,11 @@ impl TopologyMember {
     /// The place of the server that a host and a port lead to.
     pub(crate) fn place_of(&self, host: &str, port: u16) -> Option<usize> {
         place_of(&self.members, host, port)
+    }
+
+    /// The place of the server that two words of a request lead to, its host and its port.
+    pub(crate) fn place_named(&self, host: &[u8], port: &[u8]) -> Option<usize> {
+        self.place_of(std::str::from_utf8(host).ok()?, u16::try_from(atoi(port)).ok()?)
     }
 
     /// The server that a word names: by its place, from 0, or by host and port.

@@ -341,7 +341,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     reply.bulk(b"running_script");
     match (engine.scripts.slow_function(), running) {
         (Some(function), Some(running)) => {
-            let now_ms = engine.system_now().monotonic_ms().unsigned_abs();
+            let now_ms = engine.environment.now(engine.clock()).monotonic_ms().unsigned_abs();
             reply.map(3);
             reply.bulk(b"name");
             reply.bulk(&function.name);

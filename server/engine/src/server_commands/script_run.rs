@@ -88,8 +88,11 @@ pub(super) fn run(
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
     // Scripts of a transaction share its instant, but each has its own time before it is slow.
-    let began =
-        if call.origin() == Origin::Transaction { engine.system_now() } else { engine.clock().system() };
+    let began = if call.origin() == Origin::Transaction {
+        engine.environment.now(engine.clock())
+    } else {
+        engine.clock().system()
+    };
     let inner = call.of_script(&inputs);
     let kind = match id {
         EntryId::Script(_) => EntryKind::Script,
@@ -129,7 +132,8 @@ impl Engine {
     fn log_slow_script(&mut self, request: Args<'_>) {
         let threshold_ms = self.config.busy_reply_threshold;
         let Some(running) = self.scripts.control().running() else { return };
-        let elapsed_ms = self.system_now().monotonic_ms().unsigned_abs().saturating_sub(running.since_ms);
+        let elapsed_ms =
+            self.environment.now(self.clock()).monotonic_ms().unsigned_abs().saturating_sub(running.since_ms);
         if threshold_ms > 0
             && elapsed_ms >= threshold_ms
             && let Some(command) = self.commands.resolve(request)
@@ -345,7 +349,7 @@ impl Host for ScriptHost<'_> {
     }
 
     fn clock_us(&self) -> u64 {
-        self.engine.system_now().monotonic_us
+        self.engine.environment.now(self.engine.clock()).monotonic_us
     }
 
     fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {

@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Engine(t
 /// TIME advances in slow scripts, so polling loops end; until then a script has one instant.
 fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let goes_on = call.origin() == Origin::Script && engine.scripts.control().is_slow();
-    let now = if goes_on { engine.clock().read(engine.system_now()) } else { engine.now() };
+    let now =
+        if goes_on { engine.clock().read(engine.environment.now(engine.clock())) } else { engine.now() };
     reply.array(2);
     for part in [now.wall_second(), now.wall_us.rem_euclid(1_000_000)] {
         let mut digits = Vec::with_capacity(20);

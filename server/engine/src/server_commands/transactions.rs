@@ -96,9 +96,15 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
             engine.rule_judge().begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
         }
         let argv = request.argv();
-        engine.note_queued_command(call.slot, (*command, Args::new(&argv)), reply, |engine, reply| {
-            run_queued(engine, (call.slot, &watched), *command, request, reply);
+        let noted_from = engine.config.lock_history.then(|| {
+            engine.history().queued_call(call.slot, *command, Args::new(&argv));
+            reply.written()
         });
+        run_queued(engine, (call.slot, &watched), *command, request, reply);
+        if let Some(before) = noted_from {
+            let answer = reply.written_since(before);
+            engine.history().queued_answer(call.slot, *command, Args::new(&argv), answer);
+        }
         engine.deliver_messages();
         if is_cause {
             engine.rule_judge().end_cause();

@@ -46,7 +46,7 @@ impl Network {
             NodeFault::Up { node } => {
                 let was_down = !self.has_left(node) && nodes[node].faults().outage.was_killed();
                 if was_down {
-                    nodes[node].come_up();
+                    nodes[node].restart(None, |planner| planner.come_back());
                 }
                 Ok(BroadcastAnswer::Count(usize::from(was_down)))
             }
@@ -121,7 +121,7 @@ impl Network {
         }
         self.forget_wanted(node);
         if let Some(node) = nodes.get_mut(node) {
-            node.go_down(until_ms, caller, data);
+            node.restart(None, |planner| planner.kill(until_ms, caller, data));
         }
     }
 
@@ -133,7 +133,7 @@ impl Network {
         }
         for (place, node) in nodes.iter_mut() {
             if node.faults().outage.was_killed() && !self.has_left(place) {
-                node.come_up();
+                node.restart(None, |planner| planner.come_back());
             }
         }
     }
@@ -176,7 +176,7 @@ impl Network {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
             if node.faults().outage.may_come_up(node.now().monotonic_ms()) {
-                node.come_up();
+                node.restart(None, |planner| planner.come_back());
                 any = true;
             } else if let Some(at_ms) = node.faults().outage.comes_up_at() {
                 node.look_again_at(at_ms);
@@ -201,7 +201,7 @@ impl Network {
         }
         for (place, node) in nodes.iter_mut() {
             if node.faults().outage.comes_up_at().is_some() && !self.has_left(place) {
-                node.come_up();
+                node.restart(None, |planner| planner.come_back());
             }
         }
     }

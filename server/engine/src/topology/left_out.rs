@@ -41,7 +41,7 @@ impl Network {
             }
             Missed::Reset => {
                 if nodes[place].faults().outage.was_killed() && !self.has_left(place) {
-                    nodes[place].come_up();
+                    nodes[place].restart(None, |planner| planner.come_back());
                 }
                 self.return_late(nodes, place);
             }

@@ -44,6 +44,11 @@ impl Retry {
         let timeout_ms = readings.join(client).then_some(0);
         Wait { real_time: true, timeout_ms, ..Wait::new(Retry::Reading, None, Null::Bulk) }.into()
     }
+
+    /// Lets a client wait until all servers of the process have done what the request of this number asks.
+    pub(crate) fn of_broadcast(number: u64) -> Flow<Retry> {
+        Wait { real_time: true, ..Wait::new(Retry::Broadcast(number), None, Null::Bulk) }.into()
+    }
 }
 
 impl StateAttempt for ReplicaWait {

@@ -134,8 +134,9 @@ impl Engine {
             }
             ClusterRequest::Save => {
                 let (cluster, path) = (self.cluster.as_deref(), &self.config.cluster.config_file);
-                let saved = cluster
-                    .map_or(Ok(()), |cluster| cluster.save(path, |bytes| self.files().note(path, bytes)));
+                let saved = cluster.map_or(Ok(()), |cluster| {
+                    cluster.save(path, |bytes| self.environment.files(&self.config).note(path, bytes))
+                });
                 saved.map_err(|error| {
                     let why = system_reason(&error);
                     CommandError::new(format!("ERR error saving the cluster node config: {why}"))

@@ -19,7 +19,12 @@ impl Engine {
             return Ok(());
         }
         let (file, wall_ms) = (&self.config.cluster.config_file, self.clock.now().wall_ms());
-        let loaded = load(file, |path| self.files().claim(path), |path| self.files().read(path), wall_ms)?;
+        let loaded = load(
+            file,
+            |path| self.environment.files(&self.config).claim(path),
+            |path| self.environment.files(&self.config).read(path),
+            wall_ms,
+        )?;
         let mut cluster = Box::new(Cluster::begin(loaded, self.keyspace.rng()));
         SlotKeys::index(&mut self.keyspace, self.clock.now());
         if (1..self.keyspace.databases()).any(|db| self.keyspace.sizes(db).0 > 0) {
@@ -99,7 +104,7 @@ impl Engine {
     /// Does the same, but for the connections to other nodes.
     pub(super) fn view_changed(&mut self) {
         let Some(abandoned) = self.cluster.as_deref_mut().map(Cluster::refresh) else { return };
-        let (cluster, files) = (self.cluster.as_deref(), self.files());
+        let (cluster, files) = (self.cluster.as_deref(), self.environment.files(&self.config));
         let path = &self.config.cluster.config_file;
         let saved = cluster.map_or(Ok(()), |cluster| cluster.save(path, |bytes| files.note(path, bytes)));
         if let Err(error) = saved {

@@ -1,19 +1,17 @@
-//! Notes of faults for the history of locks, and the counts of what rules have done.
+//! Notes of faults for the history of locks.
 
-use super::super::engine::Engine;
 use super::super::history::HistoryNotes;
 use crate::clients::Slot;
 use crate::faults::RuleId;
 use crate::locks::{self, Happening, HistoryEvent};
 use crate::spec::{Args, CommandId};
-use crate::waits::CountOf;
 
 /// The most keys that an entry of the history names.
 pub(super) const MAX_NAMED_KEYS: usize = 100;
 
 /// What a rule has acted on.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum ActedOn<'a> {
+pub(in crate::core) enum ActedOn<'a> {
     /// A request that is about to run.
     Request(Slot, CommandId, Args<'a>),
     /// The reply of one that has run.
@@ -22,31 +20,6 @@ pub(super) enum ActedOn<'a> {
     Queued(Slot, CommandId, Args<'a>),
     /// A message of the request that runs.
     Message,
-}
-
-impl Engine {
-    /// A rule has acted. All acts pass here.
-    pub(super) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
-        if let Some(hits) = self.faults.rules.count_hit(rule) {
-            self.waits.count_rises(&CountOf::Hits(rule), hits);
-        }
-        if self.config.lock_history {
-            let action = self.faults.rules.get(rule).map(|rule| rule.action_text().to_vec());
-            self.history().rule_acted(action, on);
-        }
-    }
-
-    /// A client has been answered, and does not get it while its connection is not carried.
-    #[inline]
-    pub(in crate::core) fn note_unsent(&mut self, slot: Slot) {
-        if self.faults.connections.has_any() {
-            let session = self.sessions.get(slot);
-            let link = self.faults.connections.link(session);
-            if link.holds_output || link.is_lost {
-                locks::answer_kept(&mut self.keyspace, self.clock.now(), session.id, b"unsent");
-            }
-        }
-    }
 }
 
 impl HistoryNotes<'_> {
@@ -81,9 +54,13 @@ impl HistoryNotes<'_> {
         locks::happened(self.keyspace, self.now, what);
     }
 
-    /// A rule has done this, on the first key of a command.
+    /// A rule has acted, on the first key of a command. All acts pass here.
     #[cold]
-    fn rule_acted(&mut self, action: Option<Vec<u8>>, on: ActedOn<'_>) {
+    pub(in crate::core) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
+        if !self.is_on {
+            return;
+        }
+        let action = self.faults.rules.get(rule).map(|rule| rule.action_text().to_vec());
         let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(self.keyspace) } else { 0 };
         if let ActedOn::Request(slot, command, args) | ActedOn::Reply(slot, command, args) = on {
             self.request(slot, command, args);

@@ -6,10 +6,10 @@ use super::super::hooks::Hook;
 use super::super::part_handler::{FaultCaller, FaultHandler};
 use crate::clients::Slot;
 use crate::core::OtherClients;
-use crate::faults::{FaultControl, FaultEffect, FaultRequest, FaultStep, Faults, GrantNumbers, RuleJudge};
+use crate::faults::{FaultControl, FaultEffect, FaultRequest, FaultStep, Faults, RuleJudge};
 use crate::member::{ALONE, Broadcast, TopologyMember};
 use crate::spec::{Args, CommandError, Flow};
-use crate::waits::Retry;
+use crate::waits::{CountOf, Retry};
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -30,8 +30,9 @@ impl Engine {
         change: impl FnOnce(&mut FaultControl<'_>, &TopologyMember) -> T,
     ) -> T {
         let step = FaultStep::new(self.clock.monotonic_timers(&mut self.keyspace));
-        let (faults, sessions, commands) = (&mut self.faults, &self.sessions, &*self.commands);
-        let mut control = FaultControl { faults, sessions, commands, step };
+        let (faults, sessions, scripts, commands) =
+            (&mut self.faults, &self.sessions, &self.scripts, &*self.commands);
+        let mut control = FaultControl { faults, sessions, scripts, commands, step };
         let done = change(&mut control, &self.member);
         let effects = control.step.end();
         self.follow_faults(effects);
@@ -49,7 +50,11 @@ impl Engine {
                 }
                 FaultEffect::Wake(slot) => self.wake(slot),
                 FaultEffect::FireAtOnce => self.hooks.set(Hook::NextBatch, true),
-                FaultEffect::RulesChanged => self.note_rules(),
+                FaultEffect::RulesChanged => {
+                    let may_act = self.faults.look_at_rules();
+                    self.hooks.set(Hook::Rules, may_act);
+                }
+                FaultEffect::Hit { rule, hits } => self.waits.count_rises(&CountOf::Hits(rule), hits),
                 FaultEffect::GoOn(client) => _ = self.go_on(client),
                 FaultEffect::CutOff(slot) => self.cut_off(slot),
                 FaultEffect::DropOrphan(slot) => {
@@ -61,12 +66,6 @@ impl Engine {
                 }
             }
         }
-    }
-
-    /// Rules have come, gone, or acted for the last time.
-    pub(super) fn note_rules(&mut self) {
-        let may_act = self.faults.look_at_rules();
-        self.hooks.set(Hook::Rules, may_act);
     }
 
     /// Runs a command on faults.
@@ -88,7 +87,7 @@ impl Engine {
                 return Err(CommandError::text(ALONE));
             }
             self.history().steering(args);
-            return Ok(self.ask_all(call, Broadcast::Fault(fault)));
+            return Ok(Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::Fault(fault))));
         }
         if !matches!(request, FaultRequest::Done | FaultRequest::Remove(_) | FaultRequest::LetGo { .. }) {
             self.history().steering(args);
@@ -112,18 +111,17 @@ impl Engine {
                 return Ok(Flow::Done);
             }
             FaultRequest::Lag(ref pattern) => self.keyspace.begin_lag(pattern.as_deref()),
-            FaultRequest::FailOver(_) => self.fail_over(call, args),
-            FaultRequest::Restart { down_ms, keeps_data: true, .. } => self.interrupt(call.slot, down_ms),
-            FaultRequest::Restart { down_ms, numbers, .. } => {
+            FaultRequest::FailOver(numbers) => {
                 self.change_faults(|control, _| control.cut_others(call.slot));
-                self.begin_without_data(Some(&call.actor(args)), down_ms, numbers);
+                self.restart(Some(&call.actor(args)), |planner| planner.fail_over(numbers));
             }
-        }
-        if let FaultRequest::FailOver(numbers) | FaultRequest::Restart { numbers, keeps_data: true, .. } =
-            request
-            && numbers == GrantNumbers::Restart
-        {
-            self.grants().restart_numbers();
+            FaultRequest::Restart { down_ms, keeps_data, numbers } => {
+                self.change_faults(|control, _| control.cut_others(call.slot));
+                self.restart(Some(&call.actor(args)), |planner| match keeps_data {
+                    true => planner.interrupt(down_ms, numbers),
+                    false => planner.restart_without_data(down_ms, numbers),
+                });
+            }
         }
         reply.ok();
         Ok(Flow::Done)

@@ -17,8 +17,7 @@ impl Engine {
     pub(super) fn park_held(
         &mut self,
         slot: Slot,
-        command: CommandId,
-        request: Request,
+        request: (CommandId, Request),
         held: Held,
         delay_ms: Option<u64>,
     ) {
@@ -32,7 +31,7 @@ impl Engine {
         });
         self.waits.count_rises(&CountOf::Held(held.rule), count as u64);
         let (session, memory) = (self.sessions.get(slot), (self.clock.now(), held.part.memory()));
-        let mut blocked = Blocked::new((command, request), Retry::Held(held), session, place, memory);
+        let mut blocked = Blocked::new(request, Retry::Held(held), session, place, memory);
         blocked.timeout = timeout;
         self.waits.insert(id, blocked);
         self.watch_idle(slot);
@@ -50,43 +49,32 @@ impl Engine {
         // A panic costs the client whose request it is, not who lets it go.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
             let Some(blocked) = self.unblock(slot) else { return };
-            let Retry::Held(held) = blocked.retry else { return };
-            match held.part {
-                HeldPart::Request => self.execute_held(slot, blocked.command, &blocked.request),
-                HeldPart::Reply(bytes) => {
-                    self.sessions.get_mut(slot).delivery.release(&bytes);
-                    self.check_output_limit(slot);
-                }
-                HeldPart::Slices(reply) => {
-                    if let Some((rest, then_ms)) = reply.send_piece(&mut self.sessions.get_mut(slot).delivery)
-                    {
-                        let held = Held { rule: held.rule, part: HeldPart::Slices(rest) };
-                        self.park_held(slot, blocked.command, blocked.request, held, Some(then_ms));
-                    }
-                    self.check_output_limit(slot);
-                }
+            let Retry::Held(Held { rule, part }) = blocked.retry else { return };
+            if let HeldPart::Request = part {
+                return self.execute_held(slot, blocked.command, &blocked.request);
             }
+            if let Some((part, then_ms)) = part.send(&mut self.sessions.get_mut(slot).delivery) {
+                let request = (blocked.command, blocked.request);
+                self.park_held(slot, request, Held { rule, part }, Some(then_ms));
+            }
+            self.check_output_limit(slot);
         }));
         if went_on.is_err() {
             self.cut_off(slot);
         }
-        match behind {
-            Some(behind) => self.go_on_behind(slot, behind),
-            None => self.wake(slot),
-        }
-        true
-    }
-
-    /// What a client that has gone had sent behind a held request arrives after that.
-    fn go_on_behind(&mut self, slot: Slot, behind: VecDeque<Request>) {
+        let Some(behind) = behind else {
+            self.sessions.wake(slot);
+            return true;
+        };
+        // Requests that a client that has gone had sent behind the held one arrive after that.
         let behind = self.run_behind(slot, behind);
-        let id = self.sessions.get(slot).id;
-        if self.waits.is_held(id) {
+        if self.waits.is_held(client) {
             self.sessions.set_gone(slot, true);
-            self.faults.held.add_orphan(id, behind);
+            self.faults.held.add_orphan(client, behind);
         } else {
             self.disconnect(slot);
         }
+        true
     }
 
     /// Runs requests of a client that has gone, up to one that is held or has to wait: who waits and has gone is served

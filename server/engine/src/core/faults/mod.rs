@@ -5,10 +5,11 @@
 
 mod acted;
 mod conductor;
-mod failover;
 mod holding;
 mod links;
-mod messages;
 mod nodes;
 mod replies;
 mod requests;
+mod restart;
+
+pub(super) use acted::ActedOn;

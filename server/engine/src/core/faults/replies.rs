@@ -4,7 +4,7 @@ use super::super::engine::Engine;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{Held, HeldPart, ReplyAction, ReplyKind, ReplyRule, SlicedReply, Substitute};
+use crate::faults::{Held, ReplyFate, ReplyRule};
 use crate::spec::{Args, CommandId};
 use crate::waits::Blocked;
 use lockwheel_resp::{Reply, allocation};
@@ -80,7 +80,7 @@ impl Engine {
     pub(in crate::core) fn end_reply(
         &mut self,
         slot: Slot,
-        mut open: OpenReply,
+        open: OpenReply,
         command: CommandId,
         request: Request,
         rules: &[ReplyRule],
@@ -88,70 +88,25 @@ impl Engine {
         if open.is_refused() {
             return self.refuse_reply(slot);
         }
-        let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
-        self.note_rules();
+        let taken = self.change_faults(|control, _| control.judge_reply(rules, open.bytes()));
         let Some((rule, action)) = taken else {
             return self.end_contained(slot, open, false);
         };
-        self.rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
-        let protocol = self.sessions.get(slot).protocol;
+        self.history().rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
         let patience_ms = self.config.replication.patience_ms();
-        let ended = allocation::contain(|| match action {
-            ReplyAction::Drop { cut_after_ms } => {
-                open.truncate(0);
-                let session = self.sessions.get_mut(slot);
-                session.delivery.end(open, false);
-                // The end of a connection that the server closes is lost with its last reply.
-                session.closing = session.closing.filter(|how| *how == Closing::Now);
+        let ended = allocation::contain(|| match action.act(self.sessions.get_mut(slot), open) {
+            ReplyFate::Ended => {}
+            ReplyFate::Refused => self.refuse_reply(slot),
+            ReplyFate::Lost { cut_after_ms } => {
                 self.change_faults(|control, _| control.lose_connection(slot, cut_after_ms, patience_ms));
             }
-            ReplyAction::Replace(substitute) => {
-                open.truncate(0);
-                match substitute {
-                    Substitute::Raw(bytes) => open.append(&bytes),
-                    substitute => open.write(protocol, |reply| write(&substitute, reply)),
-                }
-                if open.is_refused() {
-                    return self.refuse_reply(slot);
-                }
-                self.sessions.get_mut(slot).delivery.end(open, false);
-            }
-            ReplyAction::Slice(slices) => {
-                let delivery = &mut self.sessions.get_mut(slot).delivery;
-                let reply = SlicedReply::new(delivery.hold(open), slices);
-                if let Some((rest, then_ms)) = reply.send_piece(delivery) {
-                    let held = Held { rule, part: HeldPart::Slices(rest) };
-                    self.park_held(slot, command, request, held, Some(then_ms));
-                }
-            }
-            ReplyAction::Close | ReplyAction::Reset | ReplyAction::Truncate(_) => {
-                let session = self.sessions.get_mut(slot);
-                session.resets = action == ReplyAction::Reset;
-                open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
-                session.delivery.end_last(open);
-                session.close(Closing::AfterOutput);
-                // What else it would be sent comes too late.
-                self.change_faults(|control, _| control.lose_connection(slot, None, patience_ms));
-            }
-            ReplyAction::Delay(_) | ReplyAction::Hold => {
-                let delay_ms = if let ReplyAction::Delay(latency) = action { Some(latency.ms) } else { None };
-                let bytes = self.sessions.get_mut(slot).delivery.hold(open);
-                let held = Held { rule, part: HeldPart::Reply(bytes) };
-                self.park_held(slot, command, request, held, delay_ms);
+            ReplyFate::Held { part, delay_ms } => {
+                self.park_held(slot, (command, request), Held { rule, part }, delay_ms);
             }
         });
         if ended.is_err() {
             self.cut_off(slot);
         }
-    }
-}
-
-fn write(substitute: &Substitute, reply: &mut dyn Reply) {
-    match substitute {
-        Substitute::Null => reply.null(),
-        Substitute::Ok => reply.ok(),
-        Substitute::Integer(value) => reply.integer(*value),
-        Substitute::Bulk(bytes) | Substitute::Raw(bytes) => reply.bulk(bytes),
     }
 }
 

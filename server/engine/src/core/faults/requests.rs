@@ -14,6 +14,19 @@ use crate::waits::Blocked;
 use lockwheel_resp::Writer;
 use std::sync::Arc;
 
+impl Client<'_> {
+    /// Returns the command of a request, if rules see it: it reaches a handler now, and does not control the server.
+    fn command_seen(&self, args: Args<'_>) -> Option<Arc<Command>> {
+        if self.session.closing == Some(Closing::Now) {
+            return None;
+        }
+        let command = decide(self, &self.engine.commands, args).ok()?;
+        let is_queued = self.session.multi.is_some() && !command.has(Flags::UNQUEUED);
+        let is_seen = !is_queued && !command.has(Flags::CONTROL);
+        is_seen.then(|| self.engine.commands.get(command.id).clone())
+    }
+}
+
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -23,8 +36,9 @@ impl Engine {
     #[inline(never)]
     pub(in crate::core) fn execute_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         let args = Args::new(argv);
-        let command = self.command_seen(slot, args);
-        let is_exempt = self.faults.connections.is_exempt(self.sessions.get(slot).id);
+        let session = self.sessions.get(slot);
+        let command = Client { engine: self, session, limited: true }.command_seen(args);
+        let is_exempt = self.faults.connections.is_exempt(session.id);
         let Some(command) = command.filter(|_| !is_exempt) else {
             let has_cause = is_exempt && self.rule_judge().begin_exempt_cause(args);
             let progress = self.execute_request(slot, argv);
@@ -33,8 +47,7 @@ impl Engine {
             }
             return progress;
         };
-        let verdict = self.rule_judge().judge(slot, &command, args);
-        self.note_rules();
+        let verdict = self.change_faults(|control, _| control.judge(slot, &command, args));
         let has_cause = self.rule_judge().begin_cause(slot, &command, args);
         let progress = self.obey(slot, &command, args, verdict);
         if has_cause {
@@ -45,18 +58,6 @@ impl Engine {
         progress
     }
 
-    /// The command of a request, if rules see it: it reaches a handler now, and does not control the server.
-    fn command_seen(&self, slot: Slot, args: Args<'_>) -> Option<Arc<Command>> {
-        let session = self.sessions.get(slot);
-        if session.closing == Some(Closing::Now) {
-            return None;
-        }
-        let command = decide(&Client { engine: self, session, limited: true }, &self.commands, args).ok()?;
-        let is_queued = session.multi.is_some() && !command.has(Flags::UNQUEUED);
-        let is_seen = !is_queued && !command.has(Flags::CONTROL);
-        is_seen.then(|| self.commands.get(command.id).clone())
-    }
-
     /// Does what rules say.
     fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: Verdict) -> Progress {
         let Some((rule, action)) = verdict.act else {
@@ -65,7 +66,7 @@ impl Engine {
                 false => self.execute_for_reply(slot, command.id, args, verdict.on_reply),
             };
         };
-        self.rule_acted(rule, ActedOn::Request(slot, command.id, args));
+        self.history().rule_acted(rule, ActedOn::Request(slot, command.id, args));
         match action {
             RequestAction::Drop { cut_after_ms } => {
                 let patience_ms = self.config.replication.patience_ms();
@@ -76,7 +77,7 @@ impl Engine {
                 let delay_ms =
                     if let RequestAction::Delay(latency) = action { Some(latency.ms) } else { None };
                 let held = Held { rule, part: HeldPart::Request };
-                self.park_held(slot, command.id, Request::new(args.all()), held, delay_ms);
+                self.park_held(slot, (command.id, Request::new(args.all())), held, delay_ms);
                 Progress::Blocked
             }
             RequestAction::Error(text) => self.answer_error(slot, command, &text),
@@ -173,7 +174,7 @@ impl Engine {
         self.end_contained(slot, open, true);
         if self.sessions.get(slot).closing != Some(Closing::Now) {
             let request = Request::new(&blocked.request.argv());
-            self.park_held(slot, blocked.command, request, Held { rule, part: HeldPart::Request }, Some(0));
+            self.park_held(slot, (blocked.command, request), Held { rule, part: HeldPart::Request }, Some(0));
         }
     }
 
@@ -187,9 +188,8 @@ impl Engine {
         if !self.hooks.has(Hook::Rules) {
             return None;
         }
-        let (rule, text) = self.rule_judge().judge_queued(slot, command, args)?;
-        self.note_rules();
-        self.rule_acted(rule, ActedOn::Queued(slot, command, args));
+        let (rule, text) = self.change_faults(|control, _| control.judge_queued(slot, command, args))?;
+        self.history().rule_acted(rule, ActedOn::Queued(slot, command, args));
         self.observers.stats.rejected(Some(command), &text);
         Some(text)
     }

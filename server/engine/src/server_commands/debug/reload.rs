@@ -35,7 +35,7 @@ pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
         tracing::warn!("{RELOADED}");
         return Ok(());
     }
-    let file = engine.files().read(&engine.config.saves.dbfilename);
+    let file = engine.environment.files(&engine.config).read(&engine.config.saves.dbfilename);
     let file = file.map_err(|error| system_reason(&error).to_string());
     file.and_then(|file| engine.data_loader().load(&file, mode)).map_err(|why| {
         tracing::warn!("{why}");

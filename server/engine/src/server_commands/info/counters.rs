@@ -7,7 +7,7 @@ use crate::tracking::Tracker;
 
 /// What has been done since the start, or the last CONFIG RESETSTAT.
 pub(super) fn stats(engine: &Engine, lines: &mut Lines) {
-    let totals = engine.totals();
+    let totals = engine.observers.totals(&engine.environment.identity);
     work(engine, totals, lines);
     keys(engine, lines);
     lines.field("pubsub_channels", engine.pubsub.channels());

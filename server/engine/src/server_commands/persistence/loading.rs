@@ -30,8 +30,8 @@ impl Engine {
     /// # Errors
     /// Why it cannot be read, in lines as Redis logs them; then there is nothing.
     pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
-        let began_ns = self.stopwatch_ns();
-        let read = self.files().read(path.unwrap_or(&self.config.saves.dbfilename));
+        let began_ns = self.environment.stopwatch_ns();
+        let read = self.environment.files(&self.config).read(path.unwrap_or(&self.config.saves.dbfilename));
         let file = match read {
             Ok(file) => file,
             Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -44,7 +44,7 @@ impl Engine {
             Some(path) => format!("{why}\nFatal error loading the DB '{path}': Invalid argument. Exiting."),
             None => why,
         })?;
-        let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+        let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
         tracing::info!("DB loaded from disk: {:.3} seconds", took_ns as f64 / 1e9);
         Ok(())
     }
