@@ -54,8 +54,8 @@ fn get(bencher: Bencher<'_, '_>, keys: usize, ahead: usize, value: &[u8]) {
         }
         for (i, name) in names.iter().enumerate() {
             if ahead > 0 && i % ahead == 0 {
-                names[i..].iter().take(ahead).for_each(|name| engine.prefetch(slot, &[b"GET", name]));
-                engine.fetch();
+                names[i..].iter().take(ahead).for_each(|name| engine.prefetch().note(slot, &[b"GET", name]));
+                engine.prefetch().fetch();
             }
             engine.execute(slot, &[b"GET", name]);
         }

@@ -209,7 +209,7 @@ impl SimulatedTopology {
     /// A new client of a server: its number.
     pub fn connect(&mut self, node: usize) -> usize {
         let slot = self.engines[node].connect(Peer::default());
-        let id = self.engines[node].session(slot).id;
+        let id = self.engines[node].sessions().get(slot).id;
         let (number, requests) = (self.clients.len(), VecDeque::new());
         self.clients.push(Connection { node, id, slot: Some(slot), requests, received: Vec::new() });
         self.sessions.insert((node, id), number);
@@ -295,8 +295,8 @@ impl SimulatedTopology {
         let client = &mut self.clients[number];
         let Some(slot) = client.slot else { return };
         let engine = &mut self.engines[client.node];
-        while !engine.session(slot).is_blocked()
-            && engine.session(slot).closing().is_none()
+        while !engine.sessions().get(slot).is_blocked()
+            && engine.sessions().get(slot).closing().is_none()
             && let Some(request) = client.requests.pop_front()
         {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
@@ -343,14 +343,14 @@ impl SimulatedTopology {
         let client = &mut self.clients[number];
         let Some(slot) = client.slot else { return };
         let engine = &mut self.engines[client.node];
-        let closing = engine.session(slot).closing();
+        let closing = engine.sessions().get(slot).closing();
         if engine.link(slot).holds_output && closing != Some(Closing::Now) {
-            return engine.acknowledge_wake(slot);
+            return engine.sessions_mut().acknowledge_wake(slot);
         }
         let mut output = Outbox::default();
         engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
-        engine.buffers(slot).set_unwritten(0);
+        engine.sessions().buffers(slot).set_unwritten(0);
         if closing.is_some() {
             client.slot = None;
             self.sessions.remove(&(client.node, client.id));

@@ -5,12 +5,14 @@
 //! that crate which programs are meant to use, and this one's interface follows its needs.
 
 pub mod acl;
+mod client_list;
 pub mod clients;
 pub mod clock;
 pub mod cluster;
 pub mod commands;
 pub mod config;
 pub mod core;
+mod deadlines;
 mod families;
 pub mod faults;
 mod finally;

@@ -37,7 +37,8 @@ impl Admission {
     /// Follows the parameters of the engine.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
-        self.is_protected.store(engine.is_protected(), Ordering::Relaxed);
+        let is_protected = engine.config.protected_mode && engine.users().is_default_without_password();
+        self.is_protected.store(is_protected, Ordering::Relaxed);
         self.keep_alive_seconds.store(engine.config.tcp_keepalive, Ordering::Relaxed);
     }
 

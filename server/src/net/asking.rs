@@ -38,7 +38,7 @@ impl Shared {
         }
         let id = self.client_limit.next_id();
         let slot = engine.connect_as(id, Peer { addr: "in-process:0".to_owned(), ..Peer::default() });
-        engine.trust(slot);
+        engine.sessions_mut().trust(slot);
         engine.execute(slot, &[b"HELLO", b"3"]);
         engine.execute(slot, &[b"FAULT.EXEMPT", b"ON"]);
         engine.take_output(slot, &mut Outbox::default());

@@ -44,11 +44,11 @@ impl Job {
     /// Whether it has to wait: it is for the session whose script is running, to which nothing is done in the midst of
     /// its request, least of all its end.
     pub(super) fn must_wait(&self, engine: &Engine) -> bool {
-        self.session.is_some_and(|slot| engine.runs_script_of(slot))
+        self.session.is_some_and(|slot| engine.scripts().run_for(slot))
     }
 
     pub(super) fn run(self, engine: &mut Engine, hooks: &Hooks) {
-        if self.session.is_none_or(|slot| engine.is_connected(slot)) {
+        if self.session.is_none_or(|slot| engine.sessions().is_connected(slot)) {
             contained("deferred work", || {
                 hooks.reach(Point::Deferred);
                 (self.work)(engine);

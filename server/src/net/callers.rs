@@ -44,12 +44,12 @@ impl Callers {
 impl Caller {
     /// Whether the server would close its connection.
     pub(super) fn is_cut(self, engine: &Engine) -> bool {
-        engine.session(self.slot).closing().is_some()
+        engine.sessions().get(self.slot).closing().is_some()
     }
 
     /// Takes what there is of the reply; whether more has to come.
     pub(super) fn look(self, engine: &mut Engine, reply: &mut Outbox) -> Progress {
         engine.take_output(self.slot, reply);
-        if engine.session(self.slot).is_blocked() { Progress::Blocked } else { Progress::Continue }
+        if engine.sessions().get(self.slot).is_blocked() { Progress::Blocked } else { Progress::Continue }
     }
 }

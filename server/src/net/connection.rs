@@ -252,7 +252,7 @@ impl Connection {
             return self.follow_link(shared, engine);
         }
         if std::mem::take(&mut self.refused) {
-            engine.refuse_transaction(self.slot);
+            engine.sessions_mut().refuse_transaction(self.slot);
         }
         let ran = contained("a command", || self.run_requests(shared, &mut engine));
         if ran.is_none() {
@@ -283,7 +283,7 @@ impl Connection {
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {
             if ran > 0 && (engine.is_stale() || self.input.len() > LONG_INPUT) {
-                if shared.shutdown.is_requested() || engine.session(self.slot).has_much_output() {
+                if shared.shutdown.is_requested() || engine.sessions().get(self.slot).has_much_output() {
                     break;
                 }
                 if !shared.is_fresh(engine) {
@@ -292,7 +292,7 @@ impl Connection {
             }
             if ran % BATCH == 0 && requests >= MANY {
                 self.prefetch(engine, ran);
-                engine.fetch();
+                engine.prefetch().fetch();
             }
             progress = self.input.with_arguments(ran, |argv| engine.execute(self.slot, argv));
             ran += 1;
@@ -302,9 +302,9 @@ impl Connection {
 
     /// Notes what the next requests will touch.
     fn prefetch(&self, engine: &mut Engine, from: usize) {
-        if engine.is_large(self.slot) {
+        if engine.prefetch().is_large(self.slot) {
             for i in from..self.input.requests().min(from + BATCH) {
-                self.input.with_arguments(i, |argv| engine.prefetch(self.slot, argv));
+                self.input.with_arguments(i, |argv| engine.prefetch().note(self.slot, argv));
             }
         }
     }
@@ -325,7 +325,7 @@ impl Connection {
         // Messages wait for a client that does not read.
         if self.output.is_stuck() {
             self.output_left = true;
-            engine.acknowledge_wake(self.slot);
+            engine.sessions_mut().acknowledge_wake(self.slot);
         } else {
             self.take_output(engine);
         }
@@ -481,7 +481,7 @@ impl Connection {
 /// Runs a request that only touches its session, from within a slow script. `refused`: another of its transaction was.
 fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> Answer {
     if refused {
-        engine.refuse_transaction(slot);
+        engine.sessions_mut().refuse_transaction(slot);
     }
     // What stops it shows in the session, or comes from [`Engine::poll_output`].
     let _shown = engine.execute(slot, argv);

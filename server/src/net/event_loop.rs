@@ -284,7 +284,7 @@ impl EventLoop {
                 connection.prefetch_few(&mut engine);
             }
         }
-        engine.fetch();
+        engine.prefetch().fetch();
         drop(connections);
         self.unlock(engine, turn);
     }
@@ -353,7 +353,7 @@ impl EventLoop {
             }
         };
         match &mut turn.access {
-            EngineAccess::Lent(engine) if engine.runs_script_of(slot) => {
+            EngineAccess::Lent(engine) if engine.scripts().run_for(slot) => {
                 let socket = connection.socket;
                 self.shared.put_off(Job::of(slot, move |engine| {
                     disconnect(engine);

@@ -56,7 +56,12 @@ impl NewConnection {
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.guard.id;
         let slot = engine.connect_as(id, self.peer.clone());
-        NewSession { slot, id, status: SessionStatus::of(engine, slot), buffers: engine.buffers(slot) }
+        NewSession {
+            slot,
+            id,
+            status: SessionStatus::of(engine, slot),
+            buffers: engine.sessions().buffers(slot),
+        }
     }
 }
 

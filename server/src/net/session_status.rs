@@ -34,7 +34,7 @@ pub(super) struct SessionStatus {
 impl SessionStatus {
     /// As it is now.
     pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
-        let session = engine.session(slot);
+        let session = engine.sessions().get(slot);
         SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),

@@ -136,10 +136,10 @@ impl Shared {
         Shared {
             traffic,
             clock,
-            script: engine.control().clone(),
+            script: engine.scripts().control().clone(),
             awaits_target: Arc::default(),
             is_asleep: AtomicBool::new(false),
-            client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
+            client_limit: ClientLimit::new(engine.config.maxclients, engine.sessions().next_id()),
             admission: Admission::of(&engine),
             links_of_new: Mutex::default(),
             client_buffers: engine.client_buffers().0,

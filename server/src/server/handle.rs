@@ -216,7 +216,7 @@ impl Handle {
     }
 
     fn now(&self) -> Now {
-        self.with(|engine| engine.now())
+        self.with(|engine| engine.clock().now())
     }
 
     /// A lock of database 0 as it is now: its holders, native or Redisson's, the rest of its lease, and its waiters.

@@ -78,6 +78,12 @@ impl Users {
         !self.restricted && self.get(UserId::DEFAULT).is_open()
     }
 
+    /// Whether the default user needs no password.
+    #[inline]
+    pub fn is_default_without_password(&self) -> bool {
+        self.get(UserId::DEFAULT).nopass
+    }
+
     /// Returns the login of a client that comes: the default user's, unless that needs a password.
     pub(crate) fn first_login(&self) -> Login {
         if self.get(UserId::DEFAULT).is_open() { Login::As(UserId::DEFAULT) } else { Login::None }

@@ -25,6 +25,6 @@ pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
 pub use session::{Closing, Peer, Session};
-pub(crate) use sessions::Sessions;
+pub use sessions::Sessions;
 pub use slot::Slot;
 pub(crate) use subscriptions::{SubscriptionKind, Subscriptions};

@@ -240,6 +240,17 @@ impl Session {
         self.count_watched(memory);
     }
 
+    /// Begins anew, as RESET says: with this login, in database 0, on RESP2, without a transaction.
+    pub(crate) fn begin_anew(&mut self, login: Login) {
+        self.multi = None;
+        self.db = 0;
+        self.protocol = Protocol::Resp2;
+        self.login = login;
+        self.delivery.mode.reset();
+        self.no_evict = false;
+        self.no_touch = false;
+    }
+
     /// Forgets the watched keys, and that one has changed. Returns the keys. O(n log watchers).
     pub(crate) fn unwatch(&mut self, keyspace: &mut Keyspace) -> Watched {
         self.watch_broken = false;

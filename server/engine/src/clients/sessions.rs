@@ -1,13 +1,16 @@
 //! All sessions, by slot and by id.
 
+use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
+use crate::acl::Login;
 use lockwheel_store::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// The sessions of an engine.
 #[derive(Debug, Default)]
-pub(crate) struct Sessions {
+pub struct Sessions {
     slots: Vec<Option<Box<Session>>>,
     free: Vec<u32>,
     by_id: BTreeMap<u64, Slot>,
@@ -26,8 +29,8 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// A number that no session has had.
-    pub(crate) fn next_id(&self) -> u64 {
+    /// A number that is greater than those of all sessions so far.
+    pub fn next_id(&self) -> u64 {
         self.last_id + 1
     }
 
@@ -80,15 +83,18 @@ impl Sessions {
         }
     }
 
-    /// Whether this slot has a session.
-    pub(crate) fn is_connected(&self, slot: Slot) -> bool {
+    /// Whether the client of this slot is connected. False once disconnected; stops deferred work running for the
+    /// slot's next client.
+    pub fn is_connected(&self, slot: Slot) -> bool {
         let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
         session.is_some_and(|session| session.slot == slot)
     }
 
+    /// The session in a slot.
+    ///
     /// # Panics
     /// When the slot is free: a slot is only used between connect and disconnect.
-    pub(crate) fn get(&self, slot: Slot) -> &Session {
+    pub fn get(&self, slot: Slot) -> &Session {
         let session = self.slots[slot.index as usize].as_deref();
         let session = session.expect("a slot is used between connect and disconnect only");
         debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
@@ -103,6 +109,41 @@ impl Sessions {
         let session = session.expect("a slot is used between connect and disconnect only");
         debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
         session
+    }
+
+    /// The counters that the connection of a client keeps up to date.
+    ///
+    /// # Panics
+    /// As [`Sessions::get`].
+    pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
+        self.get(slot).delivery.buffers().clone()
+    }
+
+    /// Notes that the requests of a session are the server's own.
+    ///
+    /// # Panics
+    /// As [`Sessions::get`].
+    pub fn trust(&mut self, slot: Slot) {
+        self.get_mut(slot).login = Login::Server;
+    }
+
+    /// Notes that the connection of a client knows that there is output, and will come back for it.
+    ///
+    /// # Panics
+    /// As [`Sessions::get`].
+    pub fn acknowledge_wake(&mut self, slot: Slot) {
+        self.get_mut(slot).woken = false;
+    }
+
+    /// Notes that a request of a client was refused without the engine: its open transaction, if it has one, must fail
+    /// at EXEC.
+    ///
+    /// # Panics
+    /// As [`Sessions::get`].
+    pub fn refuse_transaction(&mut self, slot: Slot) {
+        if let Some(multi) = &mut self.get_mut(slot).multi {
+            multi.aborted = true;
+        }
     }
 
     /// Queues a session to be woken: it has output that its own request did not cause, or its state has changed.

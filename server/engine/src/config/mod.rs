@@ -40,7 +40,7 @@ pub(crate) use values::size;
 
 use crate::acl::{Setting, UserLine};
 use crate::sentinel::SentinelLine;
-use crate::spec::{CommandTable, Version};
+use crate::spec::{Args, CommandError, CommandTable, Version, errors};
 use lockwheel_store::keyspace::{AccessRules, EventClasses, Keyspace};
 use lockwheel_store::time::{Clock, Mode, Now};
 use lockwheel_store::values::Encodings;
@@ -349,6 +349,18 @@ pub fn is_secret(name: &[u8]) -> bool {
 }
 
 impl Config {
+    /// Returns the database that a SELECT names.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such database.
+    pub(crate) fn selected(&self, args: Args<'_>) -> Result<usize, CommandError> {
+        let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
+        if self.cluster.enabled && index != 0 {
+            return Err(CommandError::text("ERR SELECT is not allowed in cluster mode"));
+        }
+        usize::try_from(index).ok().filter(|&db| db < self.databases).ok_or(errors::DB_OUT_OF_RANGE)
+    }
+
     /// Whether the server is a sentinel.
     pub fn is_sentinel(&self) -> bool {
         self.sentinel.is_some()

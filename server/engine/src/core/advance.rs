@@ -1,11 +1,10 @@
 //! The conductor of advances of the clock: carries out their steps on one engine, or on several that share a clock.
 
 use super::engine::Engine;
-use crate::clock::{
-    AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, ClockChange, Due, FirstDue, Opening, Situation,
-};
+use crate::clock::{AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, Due, Opening, Situation};
+use crate::deadlines::ClockMoves;
 use lockwheel_store::keyspace::{KeyTimer, Keyspace, Order};
-use lockwheel_store::time::{Clock, ClockError, ExpiryRule, Now};
+use lockwheel_store::time::{Clock, ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Lets what the engines have sent one another arrive.
@@ -27,7 +26,7 @@ pub(crate) fn advance_together(
             Opening::Stop(progress) => return progress,
             Opening::FinishInstant(mut rest) => advance.finished_instant(go_on(nodes, &mut rest, exchange)),
             Opening::Change(change) => {
-                let changed = nodes.iter_mut().try_for_each(|node| node.change_clock(&change));
+                let changed = nodes.iter_mut().try_for_each(|node| node.clock_moves().change(&change));
                 advance.changed(changed)
             }
             Opening::Advance => return go_on(nodes, advance, exchange),
@@ -87,7 +86,7 @@ fn carry_out(
                 AdvanceEvent::Found { in_us: found.map(|(_, _, in_us)| in_us), wakes }
             }
             AdvanceStep::MoveBy(us) => {
-                nodes.iter_mut().for_each(|node| node.move_clock(us, advance.rule()));
+                nodes.iter_mut().for_each(|node| node.clock_moves().move_by(us, advance.rule()));
                 AdvanceEvent::Done
             }
             AdvanceStep::Fire(most) => fire(nodes, found, advance, most),
@@ -114,7 +113,7 @@ fn carry_out(
 /// Returns the first deadline of all engines, where deadlines expire by this rule; of equal ones that of the first.
 fn find(nodes: &mut [&mut Engine], rule: ExpiryRule) -> Option<Found> {
     let of_each = nodes.iter_mut().enumerate().filter_map(|(place, node)| {
-        let (first, in_us) = node.first_reachable(rule)?;
+        let (first, in_us) = node.schedule().first_reachable(rule)?;
         Some((place, first.due, in_us))
     });
     of_each.min_by_key(|(_, _, in_us)| *in_us)
@@ -168,48 +167,17 @@ impl Engine {
         }
     }
 
-    /// The first deadline, and the microseconds until it expires by this rule. `None` if the clocks cannot be advanced
-    /// so far.
-    pub(super) fn first_reachable(&mut self, rule: ExpiryRule) -> Option<(FirstDue, u64)> {
-        let first = self.first_due(i64::MAX)?;
-        let in_us = self.clock.reachable_in_us(first.deadlines, rule)?;
-        Some((first, in_us))
-    }
-
-    /// Moves both clocks by so many microseconds, on the way of an advance with this rule.
-    fn move_clock(&mut self, us: u64, rule: ExpiryRule) {
-        let before = self.clock.now();
-        if self.clock.move_by(us) {
-            self.keyspace.go_on_at(self.clock.now(), ExpiryRule::Reached);
-            self.history().clock_advanced(before);
-            self.keyspace.note_advance();
-        }
-        // Also where the instant is the present one.
-        self.keyspace.go_on_at(self.clock.now(), rule);
-    }
-
-    /// Changes the clock. Deadlines that this passes are due, and fire afterwards.
-    fn change_clock(&mut self, change: &ClockChange) -> Result<(), ClockError> {
-        let before = self.clock.now();
-        self.clock.change(change)?;
-        self.keyspace.go_on_at(self.clock.now(), change.rule());
-        self.note_clock_moved(before);
-        Ok(())
-    }
-
-    /// The clock has moved, from an instant that may be later.
-    fn note_clock_moved(&mut self, before: Now) {
-        self.history().clock_advanced(before);
-        if self.clock.now().wall_us > before.wall_us {
-            self.keyspace.note_advance();
-        }
+    /// Returns the clock with the parts that follow its moves.
+    pub(crate) fn clock_moves(&mut self) -> ClockMoves<'_> {
+        let is_recorded = self.config.lock_history && self.member.place() == 0;
+        ClockMoves { clock: &mut self.clock, keyspace: &mut self.keyspace, is_recorded }
     }
 
     /// An advance has stopped: amid an instant, where deadlines expire by this rule, or not. What is still due there is
     /// hidden until the advance goes on.
     fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.clock.stop_advance(amid);
-        let rule = amid.or_else(|| (!self.expires_actively()).then(|| self.clock.rule()));
+        let rule = amid.or_else(|| (!self.key_deadlines().expire).then(|| self.clock.rule()));
         self.set_expiry_backlog(rule.map(|rule| rule.until_ms(self.clock.now().wall_ms())));
     }
 
@@ -224,6 +192,6 @@ impl Engine {
         }
         self.clock.catch_up(clocks, system, self.member.has_changed_clock());
         self.go_on_at(system);
-        self.note_clock_moved(before);
+        self.clock_moves().note_moved(before);
     }
 }

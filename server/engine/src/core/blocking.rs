@@ -6,7 +6,7 @@ use super::engine::Engine;
 use crate::clients::{OpenReply, Request, Slot};
 use crate::clock::AdvanceOwner;
 use crate::locks::{HistoryCause, ReadingRequest};
-use crate::spec::{Args, CommandError, errors};
+use crate::spec::{Args, CommandError, errors, explained};
 use crate::waits::{Blocked, KeyService, Retry, TicketEnd, Undone, WaitControl};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{ReadyKey, ticket_of};
@@ -96,8 +96,8 @@ impl Engine {
 
     /// Retries a waiting request; whether it is done.
     pub(super) fn retry(&mut self, id: u64) -> bool {
-        if self.cluster.is_some()
-            && let Some(error) = self.redirect_retry(id)
+        if let Some(router) = self.router()
+            && let Some(error) = self.waits.redirect_of(id, router)
         {
             return self.cancel_wait(id, &error, HistoryCause::Unblocked);
         }
@@ -148,7 +148,8 @@ impl Engine {
         self.call_observer().served(slot, &blocked, began_ns);
         if let Some(error) = error {
             let argv = blocked.request.argv();
-            let error = self.explained(blocked.command, &error, Args::new(&argv)).unwrap_or(error);
+            let error =
+                explained(self.commands.get(blocked.command).spec, &error, Args::new(&argv)).unwrap_or(error);
             self.wait_control().tell_failed(&blocked, &error);
             let protocol = self.sessions.get(slot).protocol;
             if allocation::contain(|| open.write(protocol, |reply| reply.error(error.as_bytes()))).is_err() {

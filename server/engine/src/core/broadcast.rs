@@ -178,7 +178,7 @@ mod tests {
     /// Another client is served in between.
     fn pieces(engines: &mut [Engine; 2], request: &[&[u8]]) -> (usize, String) {
         let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
-        let client = engines[0].session(reader).id;
+        let client = engines[0].sessions().get(reader).id;
         engines[0].execute(reader, request);
         let asked = asked(&mut engines[0]);
         let merging = read_history(&mut engines.iter_mut().collect::<Vec<_>>(), &[]);
@@ -236,7 +236,7 @@ mod tests {
         ] {
             let mut engine = member();
             let waiting = engine.connect(Peer::default());
-            let client = engine.session(waiting).id;
+            let client = engine.sessions().get(waiting).id;
             let late = ask(&mut engine, waiting, line);
             for with_error in [false, true] {
                 assert!(!engine.unblock_client(client, with_error), "it waits for nothing that may not come");

@@ -12,7 +12,6 @@ use crate::member::{Broadcast, TopologyRequest};
 use crate::spec::{Args, CommandError, Flow, Null, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
-use lockwheel_store::time::{ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -27,22 +26,6 @@ impl Engine {
     /// The clock.
     pub fn clock(&self) -> &EngineClock {
         &self.clock
-    }
-
-    /// The present instant, as the clocks show it.
-    pub fn now(&self) -> Now {
-        self.clock.now()
-    }
-
-    /// Returns the milliseconds until the next deadline on either clock, if the clocks can be advanced so far.
-    pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
-        let (first, _) = self.first_reachable(ExpiryRule::Reached)?;
-        Some(first.in_ms.max(0))
-    }
-
-    /// The number of deadlines that are pending on either clock.
-    pub(crate) fn pending_timers(&self) -> usize {
-        self.keyspace.timers() + self.clock.timers().on_monotonic()
     }
 }
 
@@ -64,8 +47,9 @@ impl Engine {
                 return Ok(Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::Clock)));
             }
             ClockOrder::Inform => {
-                let next_ms = self.next_in_ms();
-                write_info(self.clock.info(), next_ms, self.pending_timers(), reply);
+                let mut schedule = self.schedule();
+                let (next_ms, pending) = (schedule.next_in_ms(), schedule.pending());
+                write_info(self.clock.info(), next_ms, pending, reply);
             }
         }
         Ok(Flow::Done)
@@ -221,23 +205,11 @@ impl Engine {
         }
     }
 
-    /// Whether a client is killed by what its own advance of the clock has brought about, as by a sentinel that
-    /// promotes its server: it gets the reply before it is disconnected.
-    pub(crate) fn killed_while_advancing(&mut self, slot: Slot) -> bool {
-        self.clock.note_killed(self.sessions.get(slot).id)
-    }
-
     /// An advance without a client has been continued.
     pub(crate) fn end_detached_advance(&mut self, advance: Box<ClockAdvance>, progress: AdvanceProgress) {
         if let AdvanceProgress::WaitUs(us) = progress {
             self.clock.detach(advance, us, &mut self.keyspace);
         }
         self.commit();
-    }
-
-    /// The advance of another server has stopped amid this instant, and that server hangs or is gone: fires here what
-    /// is still due.
-    pub(crate) fn fire_rest_of_instant(&mut self) {
-        self.clock.fire_rest_of_instant(&mut self.keyspace);
     }
 }

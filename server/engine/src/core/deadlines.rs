@@ -2,25 +2,14 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use crate::clients::Slot;
-use crate::clock::{AdvanceOwner, Agenda, Due, Fired, FirstDue, Timer, TimerKind};
+use crate::clock::{AdvanceOwner, Due, Fired, Timer, TimerKind};
+use crate::deadlines::{FiringPiece, KeyDeadlines, PIECE, Schedule};
 use crate::latency::Event;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::waits::TicketEnd;
 use lockwheel_store::keyspace::waiter_of;
 use lockwheel_store::time::{ExpiryRule, Mode};
-
-/// The most deadlines that fire before one batch while time runs, or once a server has hung while others advanced the
-/// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. An advance of
-/// the clock fires all of them.
-const PIECE: usize = 1000;
-
-/// The longest such piece, in nanoseconds: a deadline takes long when many listen.
-const MAX_PIECE_NS: u64 = 5_000_000;
-
-/// The deadlines between two looks at how long a piece has taken.
-const DEADLINES_A_READING: usize = 16;
 
 impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
@@ -29,22 +18,27 @@ impl Engine {
         if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
             return Some(self.clock.system().monotonic_us);
         }
-        let real_us = self.clock.next_real_us();
-        if self.clock.amid().is_some() {
-            // The advance that has stopped fires what is due itself. If it is another server's, that is looked for.
-            let look_us = self.member.is_joined().then(|| self.clock.look_at_us());
-            return real_us.into_iter().chain(look_us).min();
+        let is_joined = self.member.is_joined();
+        self.schedule().next_us(is_joined)
+    }
+
+    /// Returns the deadlines, to ask which comes next.
+    #[inline]
+    pub(crate) fn schedule(&mut self) -> Schedule<'_> {
+        Schedule {
+            keys: self.key_deadlines(),
+            clock: &mut self.clock,
+            keyspace: &mut self.keyspace,
+            sessions: &mut self.sessions,
+            timeout_s: self.config.timeout,
         }
-        let Agenda { key, fields, key_timer, .. } = self.agenda_of_keys();
-        let of_key_timer = key_timer.map(|(at_ms, _)| at_ms);
-        // A request has set it for the instant at which frozen clocks stand: nobody moves them to it.
-        let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.clock.now().wall_ms());
-        if (is_at_once || self.clock.is_behind()) && self.clock.mode() == Mode::Manual {
-            return Some(self.clock.system().monotonic_us);
-        }
-        let of_keys = key.into_iter().chain(fields).map(|(at_ms, _)| at_ms);
-        let virtual_us = self.clock.next_virtual_us(of_keys.chain(of_key_timer).min());
-        virtual_us.into_iter().chain(real_us).min()
+    }
+
+    /// Returns which deadlines of keys fire by themselves.
+    #[inline]
+    pub(super) fn key_deadlines(&self) -> KeyDeadlines {
+        let are_kept = self.hooks.has(Hook::Pause) || self.following.is_some();
+        KeyDeadlines::new(self.switches.expires_actively, are_kept)
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs, and after a hang, a
@@ -62,30 +56,16 @@ impl Engine {
         self.clock.note_fired(is_left);
     }
 
-    /// Leaves everything due at the present instant for the next batch.
-    pub(crate) fn hide_due(&mut self) {
-        if self.clock.mode() == Mode::Real || self.clock.is_behind() {
-            self.fire_due(0, self.clock.rule());
-        }
-    }
-
     /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it
     /// fires, and [`Engine::next_deadline`] is in the past until then. Returns whether something is left.
     pub(super) fn fire_due(&mut self, most: usize, rule: ExpiryRule) -> bool {
-        let mut left = most;
-        let mut due = self.due_now(rule);
+        let mut piece = FiringPiece::new(most);
+        let mut due = self.schedule().due_now(rule);
         let began = due.map(|_| (self.keyspace.counters.expired_keys, self.environment.stopwatch_ns()));
-        let mut looks = 0;
-        while let Some(first) = due.filter(|_| left > 0) {
-            left -= self.fire(first, rule, left, |_| ());
-            due = self.due_now(rule);
-            looks += 1;
-            let began_ns = began.filter(|_| most <= PIECE && looks % DEADLINES_A_READING == 0);
-            if began_ns.is_some_and(|(_, began)| {
-                self.environment.stopwatch_ns().saturating_sub(began) > MAX_PIECE_NS
-            }) {
-                left = 0;
-            }
+        while let (Some(first), Some((_, began_ns))) = (due.filter(|_| piece.left() > 0), began) {
+            let fired = self.fire(first, rule, piece.left(), |_| ());
+            due = self.schedule().due_now(rule);
+            piece.fired(fired, || self.environment.stopwatch_ns().saturating_sub(began_ns));
         }
         if let Some((expired, began_ns)) = began
             && self.keyspace.counters.expired_keys != expired
@@ -94,36 +74,12 @@ impl Engine {
             self.observers.stats.expire_ns += took_ns;
             self.call_observer().note_latency(Event::ExpireCycle, took_ns);
         }
-        let is_left = due.is_some() || !self.expires_actively();
+        let is_left = due.is_some() || !self.key_deadlines().expire;
         self.set_expiry_backlog(is_left.then(|| rule.until_ms(self.clock.now().wall_ms())));
         while let Some(timer) = self.clock.pop_real() {
             self.fire_timer(timer);
         }
         due.is_some()
-    }
-
-    /// The first deadline, if it is due at the present instant.
-    fn due_now(&mut self, rule: ExpiryRule) -> Option<Due> {
-        let until_ms = rule.until_ms(0);
-        self.first_due(until_ms).filter(|first| first.in_ms <= until_ms).map(|first| first.due)
-    }
-
-    /// Expires backlog keys that this request names or its transaction watches, and serves their waiters first, so
-    /// arrival order holds.
-    #[cold]
-    pub(crate) fn fire_named(&mut self, slot: Slot, argv: &[&[u8]]) {
-        if self.hooks.has(Hook::Pause) {
-            return;
-        }
-        let session = self.sessions.get(slot);
-        let (db, watched) = (session.db, session.watched.clone());
-        for key in argv.iter().skip(1) {
-            self.keyspace.expire_if_due(db, key, self.clock.now());
-        }
-        for (db, key) in &watched {
-            self.keyspace.expire_if_due(*db, key, self.clock.now());
-        }
-        self.commit();
     }
 
     /// Fires what is due first, after `see` has been called with it, but no more than so many fields of one hash.
@@ -186,28 +142,6 @@ impl Engine {
         }
     }
 
-    /// Returns the first deadline on either clock: exact when that is no more than `within_ms` ahead.
-    pub(super) fn first_due(&mut self, within_ms: i64) -> Option<FirstDue> {
-        let now = self.clock.now();
-        let until_ms = now.monotonic_ms().saturating_add(within_ms);
-        let timer = self.client_timers().first(until_ms);
-        Agenda { timer, ..self.agenda_of_keys() }.first(now)
-    }
-
-    /// The first deadlines of keys. Where keys expire only when they are named, none does by itself; while clients are
-    /// paused, or where a master sees to it, nothing changes what keys hold.
-    fn agenda_of_keys(&mut self) -> Agenda {
-        let mut agenda = Agenda::default();
-        if self.expires_actively() {
-            agenda.key = self.keyspace.next_expiry();
-            agenda.fields = self.keyspace.next_field_expiry();
-        }
-        if !self.hooks.has(Hook::Pause) && self.following.is_none() {
-            agenda.key_timer = self.keyspace.next_key_timer();
-        }
-        agenda
-    }
-
     /// Keys that are due up to this deadline, in wall milliseconds, are left for later; `None`: none is.
     pub(super) fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
         self.keyspace.set_expiry_backlog(until_ms);
@@ -218,7 +152,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::{Outbox, Peer};
+    use crate::clients::{Outbox, Peer, Slot};
     use crate::config::Config;
     use lockwheel_store::time::Now;
 
@@ -267,10 +201,10 @@ mod tests {
         assert_eq!(engine.next_deadline(), Some(11_000));
         engine.begin(Now { wall_us: 10_999, monotonic_us: 10_999 });
         assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":0\r\n");
-        assert!(engine.session(waiter).is_blocked());
+        assert!(engine.sessions().get(waiter).is_blocked());
         engine.begin(at(11));
         assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":-2\r\n");
-        assert!(!engine.session(waiter).is_blocked());
+        assert!(!engine.sessions().get(waiter).is_blocked());
     }
 
     #[test]

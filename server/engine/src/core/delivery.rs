@@ -120,7 +120,7 @@ impl Engine {
     #[cold]
     pub(super) fn close_over_limit(&mut self, slot: Slot) {
         let mut line = Vec::new();
-        self.describe_client(self.sessions.get(slot), &mut line);
+        self.client_list().describe(self.sessions.get(slot), &mut line);
         let client = String::from_utf8_lossy(line.trim_ascii_end());
         tracing::warn!("Client {client} scheduled to be closed ASAP for overcoming of output buffer limits.");
         let session = self.sessions.get_mut(slot);
@@ -147,7 +147,7 @@ impl Engine {
         let session = self.sessions.get(slot);
         let command = session.last_command.map_or("<unknown>", |command| &self.commands.get(command).name);
         let mut line = Vec::new();
-        self.describe_client(session, &mut line);
+        self.client_list().describe(session, &mut line);
         let client = String::from_utf8_lossy(line.trim_ascii_end());
         tracing::warn!("Replica generated a reply to command '{command}', disconnecting it: {client}");
         self.sessions.get_mut(slot).delivery.cut_reply();

@@ -8,12 +8,11 @@ use super::hooks::Hook;
 use super::observe::CallEnd;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
+use super::{script_run, transaction};
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::limits::{lacks_room, takes_memory};
 use crate::member::Broadcast;
-use crate::spec::{
-    Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help, similar_command,
-};
+use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help};
 use crate::tracking::HeldNews;
 use crate::waits::{Retry, Undone};
 use lockwheel_resp::{Protocol, Reply};
@@ -136,14 +135,18 @@ impl Engine {
         self.execute_watched(slot, argv)
     }
 
-    /// Runs one request while keys that are due remain: those that it names expire before it, and its client is told of
-    /// that after the reply.
+    /// Runs one request while keys that are due remain. Those that the request names, or its transaction watches, expire
+    /// before it, and their waiters are served first, so arrival order holds. Its client is notified of that after the
+    /// reply.
     #[cold]
     #[inline(never)]
     fn execute_in_backlog(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         let client = self.sessions.get(slot).id;
         let before = self.tracking().hold(Some(HeldNews { client, keys: Vec::new() }));
-        self.fire_named(slot, argv);
+        if !self.hooks.has(Hook::Pause) {
+            self.schedule().expire_named(slot, argv);
+            self.commit();
+        }
         let progress = self.execute_watched(slot, argv);
         if let Some(held) = self.tracking().hold(before) {
             held.keys.iter().for_each(|key| self.invalidate(&[held.client], key.as_deref()));
@@ -319,7 +322,8 @@ impl Engine {
         match self.wait_control().check_foreign_cycles(db, &parked.wait.retry, args) {
             Ok(()) => true,
             Err(error) => {
-                self.fail(command, &error, reply);
+                self.observers.stats.failed(command, error.as_bytes());
+                reply.error(error.as_bytes());
                 false
             }
         }
@@ -335,7 +339,7 @@ impl Engine {
         }
         self.sessions.get_mut(slot).last_command = refusal.command;
         let error = match refusal.reason {
-            Reason::UnknownCommand => self.unknown_command(refusal, args),
+            Reason::UnknownCommand => refusal.unknown_command(&self.commands, args, self.config.control),
             Reason::Redirected(redirect) if let Some(router) = self.router() => router.error(redirect),
             _ => refusal.error(&self.commands, args),
         };
@@ -359,15 +363,6 @@ impl Engine {
             multi.aborted = true;
         }
         reply.error(error.as_bytes());
-    }
-
-    /// The error for a command that does not exist: Redis' text, then the nearest of our own to a mistyped one of them.
-    #[cold]
-    fn unknown_command(&self, refusal: Refusal, args: Args<'_>) -> CommandError {
-        let is_known = |command: &Command| self.config.control || !command.has(Flags::CONTROL);
-        let similar = similar_command(&self.commands, &args[0], is_known);
-        let similar = similar.trim_start().as_bytes();
-        CommandError::new([refusal.error(&self.commands, args).as_bytes(), similar].concat())
     }
 
     /// Answers a command that a script or a transaction is not permitted to run.
@@ -401,7 +396,7 @@ impl Engine {
         let mut waits = None;
         let outcome = match self.handlers[command] {
             Some(handler) => self.invoke(call, (command, handler), args, reply, &mut waits),
-            None => self.answer_by_rows(command, reply),
+            None => help::answer(&self.commands, command, reply),
         };
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
@@ -422,16 +417,6 @@ impl Engine {
         None
     }
 
-    /// Answers a command without a handler from the rows: HELP lists the subcommands; a container wants a subcommand.
-    #[cold]
-    fn answer_by_rows(&self, command: CommandId, reply: &mut dyn Reply) -> Outcome {
-        let command = self.commands.get(command);
-        if help::write(&self.commands, command, reply) {
-            return Ok(());
-        }
-        Err(CommandError::arity(&command.name))
-    }
-
     /// Answers a request whose handler gave an error. Errors of our own commands are explained.
     #[cold]
     fn fail_request(
@@ -443,24 +428,8 @@ impl Engine {
         reply: &mut dyn Reply,
     ) {
         self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
-        let explained = self.explained(command, error, args);
-        self.fail(command, explained.as_ref().unwrap_or(error), reply);
-    }
-
-    /// The explanation of an error of our own commands, if it is one of syntax or names an argument.
-    #[cold]
-    pub(super) fn explained(
-        &self,
-        command: CommandId,
-        error: &CommandError,
-        args: Args<'_>,
-    ) -> Option<CommandError> {
-        explained(self.commands.get(command).spec, error, args)
-    }
-
-    /// Answers a command whose handler gave an error.
-    #[cold]
-    fn fail(&mut self, command: CommandId, error: &CommandError, reply: &mut dyn Reply) {
+        let explained = explained(self.commands.get(command).spec, error, args);
+        let error = explained.as_ref().unwrap_or(error);
         self.observers.stats.failed(command, error.as_bytes());
         reply.error(error.as_bytes());
     }
@@ -517,6 +486,7 @@ impl Engine {
             Handler::ConfiguredSession(run) => {
                 run(self.sessions.get_mut(call.slot), &self.config, args, reply)
             }
+            Handler::Watching(run) => run(self.sessions.get_mut(call.slot), &mut self.keyspace, args, reply),
             Handler::Config(run) => run(&self.config, args, reply),
             Handler::Statistics(run) => {
                 run(&mut self.observers.stats, &mut self.keyspace.counters, args, reply)
@@ -526,21 +496,16 @@ impl Engine {
             Handler::Publish(audience) => self.run_publish(audience, call, args, reply),
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
+            Handler::Exec => transaction::exec(self, call, args, reply),
+            Handler::Libraries(run) => self.run_on_libraries(run, call, args, reply),
+            Handler::Script(parse) => script_run::run(self, parse, call, args, reply),
+            Handler::Client(handler) => self.run_on_client(handler, call, args, reply),
             Handler::Part(handler) => self.run_on_part(handler, call, args, reply, waits),
             Handler::Engine(run) => run(self, call, args, reply),
             Handler::Clock(run) => {
                 end_or_wait(call, self.run_on_clock(run, call, args, reply)?, reply, waits)
             }
             Handler::BlockingEngine(run) => end_or_wait(call, run(self, call, args, reply)?, reply, waits),
-        }
-    }
-}
-
-impl Engine {
-    /// A request of the session was refused without the engine; an open transaction must fail at EXEC.
-    pub fn refuse_transaction(&mut self, slot: Slot) {
-        if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
-            multi.aborted = true;
         }
     }
 }

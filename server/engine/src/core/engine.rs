@@ -4,7 +4,7 @@ use super::call::Call;
 use super::cross_protocol::CrossProtocolLog;
 use super::hooks::Hooks;
 use super::observers::Observers;
-use super::part_handler::PartHandler;
+use super::part_handler::{ClientHandler, PartHandler};
 use super::progress::Stop;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
@@ -22,7 +22,7 @@ use crate::pauses::Pauses;
 use crate::persistence::Persistence;
 use crate::pubsub::{Audience, PubSub};
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
-use crate::scripts::Scripts;
+use crate::scripts::{ScriptRun, Scripts};
 use crate::sentinel_server::SentinelServer;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
@@ -46,15 +46,48 @@ pub(crate) type ReadingHandler<Part> = fn(&Part, Args<'_>, &mut dyn Reply) -> Ou
 pub(crate) type ChangingHandler<Part> = fn(&mut Part, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that changes its session as the parameters allow.
 pub(crate) type ConfiguredSessionHandler = fn(&mut Session, &Config, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command on the session and on the keys that it watches.
+pub(crate) type WatchingHandler = fn(&mut Session, &mut Keyspace, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on the counters of INFO: those of commands and clients, and those of keys.
 pub(crate) type StatisticsHandler = fn(&mut Stats, &mut Counters, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on keys that talks to other servers; without a host there are none.
 pub(crate) type HostedHandler = fn(&mut Tx<'_>, Option<&dyn Host>, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that runs a script or a function: it says which. The flag: the server is a node of a
+/// cluster.
+pub(crate) type ScriptHandler =
+    for<'a> fn(&mut Scripts, bool, Args<'a>) -> Result<ScriptRun<'a>, CommandError>;
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
 pub(crate) type BlockingEngineHandler =
     fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
+
+/// The libraries of functions, with what a library may ask for while it is loaded.
+pub(crate) struct LibraryControl<'e> {
+    /// The scripts, with the libraries.
+    pub(crate) scripts: &'e mut Scripts,
+    /// The host, which tells the time. Without one, time stands still.
+    pub(crate) host: Option<Arc<dyn Host>>,
+    /// The present instant of the system's clocks.
+    pub(crate) system: Now,
+    /// Whether replicas are to make the same change.
+    pub(crate) feeds_replicas: bool,
+}
+
+/// The request that replicas run after a command on libraries.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ReplicatedRequest {
+    /// Replicas run nothing.
+    None,
+    /// The request as it is.
+    AsItIs,
+    /// The request with another word at a place.
+    With(usize, Vec<u8>),
+}
+
+/// The handler of a command on the libraries of functions.
+pub(crate) type LibraryHandler =
+    fn(LibraryControl<'_>, Args<'_>, &mut dyn Reply) -> Result<ReplicatedRequest, CommandError>;
 
 /// What runs a command: each kind sees what its function is given and nothing else of the engine.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +112,8 @@ pub(crate) enum Handler {
     Session(ChangingHandler<Session>),
     /// It sees its session, and the parameters in force.
     ConfiguredSession(ConfiguredSessionHandler),
+    /// A handler that sees its session, and the keyspace to watch keys in it.
+    Watching(WatchingHandler),
     /// It sees the parameters in force.
     Config(ReadingHandler<Config>),
     /// It sees what INFO counts.
@@ -93,8 +128,16 @@ pub(crate) enum Handler {
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
     Scripts(ChangingHandler<Scripts>),
+    /// The command runs the queued requests of its client: there is no more to it.
+    Exec,
+    /// A handler that sees the libraries of functions, and says what replicas run.
+    Libraries(LibraryHandler),
+    /// A handler that says which script or function runs.
+    Script(ScriptHandler),
     /// A handler that sees the clock, and gives an order.
     Clock(ClockHandler),
+    /// A handler that changes its client, or others.
+    Client(ClientHandler),
     /// A handler that sees one part, whose changes the rest of the engine follows.
     Part(PartHandler),
     /// It sees the engine, for what concerns several of its parts.
@@ -130,7 +173,7 @@ pub struct Engine {
     /// The requests that wait.
     pub(super) waits: Waits,
     /// The number of the present batch, from 1.
-    pub(crate) batch: u64,
+    pub(super) batch: u64,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
     /// The limits of memory.

@@ -27,7 +27,6 @@ impl Engine {
         HistoryNotes {
             is_on: self.config.lock_history,
             now: self.clock.now(),
-            has_clock: self.member.place() == 0,
             keyspace: &mut self.keyspace,
             sessions: &self.sessions,
             waits: &self.waits,
@@ -60,8 +59,6 @@ pub(crate) struct HistoryNotes<'e> {
     /// Whether the history is on.
     pub(super) is_on: bool,
     pub(super) now: Now,
-    /// Whether this is the server that has the clock, of those that share it.
-    has_clock: bool,
     pub(super) keyspace: &'e mut Keyspace,
     pub(super) sessions: &'e Sessions,
     waits: &'e Waits,
@@ -280,15 +277,6 @@ impl HistoryNotes<'_> {
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
             self.request(slot, command, Args::new(&request.argv()));
-        }
-    }
-
-    /// Notes that the clock was moved from this instant.
-    pub(super) fn clock_advanced(&mut self, before: Now) {
-        // Of servers that share a clock the first has it.
-        if self.is_on && self.has_clock && before.wall_ms() != self.now.wall_ms() {
-            let (from_ms, to_ms) = (before.wall_ms(), self.now.wall_ms());
-            locks::clock_turned(self.keyspace, self.now, from_ms, to_ms);
         }
     }
 }

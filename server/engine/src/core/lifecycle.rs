@@ -2,22 +2,20 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use crate::acl::{Login, UserId};
-use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Request, Session, Slot};
+use crate::clients::{Closing, Outbox, Peer, Request, Session, Sessions, Slot};
 use crate::config::Config;
 use crate::locks::{self, HistoryCause, HistoryEvent};
 use crate::member::TopologyRequest;
+use crate::scripts::Scripts;
 use crate::spec::CommandId;
 use crate::statistics::{ConnectionEvent, Process};
 use crate::waits::TicketEnd;
-use lockwheel_scripting::ScriptControl;
-use lockwheel_store::time::Now;
-use std::sync::Arc;
+use lockwheel_store::time::{Mode, Now};
 
 impl Engine {
-    /// What other threads may see of a running script, and how they stop it.
-    pub fn control(&self) -> &Arc<ScriptControl> {
-        self.scripts.control()
+    /// Returns the scripts, with what other threads may see of a running one.
+    pub fn scripts(&self) -> &Scripts {
+        &self.scripts
     }
 
     /// Returns what INFO shows of the process around the engine, to be set.
@@ -66,13 +64,6 @@ impl Engine {
     /// Counts what has happened to a connection.
     pub fn count_connection_event(&mut self, event: ConnectionEvent) {
         self.observers.stats.count_connection_event(event);
-    }
-
-    /// Whether clients from other machines are turned away: `protected-mode` is on, and the default user needs no
-    /// password.
-    #[inline]
-    pub fn is_protected(&self) -> bool {
-        self.config.protected_mode && self.users.get(UserId::DEFAULT).nopass
     }
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
@@ -127,7 +118,9 @@ impl Engine {
     pub fn go_on_at(&mut self, system: Now) {
         self.clock.go_on_at(system, self.environment.stopwatch_ns());
         self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
-        self.hide_due();
+        if self.clock.mode() == Mode::Real || self.clock.is_behind() {
+            self.fire_due(0, self.clock.rule());
+        }
     }
 
     /// Whether what has run since the batch began, or since the last call, has taken long or written much: then the
@@ -141,11 +134,6 @@ impl Engine {
     pub fn connect(&mut self, peer: Peer) -> Slot {
         let given = self.environment.host.as_ref().and_then(|host| host.session_id());
         self.connect_as(given.unwrap_or_else(|| self.sessions.next_id()), peer)
-    }
-
-    /// A number that is greater than those of all sessions so far.
-    pub fn next_session_id(&self) -> u64 {
-        self.sessions.next_id()
     }
 
     /// A new client with a number that no other has had, chosen by the caller, which knows the order of accepted
@@ -168,17 +156,6 @@ impl Engine {
         self.history().connection(slot, HistoryEvent::Connect);
         self.commit();
         slot
-    }
-
-    /// The requests of this session are the server's own.
-    pub fn trust(&mut self, slot: Slot) {
-        self.sessions.get_mut(slot).login = Login::Server;
-    }
-
-    /// Whether the client of this slot is connected. False once disconnected; stops deferred work running for the
-    /// slot's next client.
-    pub fn is_connected(&self, slot: Slot) -> bool {
-        self.sessions.is_connected(slot)
     }
 
     /// Recovers from a panic in a command of this client: disconnects the client and commits what the command already
@@ -217,7 +194,7 @@ impl Engine {
         self.give_up_wait(slot);
         self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
         self.client_timers().leave_leases(slot);
-        self.leave_cluster(id);
+        self.cluster.iter_mut().for_each(|cluster| cluster.forget_client(id));
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
         self.set_monitor(slot, false);
         self.change_tracking(|tracking| tracking.leave(slot));
@@ -280,18 +257,15 @@ impl Engine {
         session.woken = false;
     }
 
-    /// The connection knows that there is output, and will come back for it.
-    pub fn acknowledge_wake(&mut self, slot: Slot) {
-        self.sessions.get_mut(slot).woken = false;
+    /// Returns the sessions.
+    #[inline]
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
-    /// The counters that the connection keeps up to date.
-    pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
-        self.sessions.get(slot).delivery.buffers().clone()
-    }
-
-    /// The session in a slot.
-    pub fn session(&self, slot: Slot) -> &Session {
-        self.sessions.get(slot)
+    /// Returns the sessions, for what their connections note in them.
+    #[inline]
+    pub fn sessions_mut(&mut self) -> &mut Sessions {
+        &mut self.sessions
     }
 }

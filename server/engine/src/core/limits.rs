@@ -113,18 +113,13 @@ impl Engine {
     /// that have said CLIENT NO-EVICT. O(1) while they take less.
     pub fn evict_clients(&mut self) {
         let Some(limit) = client_limit(&self.config) else { return };
-        if self.memory.clients.limited.get() + self.sessions.memory() >= limit
-            && let Some(round) = ClientEviction::begin(&self.sessions, limit)
-        {
-            self.evict_largest(round);
+        if self.memory.clients.limited.get() + self.sessions.memory() < limit {
+            return;
         }
-    }
-
-    #[cold]
-    fn evict_largest(&mut self, mut round: ClientEviction) {
+        let Some(mut round) = ClientEviction::begin(&self.sessions, limit) else { return };
         while let Some(slot) = round.next(&self.sessions) {
             let mut line = Vec::new();
-            self.describe_client(self.sessions.get(slot), &mut line);
+            self.client_list().describe(self.sessions.get(slot), &mut line);
             tracing::info!("Evicting client: {}", String::from_utf8_lossy(line.trim_ascii_end()));
             self.observers.stats.evicted_clients += 1;
             let id = self.sessions.get(slot).id;

@@ -4,7 +4,7 @@ mod advance;
 mod blocking;
 mod broadcast;
 mod call;
-mod client_line;
+mod client_control;
 mod client_timers;
 mod clock;
 mod cluster;
@@ -38,6 +38,7 @@ mod publish;
 mod replication;
 mod reset;
 mod saving;
+mod script_run;
 mod sentinel;
 mod shutdown;
 mod simulation;
@@ -49,6 +50,7 @@ mod target;
 pub(crate) mod test_host;
 mod tickets;
 mod tracking;
+mod transaction;
 mod users;
 mod versions;
 
@@ -58,9 +60,12 @@ pub(crate) use advance::advance_together;
 pub(crate) use broadcast::{merged_history, read_history};
 pub use call::{Call, Origin};
 pub use engine::{Engine, Host};
-pub(crate) use engine::{Handler, ReadingHandler};
+pub(crate) use engine::{Handler, LibraryControl, ReadingHandler, ReplicatedRequest};
 pub use output::Output;
-pub(crate) use part_handler::{FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler};
+pub(crate) use part_handler::{
+    ClientHandler, FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler,
+};
+pub use prefetch::Prefetch;
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
 

@@ -14,7 +14,7 @@ pub enum Output {
     Sleep(Duration),
     /// The session of this id has output that its own requests did not cause, or its state has changed: it is
     /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
-    /// [`Engine::session`].
+    /// [`Engine::sessions`].
     Session(u64),
     /// A connection to another server is to be made, written to or closed, as [`Engine::outbound_mut`] says.
     Outbound(OutboundId),

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
-use super::engine::Engine;
+use super::engine::{Engine, LibraryControl, LibraryHandler, ReplicatedRequest};
 use super::part_handler::PartHandler;
 use crate::acl::AclView;
 use crate::persistence::SavesView;
@@ -23,9 +23,6 @@ impl Engine {
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
         match handler {
-            PartHandler::Subscriptions(run) => {
-                self.change_subscriptions(call.slot, |its| run(its, args, reply))?;
-            }
             PartHandler::Pauses(run) => {
                 let rule = self.timeout_rule();
                 run(&mut self.pauses, rule, args, reply)?;
@@ -37,14 +34,17 @@ impl Engine {
                 let effect = run(AclView { users, setting, login, has_file }, args, reply)?;
                 self.change_users(effect, call.slot, reply)?;
             }
+            PartHandler::Instant(run) => {
+                let goes_on = call.origin() == Origin::Script && self.scripts.control().is_slow();
+                let now = if goes_on {
+                    self.clock.read(self.environment.now(&self.clock))
+                } else {
+                    self.clock.now()
+                };
+                run(now, args, reply)?;
+            }
             PartHandler::AclLog(run) => run(&mut self.observers.acl_log, self.clock.now(), args, reply)?,
             PartHandler::Random(run) => run(self.keyspace.rng(), args, reply)?,
-            PartHandler::Tracking(run) => {
-                self.change_tracking(|tracking| {
-                    let session = tracking.session(call.slot);
-                    run(tracking, session, args, reply)
-                })?;
-            }
             PartHandler::Replication(run) => {
                 let request = run(self.replication(), self.sessions.get(call.slot), args, reply)?;
                 self.run_replication_request(request, call, args, reply)?;
@@ -80,6 +80,34 @@ impl Engine {
             PartHandler::Shutdown(parse) => {
                 debug_assert_eq!(call.origin(), Origin::Client, "it is refused elsewhere");
                 end_or_wait(call, self.run_shutdown(parse(args)?, reply)?, reply, waits)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the handler of a command on libraries of functions; replicas run what it says.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_on_libraries(
+        &mut self,
+        run: LibraryHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        let control = LibraryControl {
+            host: self.environment.host.clone(),
+            system: self.clock.system(),
+            feeds_replicas: self.replication().feeds_replicas(),
+            scripts: &mut self.scripts,
+        };
+        match run(control, args, reply)? {
+            ReplicatedRequest::None => {}
+            ReplicatedRequest::AsItIs => self.replicate_request(args.all(), call.session),
+            ReplicatedRequest::With(at, word) => {
+                let mut words = args.all().to_vec();
+                words[at] = &word;
+                self.replicate_request(&words, call.session);
             }
         }
         Ok(())

@@ -1,8 +1,10 @@
 //! Handlers that see one part of the engine: they change it, or say what it is to do, and the rest of the engine
 //! follows.
 
+use super::call::Origin;
 use crate::acl::{AclLog, AclView, UserEffect};
-use crate::clients::{Session, Subscriptions};
+use crate::client_list::ClientListHandler;
+use crate::clients::{Session, Sessions, Slot, Subscriptions};
 use crate::cluster::ClusterHandler;
 use crate::config::Config;
 use crate::faults::{FaultControl, FaultOutcome};
@@ -72,18 +74,16 @@ pub(crate) type FaultHandler =
 /// The handler of a command of one part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PartHandler {
-    /// A handler that changes the subscriptions of its client.
-    Subscriptions(fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes the pauses of clients.
     Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that sees the users, and asks for changes of them.
     Users(UsersHandler),
+    /// A handler that sees the present instant: in a slow script the time goes on.
+    Instant(fn(Now, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes the log of what was refused to users.
     AclLog(fn(&mut AclLog, Now, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that takes random choices.
     Random(fn(&mut Rng, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that changes how its client tracks keys.
-    Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that sees both parts of replication, and asks for changes of them.
     Replication(ReplicationHandler),
     /// A handler that records what a replica tells of itself. It returns how far the replica is, if it says that.
@@ -104,4 +104,21 @@ pub(crate) enum PartHandler {
     Sentinel(SentinelHandler),
     /// A handler that says how the server is to end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
+}
+
+/// The handler of a command on its own client, or on others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClientHandler {
+    /// A handler that changes the subscriptions of its client.
+    Subscriptions(fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that changes how its client tracks keys.
+    Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that gives its client a name.
+    Naming(fn(&mut Sessions, Slot, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A check of a request whose client begins anew.
+    Reset(fn(&Session) -> Outcome),
+    /// A check of a request whose client is shown every call from now on.
+    Monitor(fn(Origin) -> Outcome),
+    /// A handler that sees all clients, and asks for something to be done to some.
+    List(ClientListHandler),
 }

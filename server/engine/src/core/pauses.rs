@@ -31,11 +31,6 @@ impl Engine {
         self.set_expiry_backlog(Some(until_ms));
     }
 
-    /// Whether keys expire when their deadlines come, and not only when they are named.
-    pub(super) fn expires_actively(&self) -> bool {
-        self.switches.expires_actively && !self.hooks.has(Hook::Pause) && self.following.is_none()
-    }
-
     /// Parks a request if its client is paused; `is_seen`: rules have let it through.
     #[inline]
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {

@@ -10,7 +10,7 @@ pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
 use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, Version, errors};
-use crate::spec::{unknown_command, unknown_subcommand, wrong_arity};
+use crate::spec::{similar_command, unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
 /// The caller of a request, as far as it decides what is run. Defaults permit everything. Each question is asked only
@@ -288,6 +288,20 @@ impl Refusal {
             Reason::Arity if name.contains('|') => wrong_arity(table.version(), name, args),
             _ => script_error_before_7(&self.newest_error(table, args)),
         }
+    }
+
+    /// The error for a command that does not exist: Redis' text, then the nearest of our own to a mistyped one of them.
+    /// `has_control`: the server has commands that control it.
+    #[cold]
+    pub(super) fn unknown_command(
+        self,
+        table: &CommandTable,
+        args: Args<'_>,
+        has_control: bool,
+    ) -> CommandError {
+        let is_known = |command: &Command| has_control || !command.has(Flags::CONTROL);
+        let similar = similar_command(table, &args[0], is_known);
+        CommandError::new([self.error(table, args).as_bytes(), similar.trim_start().as_bytes()].concat())
     }
 
     /// Whether, before 7.0, it was the command itself that found the error of its caller.

@@ -108,7 +108,7 @@ impl Simulation {
     /// A new client. Its CLIENT ID.
     pub fn connect(&mut self) -> u64 {
         let slot = self.engine.connect(Peer::default());
-        let id = self.engine.session(slot).id;
+        let id = self.engine.sessions().get(slot).id;
         self.clients.insert(id, Client { slot: Some(slot), ..Client::default() });
         self.collect(id);
         id
@@ -236,7 +236,7 @@ impl Simulation {
         if self.engine.link(slot).is_lost {
             client.requests.clear();
         }
-        while !self.engine.session(slot).is_blocked()
+        while !self.engine.sessions().get(slot).is_blocked()
             && let Some(request) =
                 client.requests.pop_front_if(|request| self.engine.link(slot).carries(request))
         {
@@ -276,15 +276,15 @@ impl Simulation {
     fn collect(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
-        let closing = self.engine.session(slot).closing();
+        let closing = self.engine.sessions().get(slot).closing();
         if self.engine.link(slot).holds_output && closing != Some(Closing::Now) {
-            return self.engine.acknowledge_wake(slot);
+            return self.engine.sessions_mut().acknowledge_wake(slot);
         }
         let mut output = Outbox::default();
         self.engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
         // It is received at once.
-        self.engine.buffers(slot).set_unwritten(0);
+        self.engine.sessions().buffers(slot).set_unwritten(0);
         if closing.is_some() {
             self.disconnect(id);
         }

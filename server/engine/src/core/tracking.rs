@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::spec::{Args, CommandId};
-use crate::tracking::{Caching, Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect};
+use crate::tracking::{Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect};
 use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
@@ -31,18 +31,11 @@ impl Engine {
         done
     }
 
-    /// Ends what CLIENT CACHING has said about a request that has ended, but not of a transaction that is still queued.
-    /// Other subcommands of CLIENT leave it too, as in Redis.
+    /// Ends what CLIENT CACHING has said about a request that has ended.
     #[cold]
-    pub(super) fn end_caching(&mut self, slot: Slot, args: Args<'_>) {
-        if !self.sessions.is_connected(slot) {
-            return;
-        }
-        let command = self.commands.resolve(args);
-        let is_client = command.is_some_and(|command| command.name.starts_with("client|"));
-        if self.session(slot).multi.is_none() && !is_client {
-            self.change_tracking(|tracking| tracking.set_caching(slot, Caching::Unsaid));
-        }
+    pub(super) fn end_caching(&mut self, slot: Slot, request: Args<'_>) {
+        let commands = self.commands.clone();
+        self.change_tracking(|tracking| tracking.end_caching(slot, &commands, request));
     }
 
     /// A command has run, or has begun to wait: remembers the keys that it has read, if its client tracks them.
@@ -118,7 +111,7 @@ mod tests {
     fn a_client_learns_that_its_redirection_breaks_while_it_is_to_be_notified() {
         let mut engine = Engine::new(Config::default(), 7, Now::default());
         let [writer, first, second, gone] = [(); 4].map(|()| engine.connect(Peer::default()));
-        let id = |engine: &Engine, slot| engine.session(slot).id.to_string().into_bytes();
+        let id = |engine: &Engine, slot| engine.sessions().get(slot).id.to_string().into_bytes();
         let (second_id, gone_id) = (id(&engine, second), id(&engine, gone));
         engine.execute(writer, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 4000 0 0"]);
         for (slot, target) in [(first, &second_id), (second, &gone_id)] {
@@ -126,14 +119,14 @@ mod tests {
             engine.execute(slot, &[b"CLIENT", b"TRACKING", b"ON", b"REDIRECT", target]);
             engine.execute(slot, &[b"GET", b"key"]);
             engine.take_output(slot, &mut Outbox::default());
-            engine.buffers(slot).set_unwritten(0);
+            engine.sessions().buffers(slot).set_unwritten(0);
         }
         engine.disconnect(gone);
         // The next message is too much for the second one.
         engine.execute(second, &[b"ECHO", &[b'x'; 3980]]);
-        assert_eq!(engine.session(second).closing(), None);
+        assert_eq!(engine.sessions().get(second).closing(), None);
         engine.execute(writer, &[b"SET", b"key", b"value"]);
-        assert_eq!(engine.session(second).closing(), Some(Closing::Now));
+        assert_eq!(engine.sessions().get(second).closing(), Some(Closing::Now));
         let mut output = Outbox::default();
         engine.take_output(first, &mut output);
         let told = String::from_utf8_lossy(output.bytes()).into_owned();

@@ -56,7 +56,7 @@ impl Engine {
         };
         let now_ms = self.clock.now().wall_ms();
         let mut client = Vec::new();
-        self.describe_client(session, &mut client);
+        self.client_list().describe(session, &mut client);
         let client = client.trim_ascii_end().into();
         let (created_ms, updated_ms) = (now_ms, now_ms);
         let entry = Entry { id: 0, count: 1, refused, context, object, user, client, created_ms, updated_ms };

@@ -3,6 +3,7 @@
 mod errors;
 mod libraries;
 mod loading;
+mod run;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ pub use errors::busy_error;
 use errors::kill_error;
 pub(crate) use libraries::{Libraries, Library};
 pub(crate) use loading::RestorePolicy;
+pub(crate) use run::{ScriptRules, ScriptRun, log_message};
 
 use crate::clients::Slot;
 use crate::config::Config;
@@ -18,7 +20,7 @@ use lockwheel_scripting::{EntryKind, Flags, Options, Runtime, ScriptControl, Sha
 use std::sync::Arc;
 
 /// The runtime, and what other threads can see of its running script.
-pub(crate) struct Scripts {
+pub struct Scripts {
     /// Taken out while a script runs.
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
@@ -72,7 +74,7 @@ impl Scripts {
     }
 
     /// What other threads may see of a running script, and how they stop it.
-    pub(crate) fn control(&self) -> &Arc<ScriptControl> {
+    pub fn control(&self) -> &Arc<ScriptControl> {
         &self.control
     }
 
@@ -163,9 +165,28 @@ impl Scripts {
         }
     }
 
-    /// Tells the log, once, of a script or function that has run for so long. `command` is the name of the request's
-    /// command; a function must have been shown.
-    pub(crate) fn log_slow(&mut self, elapsed_ms: u64, command: &str, request: Args<'_>) {
+    /// Whether a script of this session is running: the session has to stay until its request has ended.
+    pub fn run_for(&self, slot: Slot) -> bool {
+        self.caller == Some(slot)
+    }
+
+    /// Tells the log, once, of the script or function that runs, if it has run for as long as the threshold says until
+    /// this instant of the monotonic clock; 0: never. `command` is the name of the request's command; a function must
+    /// have been shown.
+    pub(crate) fn log_if_slow(
+        &mut self,
+        (now_ms, threshold_ms): (u64, u64),
+        command: &str,
+        request: Args<'_>,
+    ) {
+        let Some(running) = self.control.running() else { return };
+        let elapsed_ms = now_ms.saturating_sub(running.since_ms);
+        if threshold_ms > 0 && elapsed_ms >= threshold_ms {
+            self.log_slow(elapsed_ms, command, request);
+        }
+    }
+
+    fn log_slow(&mut self, elapsed_ms: u64, command: &str, request: Args<'_>) {
         let slow = self.slow.get_or_insert_default();
         if std::mem::replace(&mut slow.is_logged, true) {
             return;

@@ -3,8 +3,9 @@
 use super::client_filter::Filter;
 use super::client_rows::{ADMIN, row};
 use super::{client_pause, client_tracking};
-use crate::clients::{Closing, Session, Slot, check_client_name};
-use crate::core::{Call, Engine, Handler};
+use crate::client_list::{ClientEffect, ClientList};
+use crate::clients::{Session, Sessions, Slot, check_client_name};
+use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -31,12 +32,12 @@ const CLIENT: &[Row<Handler>] = &[
         .summary("Gives the number of the connection.")
         .help(&["ID", "    Return the ID of the current connection."])
         .help_after("getname"),
-    row("info", 2, Handler::Engine(info))
+    row("info", 2, Handler::Client(ClientHandler::List(info)))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells about the connection.")
         .help(&["INFO", "    Return information about the current client connection."])
         .tips(&["nondeterministic_output"]),
-    row("kill", -3, Handler::Engine(kill))
+    row("kill", -3, Handler::Client(ClientHandler::List(kill)))
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Closes connections.")
@@ -78,7 +79,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR client-id should be greater than 0",
             "ERR syntax error",
         ]),
-    row("list", -2, Handler::Engine(list))
+    row("list", -2, Handler::Client(ClientHandler::List(list)))
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Tells about all connections.")
@@ -141,7 +142,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR Unrecognized option 'option'",
             "ERR lib-name cannot contain spaces, newlines or special characters.",
         ]),
-    row("setname", 3, Handler::Engine(setname))
+    row("setname", 3, Handler::Client(ClientHandler::Naming(setname)))
         .about("connection", "2.6.9", "O(1)")
         .summary("Names the connection.")
         .help(&["SETNAME <name>", "    Assign the name <name> to the current connection."])
@@ -150,7 +151,7 @@ const CLIENT: &[Row<Handler>] = &[
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
     client_tracking::TRACKING,
     client_tracking::TRACKINGINFO,
-    row("unblock", -3, Handler::Engine(unblock))
+    row("unblock", -3, Handler::Client(ClientHandler::List(unblock)))
         .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N) where N is the number of client connections")
         .summary("Ends the wait of a client that is blocked.")
@@ -171,9 +172,9 @@ fn getname(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome
     Ok(())
 }
 
-fn setname(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn setname(sessions: &mut Sessions, own: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_client_name(&args[2])?;
-    engine.sessions.rename(call.slot, &args[2]);
+    sessions.rename(own, &args[2]);
     reply.ok();
     Ok(())
 }
@@ -238,7 +239,12 @@ fn reply_mode(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> O
     Ok(())
 }
 
-fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unblock(
+    _: ClientList<'_>,
+    _: Slot,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<ClientEffect, CommandError> {
     if args.len() > 4 {
         return Err(unknown_or_arity(args));
     }
@@ -249,58 +255,74 @@ fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         Some(_) => return Err(CommandError::text("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")),
     };
     let id = args.int(2)?;
-    let unblocked = u64::try_from(id).is_ok_and(|id| engine.unblock_client(id, with_error));
-    reply.integer(unblocked.into());
-    Ok(())
+    Ok(match u64::try_from(id) {
+        Ok(client) => ClientEffect::Unblock { client, with_error },
+        Err(_) => {
+            reply.integer(0);
+            ClientEffect::None
+        }
+    })
 }
 
-fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(
+    clients: ClientList<'_>,
+    own: Slot,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<ClientEffect, CommandError> {
     let mut text = Vec::new();
-    engine.describe_to(call.slot, args, engine.session(call.slot), &mut text);
+    clients.describe_to(own, args, clients.sessions.get(own), &mut text);
     reply.verbatim(*b"txt", &text);
-    Ok(())
+    Ok(ClientEffect::None)
 }
 
-fn list(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(
+    clients: ClientList<'_>,
+    own: Slot,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<ClientEffect, CommandError> {
     let mut text = Vec::new();
-    let mut describe = |session| engine.describe_to(call.slot, args, session, &mut text);
+    let mut describe = |session| clients.describe_to(own, args, session, &mut text);
     match args.len() {
-        2 => engine.listed_clients().for_each(&mut describe),
+        2 => clients.listed().for_each(&mut describe),
         4 if args.is(2, "type") => {
             let filter = Filter::of_type(&args[3])?;
-            let wanted = engine.listed_clients().filter(|session| filter.matches(session));
-            wanted.for_each(&mut describe);
+            clients.listed().filter(|session| filter.matches(session)).for_each(&mut describe);
         }
         4.. if args.is(2, "id") => {
             let invalid = CommandError::text("ERR Invalid client ID");
             let ids = (3..args.len()).map(|i| args.int(i).map_err(|_| invalid.clone()));
             for id in ids.collect::<Result<Vec<i64>, _>>()? {
-                let session = u64::try_from(id).ok().and_then(|id| engine.live_client(id));
+                let session = u64::try_from(id).ok().and_then(|id| clients.find(id));
                 session.into_iter().for_each(&mut describe);
             }
         }
         _ => return Err(errors::SYNTAX),
     }
     reply.verbatim(*b"txt", &text);
-    Ok(())
+    Ok(ClientEffect::None)
 }
 
-fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn kill(
+    clients: ClientList<'_>,
+    own: Slot,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<ClientEffect, CommandError> {
     let by_address = args.len() == 3;
-    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, engine.users())? };
-    let Session { id: own, peer, .. } = engine.session(call.slot);
+    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, clients.users)? };
+    let Session { id: own, peer, .. } = clients.sessions.get(own);
     // A sentinel of this process kills the clients of a server that it promotes. A test goes on steering that server.
     let (own, is_sentinel) = (*own, peer.in_process);
     let is_spared = |id| {
-        if id == own { filter.skip_me } else { is_sentinel && engine.faults().connections.is_exempt(id) }
+        if id == own { filter.skip_me } else { is_sentinel && clients.faults.connections.is_exempt(id) }
     };
     let is_wanted = |session: &&Session| filter.matches(session) && !is_spared(session.id);
     // One that is named is found without a look at all others.
     let mut wanted: Vec<Slot> = match filter.id {
-        Some(id) => {
-            engine.live_client(id).filter(is_wanted).map(|session| session.slot).into_iter().collect()
-        }
-        None => engine.listed_clients().filter(is_wanted).map(|session| session.slot).collect(),
+        Some(id) => clients.find(id).filter(is_wanted).map(|session| session.slot).into_iter().collect(),
+        None => clients.listed().filter(is_wanted).map(|session| session.slot).collect(),
     };
     if by_address {
         wanted.truncate(1);
@@ -311,26 +333,5 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     } else {
         reply.integer(wanted.len() as i64);
     }
-    for slot in wanted {
-        engine.kill_client(slot, call.slot);
-    }
-    Ok(())
-}
-
-impl Engine {
-    /// Disconnects a client: at once or, when it is the caller or turns the clock meanwhile, after its reply.
-    fn kill_client(&mut self, slot: Slot, asked_by: Slot) {
-        if slot == asked_by {
-            return self.sessions.get_mut(slot).close(Closing::AfterOutput);
-        }
-        if !self.killed_while_advancing(slot) {
-            self.cut_off(slot);
-        }
-    }
-
-    /// The client of this number, unless it is being disconnected.
-    fn live_client(&self, id: u64) -> Option<&Session> {
-        let session = self.sessions.get(self.sessions.find(id)?);
-        (session.closing != Some(Closing::Now) && !self.is_unheard_master(session)).then_some(session)
-    }
+    Ok(ClientEffect::Kill(wanted))
 }

@@ -2,7 +2,7 @@
 
 use super::client_rows::row;
 use crate::clients::Session;
-use crate::core::{Handler, PartHandler};
+use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Outcome, Row, errors};
 use crate::tracking::{Caching, Tracking, TrackingMode, TrackingRequest};
 use lockwheel_resp::Reply;
@@ -15,7 +15,7 @@ const TWO_REDIRECTS: &str = "ERR A client can only redirect to a single other cl
 const NO_SUCH_CLIENT: &str = "ERR The client ID you want redirect to does not exist";
 
 /// The row of CACHING.
-pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Part(PartHandler::Tracking(caching)))
+pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Client(ClientHandler::Tracking(caching)))
     .about("connection", "6.0.0", "O(1)")
     .summary("Says whether the keys of the next request are tracked.")
     .help(&[
@@ -26,14 +26,15 @@ pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Part(PartHan
     .errors(&[NOT_TRACKING, NOT_OPTIN, NOT_OPTOUT, "ERR syntax error"]);
 
 /// The row of GETREDIR.
-pub(super) const GETREDIR: Row<Handler> = row("getredir", 2, Handler::Part(PartHandler::Tracking(getredir)))
-    .about("connection", "6.0.0", "O(1)")
-    .summary("Gives the number of the client that is told of changes instead.")
-    .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
-    .help_after("caching");
+pub(super) const GETREDIR: Row<Handler> =
+    row("getredir", 2, Handler::Client(ClientHandler::Tracking(getredir)))
+        .about("connection", "6.0.0", "O(1)")
+        .summary("Gives the number of the client that is told of changes instead.")
+        .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
+        .help_after("caching");
 
 /// The row of TRACKING.
-pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Part(PartHandler::Tracking(tracking)))
+pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(ClientHandler::Tracking(tracking)))
     .about("connection", "6.0.0", "O(1). Some options may introduce additional complexity.")
     .summary("Says whether the client is told when keys change that it has read.")
     .help(&[
@@ -64,7 +65,7 @@ pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Part(Part
 
 /// The row of TRACKINGINFO.
 pub(super) const TRACKINGINFO: Row<Handler> =
-    row("trackinginfo", 2, Handler::Part(PartHandler::Tracking(trackinginfo)))
+    row("trackinginfo", 2, Handler::Client(ClientHandler::Tracking(trackinginfo)))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells how the client tracks keys.")
         .help(&["TRACKINGINFO", "    Report tracking status for the current connection."])

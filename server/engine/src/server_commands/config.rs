@@ -74,7 +74,7 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
         return Err(errors::SYNTAX);
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    let local = engine.session(call.slot).peer.is_local();
+    let local = engine.sessions().get(call.slot).peer.is_local();
     let host = engine.environment.host.clone();
     let before = engine.config.clone();
     let set = match &host {

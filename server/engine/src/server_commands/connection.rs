@@ -1,10 +1,9 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::acl::{Login, Refused, User, UserId};
+use crate::acl::{Login, Refused, User};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler, Origin};
-use crate::locks::HistoryCause;
+use crate::core::{Call, ClientHandler, Engine, Handler, Origin};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use crate::waits::TicketEnd;
 use lockwheel_resp::{Protocol, Reply, number};
@@ -62,7 +61,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Closes the connection."),
-    Row::new("reset", 1, Handler::Engine(reset))
+    Row::new("reset", 1, Handler::Client(ClientHandler::Reset(check_reset)))
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
@@ -109,7 +108,7 @@ fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         3 => (&args[1], &args[2]),
         _ => return Err(errors::SYNTAX),
     };
-    if args.len() == 2 && engine.users().get(UserId::DEFAULT).nopass {
+    if args.len() == 2 && engine.users().is_default_without_password() {
         return Err(CommandError::text(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
@@ -150,7 +149,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     if let Some((name, password)) = options.auth {
         engine.log_in(call.slot, name, password, &args[0])?;
     }
-    if !engine.session(call.slot).is_authenticated(engine.users()) {
+    if !engine.sessions().get(call.slot).is_authenticated(engine.users()) {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
@@ -253,44 +252,15 @@ fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
-    if engine.sessions.get(call.slot).is_replica {
-        return Err(CommandError::text("ERR can only reset normal client connections"));
+fn check_reset(session: &Session) -> Outcome {
+    match session.is_replica {
+        true => Err(CommandError::text("ERR can only reset normal client connections")),
+        false => Ok(()),
     }
-    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
-    engine.set_monitor(call.slot, false);
-    engine.change_tracking(|tracking| tracking.untrack(call.slot));
-    engine.change_subscriptions(call.slot, |its| its.end_all(HistoryCause::None));
-    engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
-    engine.leave_cluster(engine.sessions.get(call.slot).id);
-    let login = engine.users().first_login();
-    engine.sessions.rename(call.slot, b"");
-    let session = engine.sessions.get_mut(call.slot);
-    session.multi = None;
-    session.db = 0;
-    session.protocol = Protocol::Resp2;
-    reply.speak(session.protocol);
-    session.login = login;
-    session.delivery.mode.reset();
-    session.no_evict = false;
-    session.no_touch = false;
-    reply.mute(session.is_muted());
-    reply.status(b"RESET");
-    Ok(())
 }
 
 fn select(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    session.db = selected(config, args)?;
+    session.db = config.selected(args)?;
     reply.ok();
     Ok(())
-}
-
-/// The database that a SELECT names.
-pub(super) fn selected(config: &Config, args: Args<'_>) -> Result<usize, CommandError> {
-    let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
-    if config.cluster.enabled && index != 0 {
-        return Err(CommandError::text("ERR SELECT is not allowed in cluster mode"));
-    }
-    usize::try_from(index).ok().filter(|&db| db < config.databases).ok_or(errors::DB_OUT_OF_RANGE)
 }

@@ -1,10 +1,11 @@
 //! FCALL and FCALL_RO: functions of libraries.
 
-use super::script_rows::{NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
-use super::script_run::{self, ScriptRules};
-use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, CommandError, Flags, Outcome, Row};
-use lockwheel_resp::Reply;
+use super::script_rows::{
+    NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, check_cluster, inputs, reading, writing,
+};
+use crate::core::Handler;
+use crate::scripts::{ScriptRules, ScriptRun, Scripts};
+use crate::spec::{Args, CommandError, Flags, Row};
 
 const NOT_FOUND: &str = "ERR Function not found";
 const BAD_COUNT: &str = "ERR Bad number of keys provided";
@@ -12,45 +13,43 @@ const SYNTAX: &str = "function numkeys [key [key ...]] [arg [arg ...]]";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    writing("fcall", Handler::Engine(fcall))
+    writing("fcall", Handler::Script(fcall))
         .flags(&[RUNS, Flags::MAY_REPLICATE])
         .about("scripting", "7.0.0", "Depends on the function that is executed.")
         .summary("Calls a function of a library.")
         .syntax(SYNTAX)
         .errors(&[NOT_FOUND, BAD_COUNT, TOO_MANY_KEYS, NEGATIVE_KEYS]),
-    reading("fcall_ro", Handler::Engine(fcall_ro))
+    reading("fcall_ro", Handler::Script(fcall_ro))
         .about("scripting", "7.0.0", "Depends on the function that is executed.")
         .summary("Calls a function that does not write.")
         .syntax(SYNTAX)
         .errors(&[NOT_FOUND, BAD_COUNT, TOO_MANY_KEYS, NEGATIVE_KEYS, WRITES]),
 ];
 
-fn fcall(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, false)
+fn fcall<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<ScriptRun<'a>, CommandError> {
+    function(scripts, is_node, args, false)
 }
 
-fn fcall_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, true)
+fn fcall_ro<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<ScriptRun<'a>, CommandError> {
+    function(scripts, is_node, args, true)
 }
 
-fn run(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
+/// The function that the first argument names, with its keys and arguments.
+fn function<'a>(
+    scripts: &Scripts,
+    is_node: bool,
+    args: Args<'a>,
     read_only: bool,
-) -> Outcome {
-    engine.show_script(call, args);
-    let function = engine.scripts.libraries().find(&args[1]).ok_or(CommandError::text(NOT_FOUND))?;
+) -> Result<ScriptRun<'a>, CommandError> {
+    let function = scripts.libraries().find(&args[1]).ok_or(CommandError::text(NOT_FOUND))?;
     let keys = args.int(2).map_err(|_| CommandError::text(BAD_COUNT))?;
-    let inputs = script_run::inputs(args, keys)?;
-    script_run::check_cluster(engine, function.flags)?;
+    let inputs = inputs(args, keys)?;
+    check_cluster(is_node, function.flags)?;
     let no_writes = function.flags.no_writes;
     if read_only && !no_writes {
         return Err(CommandError::text(WRITES));
     }
     // A function always says what it does.
     let flags = lockwheel_scripting::Flags { shebang: true, ..function.flags };
-    let rules = ScriptRules::of(flags, no_writes);
-    script_run::run(engine, call, args, function.id.into(), inputs, rules, reply)
+    Ok(ScriptRun { id: function.id.into(), inputs, rules: ScriptRules::of(flags, no_writes) })
 }

@@ -1,9 +1,8 @@
 //! FUNCTION: libraries of functions, and the function that runs.
 
 use super::function_payload;
-use super::script_run::log;
-use crate::core::{self, Call, Engine, Handler};
-use crate::scripts::{Library, RestorePolicy, Scripts};
+use crate::core::{self, Handler, LibraryControl, ReplicatedRequest};
+use crate::scripts::{Library, RestorePolicy, Scripts, log_message};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Host, Registered};
@@ -22,7 +21,7 @@ const CHANGE: &[Flags] = &[Flags::NOSCRIPT, Flags::WRITE];
 const ENGINE: &[u8] = b"LUA";
 
 const FUNCTION: &[Row<Handler>] = &[
-    Row::new("load", -3, Handler::Engine(load))
+    Row::new("load", -3, Handler::Libraries(load))
         .flags(&[Flags::NOSCRIPT, Flags::WRITE, Flags::DENYOOM])
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(1) (considering compilation time is redundant)")
@@ -49,7 +48,7 @@ const FUNCTION: &[Row<Handler>] = &[
             "ERR No functions registered",
             "ERR Function *",
         ]),
-    Row::new("delete", 3, Handler::Engine(delete))
+    Row::new("delete", 3, Handler::Libraries(delete))
         .flags(CHANGE)
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(1)")
@@ -76,7 +75,7 @@ const FUNCTION: &[Row<Handler>] = &[
         .syntax("[LIBRARYNAME library-name-pattern] [WITHCODE]")
         .tips(&["nondeterministic_output_order"])
         .errors(&["ERR library name argument was not given", "ERR Unknown argument *"]),
-    Row::new("stats", 2, Handler::Engine(stats))
+    Row::new("stats", 2, Handler::Libraries(stats))
         .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(1)")
@@ -99,7 +98,7 @@ const FUNCTION: &[Row<Handler>] = &[
         .help(&["KILL", "    Kill the current running function."])
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
-    Row::new("flush", -2, Handler::Engine(flush))
+    Row::new("flush", -2, Handler::Libraries(flush))
         .flags(CHANGE)
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(N) where N is the number of functions deleted")
@@ -128,7 +127,7 @@ const FUNCTION: &[Row<Handler>] = &[
             "    Return a serialized payload representing the current libraries, can be restored using FUNCTION \
              RESTORE command",
         ]),
-    Row::new("restore", -3, Handler::Engine(restore))
+    Row::new("restore", -3, Handler::Libraries(restore))
         .flags(&[Flags::NOSCRIPT, Flags::WRITE, Flags::DENYOOM])
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(N) where N is the number of functions on the payload")
@@ -157,6 +156,9 @@ const FUNCTION: &[Row<Handler>] = &[
         .summary("Explains the subcommands."),
 ];
 
+/// The request that replicas run after a command, or the error of the command.
+type LibraryOutcome = Result<ReplicatedRequest, CommandError>;
+
 /// The error of a word that means nothing here.
 fn unknown(what: &str, word: &[u8]) -> CommandError {
     let mut text = [what.as_bytes(), quotable(word)].concat();
@@ -166,7 +168,7 @@ fn unknown(what: &str, word: &[u8]) -> CommandError {
     CommandError::new(text)
 }
 
-fn load(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn load(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
     let last = args.len() - 1;
     let mut replace = false;
     for at in 2..last {
@@ -175,31 +177,28 @@ fn load(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         }
         replace = true;
     }
-    let mut loader = Loader::new(&engine.environment.host, engine.clock().system());
-    let name = engine.scripts.load(&args[last], replace, &mut loader)?;
-    engine.replicate_request(args.all(), call.session);
+    let mut loader = Loader::new(&control.host, control.system);
+    let name = control.scripts.load(&args[last], replace, &mut loader)?;
     reply.bulk(&name);
-    Ok(())
+    Ok(ReplicatedRequest::AsItIs)
 }
 
-fn delete(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.scripts.delete(&args[2])?;
-    engine.replicate_request(args.all(), call.session);
+fn delete(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+    control.scripts.delete(&args[2])?;
     reply.ok();
-    Ok(())
+    Ok(ReplicatedRequest::AsItIs)
 }
 
-fn flush(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn flush(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
     if args.len() == 3 && !args.is(2, "sync") && !args.is(2, "async") {
         return Err(CommandError::text("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    engine.scripts.flush_libraries()?;
-    engine.replicate_request(args.all(), call.session);
+    control.scripts.flush_libraries()?;
     reply.ok();
-    Ok(())
+    Ok(ReplicatedRequest::AsItIs)
 }
 
 /// Reached only when nothing is slow, as SCRIPT KILL.
@@ -214,7 +213,7 @@ fn dump(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn restore(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
     const WRONG: &str = "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.";
     if args.len() > 4 {
         return Err(unknown_or_arity(args));
@@ -226,17 +225,15 @@ fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
         _ => return Err(CommandError::text(WRONG)),
     };
     let codes = function_payload::read(&args[2])?;
-    let mut loader = Loader::new(&engine.environment.host, engine.clock().system());
-    engine.scripts.restore(codes, policy, &mut loader)?;
-    if engine.replication().feeds_replicas() {
+    let mut loader = Loader::new(&control.host, control.system);
+    control.scripts.restore(codes, policy, &mut loader)?;
+    let replicated = match control.feeds_replicas {
         // A replica may be as old as Redis 7.0.
-        let mut words = args.all().to_vec();
-        let payload = function_payload::for_7_0(&args[2])?;
-        words[2] = &payload;
-        engine.replicate_request(&words, call.session);
-    }
+        true => ReplicatedRequest::With(2, function_payload::for_7_0(&args[2])?),
+        false => ReplicatedRequest::None,
+    };
     reply.ok();
-    Ok(())
+    Ok(replicated)
 }
 
 /// What a library can ask for while it is loaded: the time, and a line in the log.
@@ -259,7 +256,7 @@ impl Host for Loader {
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {
-        log(level, message);
+        log_message(level, message);
     }
 
     fn clock_us(&self) -> u64 {
@@ -332,16 +329,18 @@ fn write_function(function: &Registered, reply: &mut dyn Reply) {
     }
 }
 
-fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let running = engine.scripts.control().running();
+fn stats(control: LibraryControl<'_>, _: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+    let scripts = &*control.scripts;
+    let running = scripts.control().running();
     if running.is_some_and(|running| running.kind == EntryKind::Script) {
-        return Err(engine.scripts.busy());
+        return Err(scripts.busy());
     }
     reply.map(2);
     reply.bulk(b"running_script");
-    match (engine.scripts.slow_function(), running) {
+    match (scripts.slow_function(), running) {
         (Some(function), Some(running)) => {
-            let now_ms = engine.environment.now(engine.clock()).monotonic_ms().unsigned_abs();
+            let now = control.host.map_or(control.system, |host| host.now());
+            let now_ms = now.monotonic_ms().unsigned_abs();
             reply.map(3);
             reply.bulk(b"name");
             reply.bulk(&function.name);
@@ -353,7 +352,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
         }
         _ => reply.null(),
     }
-    let libraries = engine.scripts.libraries();
+    let libraries = scripts.libraries();
     reply.bulk(b"engines");
     reply.map(1);
     reply.bulk(ENGINE);
@@ -362,5 +361,5 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     reply.integer(libraries.len() as i64);
     reply.bulk(b"functions_count");
     reply.integer(libraries.function_count() as i64);
-    Ok(())
+    Ok(ReplicatedRequest::None)
 }

@@ -34,7 +34,6 @@ mod persistence;
 mod pubsub;
 mod replication;
 mod script_rows;
-mod script_run;
 mod scripting;
 mod sentinel;
 mod shutdown;

@@ -67,7 +67,7 @@ fn list(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 /// Refused unless `enable-module-command` allows it for the client.
 fn ensure_allowed(engine: &Engine, call: Call<'_>) -> Outcome {
     let Config { enable_module_command, .. } = engine.config;
-    let is_local = engine.session(call.slot).peer.is_local();
+    let is_local = engine.sessions().get(call.slot).peer.is_local();
     if enable_module_command.allows(is_local) { Ok(()) } else { Err(CommandError::text(REFUSED)) }
 }
 

@@ -3,7 +3,7 @@
 //! A server by itself is the one shard there is, but channels of shards are apart from the others.
 
 use crate::clients::{SubscriptionKind, Subscriptions};
-use crate::core::{Handler, PartHandler};
+use crate::core::{ClientHandler, Handler};
 use crate::locks::HistoryCause;
 use crate::pubsub::{Audience, PubSub};
 use crate::spec::{Args, ChannelSpec, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
@@ -25,7 +25,7 @@ const SUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, Subscription
 
 /// The handler of a command on subscriptions of one kind.
 const fn of_kind(handler: fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome) -> Handler {
-    Handler::Part(PartHandler::Subscriptions(handler))
+    Handler::Client(ClientHandler::Subscriptions(handler))
 }
 
 /// The rows of this file.

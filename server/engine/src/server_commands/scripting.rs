@@ -1,9 +1,10 @@
 //! Scripts: EVAL and its relatives, SCRIPT.
 
-use super::script_rows::{KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
-use super::script_run::{self, ScriptRules};
-use crate::core::{Call, Engine, Handler};
-use crate::scripts::Scripts;
+use super::script_rows::{
+    KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, check_cluster, inputs, reading, writing,
+};
+use crate::core::Handler;
+use crate::scripts::{ScriptRules, ScriptRun, Scripts};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Runtime, ScriptId};
@@ -13,26 +14,26 @@ const EVAL_ERRORS: &[&str] = &["ERR value is not an integer or out of range", TO
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    writing("eval", Handler::Engine(eval))
+    writing("eval", Handler::Script(eval))
         .flags(EVAL_FLAGS)
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .refusing_before("7.0.0", |args| first_line_is_lua(&args[1]))
         .errors(EVAL_ERRORS),
-    reading("eval_ro", Handler::Engine(eval_ro))
+    reading("eval_ro", Handler::Script(eval_ro))
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script that may not write.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
-    writing("evalsha", Handler::Engine(evalsha))
+    writing("evalsha", Handler::Script(evalsha))
         .flags(EVAL_FLAGS)
         .keys(KEYS)
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
-    reading("evalsha_ro", Handler::Engine(evalsha_ro))
+    reading("evalsha_ro", Handler::Script(evalsha_ro))
         .keys(KEYS_READ)
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest; it may not write.")
@@ -115,20 +116,24 @@ fn first_line_is_lua(script: &[u8]) -> Option<CommandError> {
     script.starts_with(b"#!").then_some(CommandError::text(text))
 }
 
-fn eval(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, intern, false)
+fn eval<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<ScriptRun<'a>, CommandError> {
+    script(scripts, is_node, args, intern, false)
 }
 
-fn eval_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, intern, true)
+fn eval_ro<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<ScriptRun<'a>, CommandError> {
+    script(scripts, is_node, args, intern, true)
 }
 
-fn evalsha(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, find, false)
+fn evalsha<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<ScriptRun<'a>, CommandError> {
+    script(scripts, is_node, args, find, false)
 }
 
-fn evalsha_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(engine, call, args, reply, find, true)
+fn evalsha_ro<'a>(
+    scripts: &mut Scripts,
+    is_node: bool,
+    args: Args<'a>,
+) -> Result<ScriptRun<'a>, CommandError> {
+    script(scripts, is_node, args, find, true)
 }
 
 /// Finds the script that the first argument names.
@@ -142,26 +147,23 @@ fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
     runtime.find(sha).ok_or(CommandError::text("NOSCRIPT No matching script. Please use EVAL."))
 }
 
-/// Runs the script that the first argument names, with its keys and arguments.
-fn run(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
+/// The script that the first argument names, with its keys and arguments.
+fn script<'a>(
+    scripts: &mut Scripts,
+    is_node: bool,
+    args: Args<'a>,
     lookup: Lookup,
     read_only: bool,
-) -> Outcome {
-    engine.show_script(call, args);
-    let inputs = script_run::inputs(args, args.int(2)?)?;
-    let runtime = engine.scripts.idle()?;
+) -> Result<ScriptRun<'a>, CommandError> {
+    let inputs = inputs(args, args.int(2)?)?;
+    let runtime = scripts.idle()?;
     let id = lookup(runtime, &args[1])?;
     let flags = runtime.flags(id);
-    script_run::check_cluster(engine, flags)?;
+    check_cluster(is_node, flags)?;
     if flags.shebang && read_only && !flags.no_writes {
         return Err(CommandError::text(WRITES));
     }
-    let rules = ScriptRules::of(flags, read_only);
-    script_run::run(engine, call, args, id.into(), inputs, rules, reply)
+    Ok(ScriptRun { id: id.into(), inputs, rules: ScriptRules::of(flags, read_only) })
 }
 
 /// There is no debugger: it can be turned off, and not on.

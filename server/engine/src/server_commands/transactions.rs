@@ -1,18 +1,13 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-use super::connection;
-use crate::clients::{Multi, Request, RunningTransaction, Session, Slot};
-use crate::core::permit::{Caller, Denied, permit};
-use crate::core::{Call, Engine, Handler, Origin};
-use crate::limits::check_room_for;
-use crate::spec::{Args, Command, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
-use lockwheel_resp::{Protocol, Reply, Writer};
-use lockwheel_store::keyspace::Watched;
+use crate::clients::{Multi, Session};
+use crate::core::Handler;
+use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
+use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Keyspace;
 
 const FLAGS: Flags =
     Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);
-
-const NO_MEMORY: &str = "EXECABORT Transaction discarded because of: OOM Insufficient memory";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
@@ -22,19 +17,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("transactions", "1.2.0", "O(1)")
         .summary("Begins a transaction: the commands that follow are queued.")
         .errors(&["ERR MULTI calls can not be nested"]),
-    Row::new("exec", 1, Handler::Engine(exec))
+    Row::new("exec", 1, Handler::Exec)
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::SKIP_SLOWLOG, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "Depends on commands in the transaction")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
-    Row::new("discard", 1, Handler::Engine(discard))
+    Row::new("discard", 1, Handler::Watching(discard))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "2.0.0", "O(N), when N is the number of queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
-    Row::new("watch", -2, Handler::Engine(watch))
+    Row::new("watch", -2, Handler::Watching(watch))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
@@ -42,7 +37,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Makes the next transaction depend on keys staying as they are.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
-    Row::new("unwatch", 1, Handler::Engine(unwatch))
+    Row::new("unwatch", 1, Handler::Watching(unwatch))
         .flags(&[FLAGS])
         .categories(&["transaction"])
         .about("transactions", "2.2.0", "O(1)")
@@ -58,184 +53,23 @@ fn multi(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let session = engine.sessions.get_mut(call.slot);
-    let Some(multi) = session.multi.take() else { return Err(CommandError::text("ERR EXEC without MULTI")) };
-    session.running = Some(RunningTransaction {
-        commands: multi.queue().len(),
-        memory: multi.memory(),
-        exec_bytes: args.all().iter().map(|arg| arg.len()).sum(),
-    });
-    let outcome = run_transaction(engine, call, &multi, reply);
-    engine.sessions.get_mut(call.slot).running = None;
-    outcome
-}
-
-/// Runs what a client has queued, unless a watched key has changed or it must not run.
-fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &mut dyn Reply) -> Outcome {
-    let session = engine.session(call.slot);
-    let broken = session.watch_broken;
-    let watched = engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
-    if multi.aborted {
-        return Err(CommandError::text("EXECABORT Transaction discarded because of previous errors."));
-    }
-    if broken {
-        reply.null_array();
-        return Ok(());
-    }
-    if !engine.session(call.slot).is_master && check_room_for(multi).is_err() {
-        return Err(CommandError::text(NO_MEMORY));
-    }
-    if multi.has_preconditions {
-        check_preconditions(engine, call.slot, multi)?;
-    }
-    reply.array(multi.queue().len());
-    for (at, (command, request)) in multi.queue().iter().enumerate() {
-        let is_cause = engine.faults().sees_messages();
-        if is_cause {
-            engine.rule_judge().begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
-        }
-        let argv = request.argv();
-        let noted_from = engine.config.lock_history.then(|| {
-            engine.history().queued_call(call.slot, *command, Args::new(&argv));
-            reply.written()
-        });
-        run_queued(engine, (call.slot, &watched), *command, request, reply);
-        if let Some(before) = noted_from {
-            let answer = reply.written_since(before);
-            engine.history().queued_answer(call.slot, *command, Args::new(&argv), answer);
-        }
-        engine.deliver_messages();
-        if is_cause {
-            engine.rule_judge().end_cause();
-        }
-        if engine.sessions.get(call.slot).closing.is_some() {
-            run_unanswered(engine, (call.slot, &watched), &multi.queue()[at + 1..], reply.protocol());
-            break;
-        }
-    }
-    engine.advance_as_planned(call.slot);
-    Ok(())
-}
-
-/// A client whose transaction runs.
-struct Transaction<'a> {
-    engine: &'a Engine,
-    session: &'a Session,
-}
-
-impl Caller for Transaction<'_> {
-    const ORIGIN: Origin = Origin::Transaction;
-
-    fn is_authenticated(&self) -> bool {
-        self.session.is_authenticated(self.engine.users())
-    }
-
-    fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        self.engine.users().denied(self.session.login, command, args)
-    }
-}
-
-/// Runs a queued request. Its permission is checked again: the client's user may have changed.
-fn run_queued(
-    engine: &mut Engine,
-    (slot, watched): (Slot, &Watched),
-    command: CommandId,
-    request: &Request,
-    reply: &mut dyn Reply,
-) {
-    let call = Call::by(engine.session(slot)).of_transaction(watched);
-    let argv = request.argv();
-    let args = Args::new(&argv);
-    let caller = Transaction { engine, session: engine.session(slot) };
-    match permit(&caller, engine.commands.get(command), args) {
-        Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
-        Ok(()) => {
-            let began_ns = engine.clock().reading_ns();
-            drop(engine.run(call, command, args, reply));
-            engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
-        }
-        Err(refusal) => engine.refuse_call(slot, refusal, args, reply),
-    }
-}
-
-/// Runs those of the queued requests that must succeed before the transaction runs; the error of the first that fails.
-/// What they may not run at all is refused in its turn.
-#[cold]
-fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
-    let db = engine.session(slot).db;
-    let checked = check_each_precondition(engine, slot, multi);
-    engine.sessions.get_mut(slot).db = db;
-    checked
-}
-
-/// The same, each in the database that the transaction has selected until then, which stays selected.
-fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
-    for (command, request) in multi.queue() {
-        let queued = engine.commands.get(*command);
-        if !queued.has(Flags::PRECONDITION) {
-            if queued.name == "select"
-                && let Some(db) = will_select(engine, slot, queued, request)
-            {
-                engine.sessions.get_mut(slot).db = db;
-            }
-            continue;
-        }
-        let mut answer = Vec::new();
-        let unwatched = Watched::default();
-        let answered = &mut Writer::new(&mut answer, Protocol::Resp2);
-        run_queued(engine, (slot, &unwatched), *command, request, answered);
-        if let Some(error) = answer.strip_prefix(b"-") {
-            let reason = error.trim_ascii_end();
-            return Err(CommandError::new(
-                [b"EXECABORT Transaction discarded because of: ", reason].concat(),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The database that a queued SELECT will select, if it may run and names one.
-fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request) -> Option<usize> {
-    let argv = request.argv();
-    let args = Args::new(&argv);
-    permit(&Transaction { engine, session: engine.session(slot) }, select, args).ok()?;
-    connection::selected(&engine.config, args).ok()
-}
-
-/// The rest of a transaction in which a client has killed itself: it runs, but without replies.
-#[cold]
-fn run_unanswered(
-    engine: &mut Engine,
-    of: (Slot, &Watched),
-    rest: &[(CommandId, Request)],
-    protocol: Protocol,
-) {
-    let mut unread = Vec::new();
-    for (command, request) in rest {
-        run_queued(engine, of, *command, request, &mut Writer::new(&mut unread, protocol));
-        unread.clear();
-    }
-}
-
-fn discard(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.sessions.get_mut(call.slot).multi.take().is_none() {
+fn discard(session: &mut Session, keyspace: &mut Keyspace, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if session.multi.take().is_none() {
         return Err(CommandError::text("ERR DISCARD without MULTI"));
     }
-    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
+    session.unwatch(keyspace);
     reply.ok();
     Ok(())
 }
 
-fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let session = engine.sessions.get_mut(call.slot);
+fn watch(session: &mut Session, keyspace: &mut Keyspace, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if session.multi.is_some() {
         return Err(CommandError::text("ERR WATCH inside MULTI is not allowed"));
     }
     for &key in args.from(1) {
         let place = (session.db, Box::from(key));
         if !session.watched.contains(&place) {
-            engine.keyspace.watch(session.db, key, session.id);
+            keyspace.watch(session.db, key, session.id);
             session.watch(place.0, key);
         }
     }
@@ -243,8 +77,8 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     Ok(())
 }
 
-fn unwatch(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.sessions.get_mut(call.slot).unwatch(&mut engine.keyspace);
+fn unwatch(session: &mut Session, keyspace: &mut Keyspace, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    session.unwatch(keyspace);
     reply.ok();
     Ok(())
 }

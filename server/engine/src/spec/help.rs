@@ -1,5 +1,8 @@
 //! The answers to HELP, in Redis' format, from the rows of a container or a family.
 
+use super::error::CommandError;
+use super::flow::Outcome;
+use super::id::CommandId;
 use super::registry::{Command, CommandTable};
 use super::row::Spec;
 use lockwheel_resp::Reply;
@@ -16,6 +19,19 @@ pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Rep
         _ => return false,
     }
     true
+}
+
+/// Answers a command without a handler: HELP lists the subcommands; a container wants a subcommand.
+///
+/// # Errors
+/// Returns an error if the command is a container.
+#[cold]
+pub(crate) fn answer(table: &CommandTable, command: CommandId, reply: &mut dyn Reply) -> Outcome {
+    let command = table.get(command);
+    match write(table, command, reply) {
+        true => Ok(()),
+        false => Err(CommandError::arity(&command.name)),
+    }
 }
 
 /// Writes the HELP of a container: of itself, and of its subcommands.

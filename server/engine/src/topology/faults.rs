@@ -37,7 +37,7 @@ impl Network {
                 Err(CommandError::text(LAST))
             }
             NodeFault::Down { node, ms, data } => {
-                let now_ms = nodes[node].now().monotonic_ms();
+                let now_ms = nodes[node].clock().now().monotonic_ms();
                 let until_ms = ms.map_or(i64::MAX, |ms| now_ms.saturating_add_unsigned(ms));
                 let caller = (asker.node == node).then_some(asker.client);
                 self.kill(nodes, node, until_ms, caller, data);
@@ -52,7 +52,7 @@ impl Network {
             }
             NodeFault::Lag { ms } => {
                 let lag_ms = ms.map_or(i64::MAX, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
-                self.lag(lag_ms, nodes[asker.node].now().monotonic_ms());
+                self.lag(lag_ms, nodes[asker.node].clock().now().monotonic_ms());
                 Ok(BroadcastAnswer::Ok)
             }
             NodeFault::FailOver { node, numbers } => {
@@ -128,7 +128,7 @@ impl Network {
     /// Nobody is cut off, told late, or killed any more.
     pub(super) fn end_faults(&mut self, nodes: &mut Nodes<'_, '_>) {
         self.heal(nodes);
-        if let Some(now_ms) = nodes.iter().next().map(|(_, node)| node.now().monotonic_ms()) {
+        if let Some(now_ms) = nodes.iter().next().map(|(_, node)| node.clock().now().monotonic_ms()) {
             self.end_lag(now_ms);
         }
         for (place, node) in nodes.iter_mut() {
@@ -175,7 +175,7 @@ impl Network {
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
-            if node.faults().outage.may_come_up(node.now().monotonic_ms()) {
+            if node.faults().outage.may_come_up(node.clock().now().monotonic_ms()) {
                 node.restart(None, |planner| planner.come_back());
                 any = true;
             } else if let Some(at_ms) = node.faults().outage.comes_up_at() {

@@ -58,30 +58,30 @@ impl Link {
                 break;
             }
         }
-        engine.session(self.slot).closing().is_none()
+        engine.sessions().get(self.slot).closing().is_none()
     }
 
     fn may_run(&self, engine: &Engine) -> bool {
-        let session = engine.session(self.slot);
+        let session = engine.sessions().get(self.slot);
         !session.is_blocked() && session.closing().is_none()
     }
 
     /// What the session has to say is on its way; what a replica is told takes so many milliseconds.
     pub(super) fn send_output(&mut self, engine: &mut Engine, lag_ms: i64) {
-        if lag_ms == i64::MAX && engine.session(self.slot).is_replica {
+        if lag_ms == i64::MAX && engine.sessions().get(self.slot).is_replica {
             // It never goes: it stays with the session, whose limits count it.
             return;
         }
         let mut output = Outbox::default();
         engine.take_output(self.slot, &mut output);
-        engine.buffers(self.slot).set_unwritten(0);
+        engine.sessions().buffers(self.slot).set_unwritten(0);
         if output.is_empty() {
             return;
         }
-        let lag_ms = if engine.session(self.slot).is_replica { lag_ms } else { 0 };
+        let lag_ms = if engine.sessions().get(self.slot).is_replica { lag_ms } else { 0 };
         // Nothing overtakes what was sent before it.
         let last_ms = self.on_its_way.back().map_or(i64::MIN, |(at_ms, _)| *at_ms);
-        let at_ms = engine.now().monotonic_ms().saturating_add(lag_ms).max(last_ms);
+        let at_ms = engine.clock().now().monotonic_ms().saturating_add(lag_ms).max(last_ms);
         match allocation::contain(|| allocation::copy(output.bytes()).into_vec()) {
             Ok(bytes) => self.on_its_way.push_back((at_ms, bytes)),
             // Nothing follows what is lost: the other end connects anew, and asks for what it lacks.

@@ -160,8 +160,8 @@ impl Network {
                 nodes[node].answer_broadcast(asked, Ok(BroadcastAnswer::History(merged)));
             }
             TopologyRequest::Broadcast(asked, Broadcast::Clock) => {
-                let next_ms = nodes.iter_mut().filter_map(|(_, node)| node.next_in_ms()).min();
-                let pending = nodes.iter().map(|(_, node)| node.pending_timers()).sum();
+                let next_ms = nodes.iter_mut().filter_map(|(_, node)| node.schedule().next_in_ms()).min();
+                let pending = nodes.iter_mut().map(|(_, node)| node.schedule().pending()).sum();
                 nodes[node].answer_broadcast(asked, Ok(BroadcastAnswer::Clock(next_ms, pending)));
             }
         }
@@ -254,7 +254,7 @@ impl Network {
     pub(super) fn take_over_advance(&mut self, nodes: &mut Nodes<'_, '_>) {
         if self.amid.is_some_and(|place| !nodes.has(place)) {
             let first = nodes.iter_mut().next();
-            first.into_iter().for_each(|(_, node)| node.fire_rest_of_instant());
+            first.into_iter().for_each(|(_, node)| node.clock_moves().fire_rest_of_instant());
             self.amid = nodes.iter().next().map(|(place, _)| place);
         }
     }
@@ -392,7 +392,7 @@ impl Network {
             if let Some(other) = nodes.get_mut(to) {
                 link.send_output(other, self.lag_ms);
             }
-            bytes = link.arrived(nodes[node].now().monotonic_ms());
+            bytes = link.arrived(nodes[node].clock().now().monotonic_ms());
             if let Some(at_ms) = link.next_arrival() {
                 nodes[node].look_again_at(at_ms);
             }

@@ -76,7 +76,7 @@ impl Pair {
         let (engine, slot) = (&mut self.engines[place], self.clients[place][client]);
         let mut output = Outbox::default();
         engine.take_output(slot, &mut output);
-        engine.buffers(slot).set_unwritten(0);
+        engine.sessions().buffers(slot).set_unwritten(0);
         String::from_utf8_lossy(output.bytes()).into_owned()
     }
 
@@ -92,11 +92,12 @@ impl Pair {
 fn a_change_of_the_clock_that_servers_share_fires_in_pieces_everywhere() {
     let mut pair = Pair::new([PIECE / 2, PIECE]);
     assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
-    let left = |pair: &Pair| pair.engines.iter().map(Engine::pending_timers).sum::<usize>();
-    assert_eq!(left(&pair), PIECE / 2);
+    let left =
+        |pair: &mut Pair| pair.engines.iter_mut().map(|engine| engine.schedule().pending()).sum::<usize>();
+    assert_eq!(left(&mut pair), PIECE / 2);
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
     pair.begin(2, None);
-    assert_eq!(left(&pair), 0);
+    assert_eq!(left(&mut pair), 0);
     assert_eq!(pair.received(0, 0), ":10\r\n");
 }
 
@@ -106,10 +107,10 @@ fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
     pair.begin(11, None);
     assert_eq!(pair.ask(0, 0, "CONTROL.RESET"), "+OK\r\n");
     // The clock runs again, as at the start.
-    assert_eq!(pair.engines[1].pending_timers(), 10);
+    assert_eq!(pair.engines[1].schedule().pending(), 10);
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n");
     pair.begin(13, None);
-    assert_eq!(pair.engines[1].pending_timers(), 0);
+    assert_eq!(pair.engines[1].schedule().pending(), 0);
 }
 
 /// An advance has stopped amid an instant, and its server hangs before it goes on.
@@ -121,18 +122,18 @@ fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
     // It is left to the advance, whose server is there.
     pair.engines[1].begin(at(50));
-    assert_eq!(pair.engines[1].pending_timers(), 4);
+    assert_eq!(pair.engines[1].schedule().pending(), 4);
     let look_us = pair.engines[1].next_deadline().expect("it looks whether the advance goes on");
     pair.begin(look_us / 1000, Some(0));
     pair.begin(look_us / 1000 + 2, Some(0));
-    assert_eq!(pair.engines[1].pending_timers(), 0);
+    assert_eq!(pair.engines[1].schedule().pending(), 0);
     assert_eq!(pair.received(1, 0), "*-1\r\n");
     // The server is back, and its advance goes on.
     let clock = pair.engines[1].clock().clocks().clone();
     pair.engines[0].catch_up(&clock, at(1000));
     (1000..1003).for_each(|ms| pair.begin(ms, None));
     assert!(pair.received(0, 0).contains("wall\r\n:20\r\n"));
-    assert_eq!(pair.engines[1].now().wall_ms(), 20);
+    assert_eq!(pair.engines[1].clock().now().wall_ms(), 20);
 }
 
 /// Its time has come when the others have moved the clock to the end of its range.
@@ -147,7 +148,7 @@ fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
         assert_eq!(pair.received(0, 0), format!(":{far}\r\n"));
         let refused = "-ERR time is out of range: another client has moved the clock meanwhile\r\n";
         assert_eq!(pair.received(1, 0), refused, "{later}");
-        assert_eq!(pair.engines[1].now().wall_ms(), far);
+        assert_eq!(pair.engines[1].clock().now().wall_ms(), far);
     }
 }
 
@@ -161,8 +162,8 @@ fn a_reset_ends_the_turn_of_another_server() {
         assert_eq!(pair.ask(0, 1, "CONTROL.RESET"), "+OK\r\n");
         (1..6).for_each(|ms| pair.begin(ms, None));
         assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n");
-        assert_eq!(pair.engines[1].pending_timers(), 0);
-        assert!(pair.engines.iter().all(|engine| engine.now().monotonic_ms() < 100));
+        assert_eq!(pair.engines[1].schedule().pending(), 0);
+        assert!(pair.engines.iter().all(|engine| engine.clock().now().monotonic_ms() < 100));
     }
 }
 
@@ -179,7 +180,7 @@ fn what_a_server_that_hangs_has_hidden_stays_gone() {
     let clock = pair.engines[0].clock().clocks().clone();
     pair.engines[1].catch_up(&clock, at(3));
     pair.begin(3, None);
-    assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].pending_timers()), (":0\r\n".to_owned(), 0));
+    assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].schedule().pending()), (":0\r\n".to_owned(), 0));
 }
 
 /// Servers tell one another of each deadline, which takes longer than the deadline itself.
@@ -190,11 +191,11 @@ fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
     let ms = AtomicU64::new(1);
     pair.engines[0].set_host(Arc::new(TestHost(move || at(ms.fetch_add(1, Ordering::Relaxed)))));
     assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
-    let left = pair.engines[0].pending_timers();
+    let left = pair.engines[0].schedule().pending();
     assert!((800..=950).contains(&left), "{left}");
     assert_eq!(pair.ask(0, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
     (1..30).for_each(|ms| pair.begin(ms, None));
-    assert_eq!((pair.engines[0].pending_timers(), pair.received(0, 0)), (0, ":10\r\n".to_owned()));
+    assert_eq!((pair.engines[0].schedule().pending(), pair.received(0, 0)), (0, ":10\r\n".to_owned()));
 }
 
 /// A server hangs while the other one advances the clock.
@@ -209,7 +210,7 @@ fn what_a_server_that_hung_has_missed_fires_in_pieces() {
     let clock = pair.engines[0].clock().clocks().clone();
     pair.engines[1].catch_up(&clock, at(5));
     pair.begin(5, None);
-    let left = pair.engines[1].pending_timers();
+    let left = pair.engines[1].schedule().pending();
     assert!(left > KEYS / 2 && left < KEYS, "{left}");
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
     assert_eq!(pair.ask(1, 1, "GET 4000"), "$-1\r\n");
@@ -220,7 +221,7 @@ fn what_a_server_that_hung_has_missed_fires_in_pieces() {
         pieces += 1;
     }
     assert!(pieces >= 3, "{pieces}");
-    assert_eq!((pair.engines[1].pending_timers(), pair.engines[1].next_deadline()), (0, None));
+    assert_eq!((pair.engines[1].schedule().pending(), pair.engines[1].next_deadline()), (0, None));
     assert_eq!(pair.received(1, 0), "*-1\r\n");
 }
 
@@ -242,6 +243,9 @@ fn what_a_server_that_hung_has_hidden_stays_gone() {
             hanging = hangs_again.then_some(1);
         }
         (8..20).for_each(|ms| pair.begin(ms, None));
-        assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].pending_timers()), (":0\r\n".to_owned(), 0));
+        assert_eq!(
+            (pair.ask(1, 1, "DBSIZE"), pair.engines[1].schedule().pending()),
+            (":0\r\n".to_owned(), 0)
+        );
     }
 }

@@ -5,7 +5,7 @@ use super::prefixes::ChangedKeys;
 use super::request::{TrackingRequest, check};
 use super::tracker::{HeldNews, Limit, Tracker};
 use crate::clients::{Closing, Session, Sessions, Slot};
-use crate::spec::{Args, Command, CommandError, Flags};
+use crate::spec::{Args, Command, CommandError, CommandTable, Flags};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::{CalledBy, Keyspace};
 
@@ -118,6 +118,18 @@ impl<'a> Tracking<'a> {
         let id = self.sessions.get(slot).id;
         if let Some(tracker) = self.tracker() {
             tracker.set_caching(id, caching);
+        }
+    }
+
+    /// Ends what CLIENT CACHING has said about a request that has ended, but not of a transaction that is still queued.
+    /// Other subcommands of CLIENT leave it too, as in Redis.
+    pub(crate) fn end_caching(&mut self, slot: Slot, commands: &CommandTable, request: Args<'_>) {
+        if !self.sessions.is_connected(slot) || self.sessions.get(slot).multi.is_some() {
+            return;
+        }
+        let command = commands.resolve(request);
+        if !command.is_some_and(|command| command.name.starts_with("client|")) {
+            self.set_caching(slot, Caching::Unsaid);
         }
     }
 

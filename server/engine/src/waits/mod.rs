@@ -9,6 +9,7 @@ mod count_waits;
 mod deadlocks;
 mod key_service;
 mod recent_requests;
+mod redirected;
 mod state;
 mod state_counts;
 mod state_wait;

@@ -29,7 +29,7 @@ fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place()
     shared.defer(Job::of(slot, move |_| done.store(10, Ordering::SeqCst)));
     shared.run_jobs(&mut engine);
     assert_eq!(ran.load(Ordering::SeqCst), 1, "once, and not for the next");
-    assert!(engine.is_connected(next) && !engine.is_connected(slot));
+    assert!(engine.sessions().is_connected(next) && !engine.sessions().is_connected(slot));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_was_left_is_done_before_what_comes_later() {
     let found = Arc::new(AtomicUsize::new(0));
     let seen = found.clone();
     shared.defer(Job::of(slot, move |engine| {
-        seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
+        seen.store(1 + usize::from(engine.sessions().is_connected(slot)), Ordering::SeqCst);
     }));
     drop(engine);
     shared.with_engine(|engine| engine.disconnect(slot));
@@ -60,7 +60,7 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
     // The engine is held, so it is left.
     shared.defer(Job::of(slot, move |engine| {
         let _stopped = engine.execute(slot, &[b"EVAL", b"while true do end", b"0"]);
-        seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
+        seen.store(1 + usize::from(engine.sessions().is_connected(slot)), Ordering::SeqCst);
     }));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -81,7 +81,7 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
     drop(engine);
     assert_eq!(outlived.load(Ordering::SeqCst), 2, "its session was there when its request had ended");
     shared.with_engine(|_| ());
-    assert!(!shared.with_engine(|engine| engine.is_connected(slot)), "and is not afterwards");
+    assert!(!shared.with_engine(|engine| engine.sessions().is_connected(slot)), "and is not afterwards");
 }
 
 /// The end of a client comes while a request of its own waits for the slow script's thread.

@@ -19,7 +19,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
-    engine.buffers(slot).set_unwritten(0);
+    engine.sessions().buffers(slot).set_unwritten(0);
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
@@ -49,7 +49,7 @@ fn woken(engine: &mut Engine) -> Vec<u64> {
 }
 
 fn is_closed(engine: &Engine, slot: Slot) -> bool {
-    engine.session(slot).closing() == Some(Closing::Now)
+    engine.sessions().get(slot).closing() == Some(Closing::Now)
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn who_is_answered_and_closed_in_one_step_gets_the_answer() {
     let blocked = engine.connect(Peer::default());
     ask(&mut engine, blocked, "BLPOP q 1");
     assert_eq!(advance(&mut engine, main, 3_600_000), 2);
-    assert_eq!(engine.session(blocked).closing(), Some(Closing::AfterOutput));
+    assert_eq!(engine.sessions().get(blocked).closing(), Some(Closing::AfterOutput));
     assert_eq!(read(&mut engine, blocked), "*-1\r\n");
 }
 
@@ -166,7 +166,7 @@ fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
     woken(&mut engine);
     assert_eq!(advance(&mut engine, main, 60_000), 1000);
     let woken = woken(&mut engine);
-    let ids: Vec<u64> = slots.iter().map(|&slot| engine.session(slot).id).collect();
+    let ids: Vec<u64> = slots.iter().map(|&slot| engine.sessions().get(slot).id).collect();
     assert_eq!(woken, ids);
 }
 
@@ -177,7 +177,7 @@ fn deadlines_of_all_kinds_at_one_instant_fire_in_the_order_in_which_they_were_ma
     let mut client = |request: &str| {
         let slot = engine.connect(Peer::default());
         ask(&mut engine, slot, request);
-        engine.session(slot).id
+        engine.sessions().get(slot).id
     };
     let listener = client("SUBSCRIBE __keyevent@0__:expired");
     let first_idle = client("PING");
@@ -196,7 +196,7 @@ fn who_still_reads_its_output_is_not_idle() {
     ask(&mut engine, main, "CONFIG SET timeout 5");
     let reader = engine.connect(Peer::default());
     engine.execute(reader, &[b"PING"]);
-    let left = engine.buffers(reader);
+    let left = engine.sessions().buffers(reader);
     for unread in [900, 500, 20] {
         left.set_unwritten(unread);
         advance(&mut engine, main, 5000);
@@ -226,7 +226,7 @@ fn who_leaves_too_much_unread_for_too_long_is_closed_though_nothing_more_is_sent
     engine.begin(at(2001));
     assert!(is_closed(&engine, slow));
     let woken = woken(&mut engine);
-    assert!(woken.contains(&engine.session(slow).id));
+    assert!(woken.contains(&engine.sessions().get(slow).id));
 }
 
 #[test]

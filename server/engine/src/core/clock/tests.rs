@@ -19,7 +19,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     engine.execute(slot, &argv);
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
-    engine.buffers(slot).set_unwritten(0);
+    engine.sessions().buffers(slot).set_unwritten(0);
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
@@ -42,10 +42,10 @@ fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock()
         at(0)
     })));
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 5"), "");
-    assert_eq!(engine.session(mover).closing(), None);
+    assert_eq!(engine.sessions().get(mover).closing(), None);
 
     engine.begin(at(6));
-    assert_eq!(engine.session(mover).closing(), Some(Closing::Now));
+    assert_eq!(engine.sessions().get(mover).closing(), Some(Closing::Now));
     assert_eq!(ask(&mut engine, listener, "UNSUBSCRIBE").matches("expired").count(), 3);
     while !matches!(engine.poll_output(), Output::Idle { .. }) {}
     let other = engine.connect(Peer::default());
@@ -90,7 +90,7 @@ fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
     }
     let answer = ask(&mut engine, mover, "PING");
     assert!(answer.contains(&format!("fired\r\n:{}\r\n", keys - 1)), "{}", &answer[..100]);
-    assert_eq!(engine.now().monotonic_ms(), 10, "that was one instant");
+    assert_eq!(engine.clock().now().monotonic_ms(), 10, "that was one instant");
     engine.begin(at(9));
     assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (1, false));
 }
@@ -107,7 +107,7 @@ fn a_piece_ends_after_a_second_too() {
     assert!((800..900).contains(&left), "{left}");
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n", "what is due is hidden");
     (1..30).for_each(|ms| engine.begin(at(ms)));
-    assert_eq!((engine.keyspace.timers(), engine.now().monotonic_ms()), (0, 100));
+    assert_eq!((engine.keyspace.timers(), engine.clock().now().monotonic_ms()), (0, 100));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn an_advance_goes_on_when_its_client_is_gone() {
             let waiter = engine.connect(Peer::default());
             assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
             assert_eq!(ask(&mut engine, mover, request), "");
-            let id = engine.session(mover).id;
+            let id = engine.sessions().get(mover).id;
             match way {
                 0 => engine.disconnect(mover),
                 1 => drop(ask(&mut engine, other, &format!("CLIENT KILL ID {id}"))),
@@ -127,7 +127,7 @@ fn an_advance_goes_on_when_its_client_is_gone() {
                 _ => drop(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}"))),
             }
             (1..40).for_each(|ms| engine.begin(at(ms)));
-            assert_eq!(engine.now().monotonic_ms(), 100, "{request}, {way}");
+            assert_eq!(engine.clock().now().monotonic_ms(), 100, "{request}, {way}");
             assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
             assert_eq!(engine.next_deadline(), None);
         }
@@ -141,9 +141,9 @@ fn an_advance_whose_client_is_gone_ends_with_a_reset() {
     engine.disconnect(mover);
     ask(&mut engine, other, "CONTROL.RESET");
     ask(&mut engine, other, "CLOCK.FREEZE");
-    let before = engine.now();
+    let before = engine.clock().now();
     (1..10).for_each(|ms| engine.begin(at(ms)));
-    assert_eq!(engine.now(), before);
+    assert_eq!(engine.clock().now(), before);
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn clients_settle_at_the_end_of_a_piece_too() {
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 50"), "");
     assert_eq!(ask(&mut engine, waiter, "SET reaction 1 PX 5"), "*-1\r\n+OK\r\n");
     engine.begin(at(20));
-    assert_eq!(engine.now().monotonic_ms(), 10, "clients may still react");
+    assert_eq!(engine.clock().now().monotonic_ms(), 10, "clients may still react");
     engine.begin(at(60));
-    assert_eq!(engine.now().monotonic_ms(), 30);
+    assert_eq!(engine.clock().now().monotonic_ms(), 30);
 }
 
 /// An advance whose limit is over is not one piece from then on.
@@ -169,7 +169,7 @@ fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 30 SETTLE 50 LIMIT 10"), "");
     engine.begin(at(12));
-    assert_eq!(engine.now().monotonic_ms(), 10, "a piece has ended");
+    assert_eq!(engine.clock().now().monotonic_ms(), 10, "a piece has ended");
     engine.begin(at(14));
     assert!(ask(&mut engine, mover, "PING").contains("settled\r\n:0\r\n"));
 }
@@ -182,13 +182,13 @@ fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
     assert_eq!(ask(&mut engine, timed, "BLPOP none 0.005"), "");
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0"), "");
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 5 SETTLE 60000 LIMIT 60000"), "");
-    let id = engine.session(mover).id;
+    let id = engine.sessions().get(mover).id;
     ask(&mut engine, other, "MULTI");
     for request in ["LPUSH q x", &format!("CLIENT UNBLOCK {id}"), "LPOP q"] {
         assert_eq!(ask(&mut engine, other, request), "+QUEUED\r\n");
     }
     assert_eq!(ask(&mut engine, other, "EXEC"), "*3\r\n:1\r\n:1\r\n$1\r\nx\r\n");
-    assert!(engine.session(waiter).is_blocked());
+    assert!(engine.sessions().get(waiter).is_blocked());
 }
 
 /// Its wait for the others to settle is over with it, and no other wait.
@@ -198,18 +198,18 @@ fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100 SETTLE 5000 LIMIT 5000"), "");
-    assert_eq!(engine.now().monotonic_ms(), 5);
-    let id = engine.session(mover).id;
+    assert_eq!(engine.clock().now().monotonic_ms(), 5);
+    let id = engine.sessions().get(mover).id;
     assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":1\r\n");
-    assert!(!engine.session(mover).is_blocked());
+    assert!(!engine.sessions().get(mover).is_blocked());
     assert_eq!(ask(&mut engine, mover, "PING"), "$-1\r\n+PONG\r\n");
-    assert_eq!(engine.now().monotonic_ms(), 10, "amid an instant");
+    assert_eq!(engine.clock().now().monotonic_ms(), 10, "amid an instant");
     assert_eq!(ask(&mut engine, other, &format!("CLIENT UNBLOCK {id}")), ":0\r\n");
     (1..5).for_each(|ms| engine.begin(at(ms)));
-    assert_eq!(engine.now().monotonic_ms(), 100);
+    assert_eq!(engine.clock().now().monotonic_ms(), 100);
     assert_eq!(ask(&mut engine, mover, "BLPOP x 0"), "");
     engine.begin(at(20_000));
-    assert!(engine.session(mover).is_blocked());
+    assert!(engine.sessions().get(mover).is_blocked());
     assert_eq!(engine.next_deadline(), None);
 }
 
@@ -225,11 +225,11 @@ fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 1000"), "");
     engine.disconnect(mover);
     (2..5).for_each(|ms| engine.begin(at(ms)));
-    assert_eq!(engine.now().monotonic_ms(), 1005);
+    assert_eq!(engine.clock().now().monotonic_ms(), 1005);
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
     assert_eq!(engine.next_deadline(), Some(60_001_000), "the other goes on when all have settled");
     engine.begin(at(60_001));
-    assert_eq!((engine.now().monotonic_ms(), engine.next_deadline()), (1100, None));
+    assert_eq!((engine.clock().now().monotonic_ms(), engine.next_deadline()), (1100, None));
 }
 
 /// A key that a jump of the clock passes is hidden until it fires, and others are answered meanwhile.
@@ -246,7 +246,7 @@ fn what_a_change_of_the_clock_passes_fires_in_pieces() {
         let (mut engine, [mover, other]) = frozen(2 * PIECE);
         if request == "CLOCK.FREEZE" {
             ask(&mut engine, mover, "CLOCK.RESUME");
-            engine.hide_due();
+            engine.fire_due(0, engine.clock.rule());
             // Here the keys are not over yet: they are when the clock stands.
             engine.go_on_at(Now { wall_us: 10_400, monotonic_us: 10_400 });
         } else {
@@ -324,7 +324,7 @@ fn a_script_sets_the_clock_back_after_all_that_is_due() {
     let (mut engine, [mover, other]) = frozen(2 * PIECE);
     assert_eq!(ask(&mut engine, mover, "CLOCK.STEP 10"), "");
     engine.execute(other, &[b"EVAL", b"return redis.call('CLOCK.STEP', -5)", b"0"]);
-    assert_eq!((engine.keyspace.timers(), engine.now().wall_ms()), (0, 5));
+    assert_eq!((engine.keyspace.timers(), engine.clock().now().wall_ms()), (0, 5));
     engine.begin(at(2));
     assert_eq!(ask(&mut engine, mover, "PING"), ":10\r\n+PONG\r\n");
 }
@@ -338,9 +338,9 @@ fn a_reset_ends_an_advance_of_the_process_itself() {
     ask(&mut engine, other, "CONTROL.RESET");
     ask(&mut engine, other, "CLOCK.FREEZE");
     ask(&mut engine, other, "SET k v PX 5");
-    let before = engine.now();
+    let before = engine.clock().now();
     assert_eq!(engine.continue_advance(&mut advance), AdvanceProgress::Done);
-    assert_eq!(engine.now(), before);
+    assert_eq!(engine.clock().now(), before);
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":1\r\n");
 }
 

@@ -9,7 +9,6 @@ use crate::cluster::{
 use crate::config::system_reason;
 use crate::locks::HistoryCause;
 use crate::spec::{Args, CommandError, Outcome};
-use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -20,22 +19,6 @@ impl Engine {
         Some(RequestRouter { cluster, config: &self.config, commands, scripts, keyspace })
     }
 
-    /// Forgets what a client has said of its requests.
-    pub(crate) fn leave_cluster(&mut self, session: u64) {
-        self.cluster.iter_mut().for_each(|cluster| cluster.forget_client(session));
-    }
-
-    /// Returns the error of a waiting request that is to be tried again though its keys have gone, with their slot, to
-    /// another node: as if it came now. Tried here, it would find a lock free that is held there.
-    pub(in super::super) fn redirect_retry(&self, id: u64) -> Option<CommandError> {
-        let router = self.router()?;
-        let blocked = self.waits.get(id)?;
-        let Retry::OnKeys(_) = &blocked.retry else { return None };
-        let argv = blocked.request.argv();
-        let routed = router.route_again(id, self.commands.get(blocked.command), Args::new(&argv));
-        routed.err().map(|redirect| router.error(redirect))
-    }
-
     /// Sends clients that wait for a key whose slot is not this node's any more where it is. When the node is about to
     /// follow a master, that ends all waits, in its own words.
     pub(super) fn redirect_waiting(&mut self) {
@@ -43,14 +26,7 @@ impl Engine {
         if router.cluster.master_to_follow(self.following.as_ref()).is_some() {
             return;
         }
-        let mut redirected: Vec<(u64, CommandError)> = Vec::new();
-        for (id, blocked) in self.waits.iter() {
-            let Retry::OnKeys(on) = &blocked.retry else { continue };
-            let argv = blocked.request.argv();
-            let Some(key) = on.keys.first().and_then(|key| argv.get(*key)) else { continue };
-            let redirect = router.redirect_waiting(id, self.commands.get(blocked.command), key);
-            redirected.extend(redirect.map(|redirect| (id, router.error(redirect))));
-        }
+        let redirected = self.waits.redirected(router);
         for (id, error) in redirected {
             self.cancel_wait(id, &error, HistoryCause::Unblocked);
         }

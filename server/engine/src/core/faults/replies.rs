@@ -132,8 +132,8 @@ mod tests {
                 reply.status(b"a part");
                 OutOfMemory { bytes: 1 }.unwind()
             });
-            assert_eq!(engine.session(waiter).closing(), Some(Closing::Now));
-            assert_eq!(engine.session(other).closing(), None);
+            assert_eq!(engine.sessions().get(waiter).closing(), Some(Closing::Now));
+            assert_eq!(engine.sessions().get(other).closing(), None);
             let mut output = Outbox::default();
             engine.take_output(waiter, &mut output);
             assert!(output.is_empty(), "{action}");

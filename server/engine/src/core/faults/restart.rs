@@ -94,7 +94,7 @@ impl Engine {
     /// changed goes nowhere, as of a process that is killed, nor does its answer. Whether there is one, which the
     /// caller ends.
     pub fn die_ahead(&mut self) -> bool {
-        let caller = self.sessions.slots().find(|slot| self.runs_script_of(*slot));
+        let caller = self.sessions.slots().find(|slot| self.scripts.run_for(*slot));
         if let Some(slot) = caller {
             self.faults.outage.announce_kill();
             let session = self.sessions.get_mut(slot);

@@ -25,14 +25,14 @@ impl Engine {
             ReplicationRequest::Sync(sync) => return self.run_sync(sync, call, args),
             ReplicationRequest::Copy { tells_offset } => return self.send_copy(call.slot, tells_offset),
             ReplicationRequest::Follow { host, port } => {
-                let client = self.asking_client(call.slot, args);
+                let client = self.client_list().asking(call.slot, args);
                 let place = format!("{host}:{port}");
                 self.follow_master(host, port);
                 tracing::info!("REPLICAOF {place} enabled (user request from '{client}')");
             }
             ReplicationRequest::Unfollow if self.following.is_some() => {
                 self.unfollow_master();
-                let client = self.asking_client(call.slot, args);
+                let client = self.client_list().asking(call.slot, args);
                 tracing::info!("MASTER MODE enabled (user request from '{client}')");
             }
             ReplicationRequest::Unfollow => {}
@@ -53,7 +53,7 @@ impl Engine {
     fn run_sync(&mut self, sync: SyncRequest<'_>, call: Call<'_>, args: Args<'_>) -> Outcome {
         if sync.takes_over {
             self.unfollow_master();
-            let client = self.asking_client(call.slot, args);
+            let client = self.client_list().asking(call.slot, args);
             tracing::info!("MASTER MODE enabled (failover request from '{client}')");
         }
         // Who asks by SYNC looks at the stream, and does not ask again.
@@ -103,7 +103,7 @@ impl Engine {
     /// Returns `LOADING` if too many snapshots are on their way.
     fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
         self.replication.check_room_for_snapshot()?;
-        let file = self.data_file().write(self.session(slot).replica.content);
+        let file = self.data_file().write(self.sessions.get(slot).replica.content);
         let delivery = &mut self.sessions.get_mut(slot).delivery;
         self.replication.send_copy(file, tells_offset, delivery, &self.memory.clients.all);
         Ok(())

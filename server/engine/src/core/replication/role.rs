@@ -96,7 +96,7 @@ impl Engine {
     /// A session that runs what the master sends.
     fn new_stream_session(&mut self, host: &str, port: u16) -> Slot {
         let slot = self.connect(Peer { addr: format!("{host}:{port}"), ..Peer::default() });
-        self.trust(slot);
+        self.sessions.trust(slot);
         let session = self.sessions.get_mut(slot);
         session.is_master = true;
         // A master that goes on with its stream does not say again which database that is in.

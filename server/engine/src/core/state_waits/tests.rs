@@ -389,7 +389,7 @@ fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_
         ask(&mut engine, slot, &format!("CONFIG SET lock-history-max {longest}"));
         let listener = engine.connect(Peer::default());
         ask(&mut engine, listener, "SUBSCRIBE redisson_lock__channel:{k1}");
-        let client = Some(engine.session(listener).id);
+        let client = Some(engine.sessions().get(listener).id);
         let happened = |engine: &mut Engine, event, key: &[u8], owner: &str, native| {
             let what = Happening { client, native, ..Happening::new(event, key, owner.as_bytes()) };
             locks::happened(&mut engine.keyspace, at(0), what);
@@ -435,7 +435,7 @@ fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
     ask(&mut engine, listener, "SUBSCRIBE redisson_lock__channel:{k1}");
     let owner = "00000001-0000-4000-8000-000000000000:1";
     let entry = |engine: &mut Engine, event, owner: &str, native| {
-        let client = Some(engine.session(listener).id);
+        let client = Some(engine.sessions().get(listener).id);
         let what = Happening { client, native, ..Happening::new(event, b"k1", owner.as_bytes()) };
         locks::happened(&mut engine.keyspace, at(0), what);
     };

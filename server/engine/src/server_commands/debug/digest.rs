@@ -102,7 +102,7 @@ fn add_stream(digest: &mut Digest, value: &Value) {
 
 /// Of the whole data.
 pub(super) fn of_all(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) {
-    let mut tx = engine.keyspace.tx(call.db, engine.now());
+    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     let mut digest = Digest::default();
     for db in 0..tx.databases() {
         tx.select(db);
@@ -126,7 +126,7 @@ fn add_database(digest: &mut Digest, tx: &Tx<'_>) {
 
 /// Of single values; zeros for a key that is not there.
 pub(super) fn of_keys(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) {
-    let tx = engine.keyspace.tx(call.db, engine.now());
+    let tx = engine.keyspace.tx(call.db, engine.clock().now());
     reply.array(args.from(2).len());
     for key in args.from(2) {
         let mut digest = Digest::default();

@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
 
 /// Refused unless `enable-debug-command` allows it for the client.
 fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let local = engine.session(call.slot).peer.is_local();
+    let local = engine.sessions().get(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
         return Err(CommandError::text(REFUSED));
     }
@@ -165,6 +165,6 @@ fn peek<T>(
     key: &[u8],
     look: impl FnOnce(&Value) -> T,
 ) -> Result<T, CommandError> {
-    let tx = engine.keyspace.tx(call.db, engine.now());
+    let tx = engine.keyspace.tx(call.db, engine.clock().now());
     tx.peek(key).map(look).ok_or(errors::NO_SUCH_KEY)
 }

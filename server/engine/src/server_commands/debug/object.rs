@@ -15,7 +15,7 @@ const NO_DATABASE: &str = "ERR Out of range database";
 /// How a value is kept, in Redis' form. Where it is does not show: the same requests give the same answers.
 pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let list_max = engine.config.encodings.list_max_listpack_size;
-    let tx = engine.keyspace.tx(call.db, engine.now());
+    let tx = engine.keyspace.tx(call.db, engine.clock().now());
     let clock = tx.access_clock(&args[2]).unwrap_or_default();
     let (lru, idle) = (clock.bits(), tx.accesses().idle_seconds(clock));
     let text = peek(engine, call, &args[2], |value| {
@@ -76,7 +76,7 @@ pub(super) fn table_of_database(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    let mut tx = engine.keyspace.tx(call.db, engine.now());
+    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     let db = usize::try_from(args.int(2)?).ok().filter(|db| *db < tx.databases());
     tx.select(db.ok_or(CommandError::text(NO_DATABASE))?);
     let with_deadline = tx.iter().filter(|(key, _)| tx.deadline(key).is_some()).count();

@@ -25,7 +25,7 @@ pub(super) fn populate(
         return Err(errors::OUT_OF_RANGE);
     }
     allocation::check(size)?;
-    let mut tx = engine.keyspace.tx(call.db, engine.now());
+    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     for number in 0..count {
         let key = [prefix, format!(":{number}").as_bytes()].concat();
         if tx.exists(&key) {

@@ -58,7 +58,7 @@ fn log_as_loaded(keyspace: &Keyspace, used_bytes: usize) {
 /// Puts what is read in the place of each value. Deadlines stay. Who watches or tracks keys is told as if all had gone,
 /// as in Redis; for others nothing has changed.
 pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
-    let mut tx = engine.keyspace.tx(call.db, engine.now());
+    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     for db in 0..tx.databases() {
         tx.select(db);
         let keys: Vec<Box<[u8]>> = tx.iter().map(|(key, _)| key.into()).collect();

@@ -1,12 +1,14 @@
 //! INFO's figures of commands: how often they ran and failed, and how long they took.
 
 use super::lines::Lines;
-use crate::core::Engine;
+use crate::config::Config;
+use crate::spec::CommandTable;
+use crate::statistics::Stats;
 
 /// How often commands ran and how long they took, without those that never did.
-pub(super) fn commandstats(engine: &Engine, lines: &mut Lines) {
-    for command in engine.commands.iter_all() {
-        let stats = engine.observers.stats.of(command.id);
+pub(super) fn commandstats(commands: &CommandTable, stats: &Stats, lines: &mut Lines) {
+    for command in commands.iter_all() {
+        let stats = stats.of(command.id);
         if stats.calls + stats.rejected + stats.failed == 0 {
             continue;
         }
@@ -23,23 +25,23 @@ pub(super) fn commandstats(engine: &Engine, lines: &mut Lines) {
 }
 
 /// How often replies began with which error code.
-pub(super) fn errorstats(engine: &Engine, lines: &mut Lines) {
-    for (code, count) in engine.observers.stats.errors() {
+pub(super) fn errorstats(stats: &Stats, lines: &mut Lines) {
+    for (code, count) in stats.errors() {
         let code = String::from_utf8_lossy(code);
         lines.field(&format!("errorstat_{code}"), format_args!("count={count}"));
     }
 }
 
 /// How long most calls of each command took, in microseconds, without those that were never called.
-pub(super) fn latencystats(engine: &Engine, lines: &mut Lines) {
-    if !engine.config.latency_tracking {
+pub(super) fn latencystats(config: &Config, commands: &CommandTable, stats: &Stats, lines: &mut Lines) {
+    if !config.latency_tracking {
         return;
     }
-    let percentiles = &engine.config.latency_tracking_info_percentiles;
+    let percentiles = &config.latency_tracking_info_percentiles;
     let parsed = percentiles.iter().filter_map(|text| Some((text, text.parse::<f64>().ok()?)));
     let percentiles: Vec<(&String, f64)> = parsed.collect();
-    for command in engine.commands.iter_all() {
-        let durations = engine.observers.stats.durations(command.id);
+    for command in commands.iter_all() {
+        let durations = stats.durations(command.id);
         if durations.calls() == 0 {
             continue;
         }

@@ -1,24 +1,31 @@
 //! INFO's figures of memory.
 
 use super::lines::{Lines, human, parameter};
-use crate::core::Engine;
+use crate::config::Config;
 use crate::locks;
+use crate::scripts::Scripts;
 use crate::server_commands::memory_figures::MemoryFigures;
+use crate::statistics::Process;
+use lockwheel_store::keyspace::Keyspace;
 
 /// What the server takes, what it took, and what the process around it takes.
-pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
-    let figures = MemoryFigures::of(engine);
+pub(super) fn memory(
+    figures: &MemoryFigures,
+    (config, process): (&Config, &Process),
+    (keyspace, scripts): (&Keyspace, &Scripts),
+    lines: &mut Lines,
+) {
     let allocator = figures.allocator;
     lines.bytes("used_memory", figures.total);
     lines.bytes("used_memory_rss", figures.process.resident);
-    own_memory(&figures, lines);
+    own_memory(figures, lines);
     lines.field("allocator_allocated", allocator.allocated);
     lines.field("allocator_active", allocator.active);
     lines.field("allocator_resident", allocator.resident);
     lines.bytes("total_system_memory", figures.process.machine);
-    script_memory(engine, lines);
-    lines.bytes("maxmemory", engine.config.maxmemory);
-    lines.field("maxmemory_policy", parameter(&engine.config, "maxmemory-policy"));
+    script_memory(scripts, lines);
+    lines.bytes("maxmemory", config.maxmemory);
+    lines.field("maxmemory_policy", parameter(config, "maxmemory-policy"));
     lines.overhead("allocator_frag", figures.allocator_fragmentation());
     lines.overhead("allocator_rss", figures.allocator_rss());
     lines.overhead("rss_overhead", figures.rss_overhead());
@@ -29,20 +36,19 @@ pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("mem_clients_slaves", figures.replicas);
     lines.field("mem_clients_normal", figures.normal_clients());
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
-    lines.field("mem_locks_past", locks::past_bytes(&engine.keyspace));
-    lines.field("mem_locks_fences", locks::fence_bytes(&engine.keyspace));
-    let allocator = &engine.environment.identity.process.allocator;
-    lines.field("mem_allocator", allocator.as_ref().map_or("libc", |allocator| &allocator.name));
+    lines.field("mem_locks_past", locks::past_bytes(keyspace));
+    lines.field("mem_locks_fences", locks::fence_bytes(keyspace));
+    lines.field("mem_allocator", process.allocator.as_ref().map_or("libc", |allocator| &allocator.name));
     lines.zeros(&["active_defrag_running"]);
-    let lazy_free = &engine.keyspace.counters.lazy_free;
+    let lazy_free = &keyspace.counters.lazy_free;
     lines.field("lazyfree_pending_objects", lazy_free.pending());
     lines.field("lazyfreed_objects", lazy_free.freed());
 }
 
 /// What scripts and functions take: nothing is known while one runs.
-fn script_memory(engine: &Engine, lines: &mut Lines) {
-    let Some(runtime) = engine.scripts.runtime() else { return };
-    let libraries = engine.scripts.libraries();
+fn script_memory(scripts: &Scripts, lines: &mut Lines) {
+    let Some(runtime) = scripts.runtime() else { return };
+    let libraries = scripts.libraries();
     let (eval, functions) = (runtime.memory_used(), runtime.functions_memory_used());
     let (cached, code) = (runtime.cached_bytes(), libraries.bytes());
     lines.field("used_memory_lua", eval);

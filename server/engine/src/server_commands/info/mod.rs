@@ -10,8 +10,10 @@ mod memory;
 mod replication;
 mod state;
 
+use super::memory_figures::MemoryFigures;
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, Flags, Outcome, Row};
+use counters::Counters;
 use lines::Lines;
 use lockwheel_resp::Reply;
 
@@ -34,25 +36,57 @@ struct Section {
     write: fn(&Engine, &mut Lines),
 }
 
+impl Section {
+    /// A section that is shown by default.
+    const fn new(name: &'static str, heading: &'static str, write: fn(&Engine, &mut Lines)) -> Self {
+        Section { name, heading, default: true, write }
+    }
+
+    /// A section that is shown only where it is named.
+    const fn named(self) -> Self {
+        Section { default: false, ..self }
+    }
+}
+
+/// All sections. Each writer is given the parts that it reads.
 const SECTIONS: &[Section] = &[
-    Section { name: "server", heading: "Server", default: true, write: state::server },
-    Section { name: "clients", heading: "Clients", default: true, write: state::clients },
-    Section { name: "memory", heading: "Memory", default: true, write: memory::memory },
-    Section { name: "persistence", heading: "Persistence", default: true, write: state::persistence },
-    Section { name: "stats", heading: "Stats", default: true, write: counters::stats },
-    Section {
-        name: "replication",
-        heading: "Replication",
-        default: true,
-        write: |engine, lines| replication::replication(engine.replication(), lines),
-    },
-    Section { name: "cpu", heading: "CPU", default: true, write: state::cpu },
-    Section { name: "modules", heading: "Modules", default: true, write: |_, _| () },
-    Section { name: "commandstats", heading: "Commandstats", default: false, write: commands::commandstats },
-    Section { name: "errorstats", heading: "Errorstats", default: true, write: commands::errorstats },
-    Section { name: "latencystats", heading: "Latencystats", default: false, write: commands::latencystats },
-    Section { name: "cluster", heading: "Cluster", default: true, write: state::cluster },
-    Section { name: "keyspace", heading: "Keyspace", default: true, write: state::keyspace },
+    Section::new("server", "Server", |engine, lines| {
+        let identity = &engine.environment.identity;
+        state::server(&engine.config, identity, engine.clock(), engine.shuts_down_in_ms(), lines);
+    }),
+    Section::new("clients", "Clients", |engine, lines| {
+        let (clients, replication) = (engine.client_list(), engine.replication().history());
+        state::clients(clients, engine.state_view(), replication, engine.config.maxclients, lines);
+    }),
+    Section::new("memory", "Memory", |engine, lines| {
+        let of_process = (&engine.config, &engine.environment.identity.process);
+        let of_data = (&engine.keyspace, &engine.scripts);
+        memory::memory(&MemoryFigures::of(engine), of_process, of_data, lines);
+    }),
+    Section::new("persistence", "Persistence", |engine, lines| {
+        state::persistence(&engine.persistence, &engine.keyspace, engine.clock(), lines);
+    }),
+    Section::new("stats", "Stats", |engine, lines| counters::stats(&Counters::of(engine), lines)),
+    Section::new("replication", "Replication", |engine, lines| {
+        replication::replication(engine.replication(), lines);
+    }),
+    Section::new("cpu", "CPU", |engine, lines| state::cpu(&engine.environment.identity, lines)),
+    Section::new("modules", "Modules", |_, _| ()),
+    Section::new("commandstats", "Commandstats", |engine, lines| {
+        commands::commandstats(&engine.commands, &engine.observers.stats, lines);
+    })
+    .named(),
+    Section::new("errorstats", "Errorstats", |engine, lines| {
+        commands::errorstats(&engine.observers.stats, lines);
+    }),
+    Section::new("latencystats", "Latencystats", |engine, lines| {
+        commands::latencystats(&engine.config, &engine.commands, &engine.observers.stats, lines);
+    })
+    .named(),
+    Section::new("cluster", "Cluster", |engine, lines| state::cluster(&engine.config, lines)),
+    Section::new("keyspace", "Keyspace", |engine, lines| {
+        state::keyspace(&engine.keyspace, engine.clock().now(), lines);
+    }),
 ];
 
 impl Section {

@@ -1,18 +1,32 @@
 //! INFO's lines of what the server is, and of its clients and keys.
 
 use super::lines::{Lines, parameter};
+use crate::client_list::ClientList;
 use crate::clients::Session;
-use crate::core::Engine;
+use crate::clock::EngineClock;
+use crate::config::Config;
+use crate::persistence::Persistence;
+use crate::replication::Replication;
+use crate::statistics::Identity;
 use crate::tracking::Tracker;
+use crate::waits::StateView;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 
 /// The server and the process around it.
-pub(super) fn server(engine: &Engine, lines: &mut Lines) {
-    let process = &engine.environment.identity.process;
-    lines.field("redis_version", engine.config.compat.release());
+pub(super) fn server(
+    config: &Config,
+    identity: &Identity,
+    clock: &EngineClock,
+    shuts_down_in_ms: Option<i64>,
+    lines: &mut Lines,
+) {
+    let process = &identity.process;
+    lines.field("redis_version", config.compat.release());
     lines.field("redis_git_sha1", "00000000");
     lines.field("redis_git_dirty", 0);
     lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));
-    lines.field("redis_mode", engine.config.mode());
+    lines.field("redis_mode", config.mode());
     lines.field("lockwheel_version", env!("CARGO_PKG_VERSION"));
     lines.field("os", &process.os);
     lines.field("arch_bits", usize::BITS);
@@ -21,38 +35,37 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("atomicvar_api", "c11-builtin");
     lines.field("gcc_version", "0.0.0");
     lines.field("process_id", process.id);
-    lines.field("process_supervised", supervisor(engine));
-    lines.field("run_id", &engine.environment.identity.run_id);
+    lines.field("process_supervised", supervisor(config));
+    lines.field("run_id", &identity.run_id);
     lines.field("tcp_port", process.port);
-    times(engine, lines);
+    times(config, clock, lines);
     lines.field("executable", &process.executable);
-    lines.field("config_file", &engine.config.file);
+    lines.field("config_file", &config.file);
     lines.field("io_threads_active", 0);
-    engine.shuts_down_in_ms().into_iter().for_each(|ms| lines.field("shutdown_in_milliseconds", ms));
-    listeners(engine, lines);
+    shuts_down_in_ms.into_iter().for_each(|ms| lines.field("shutdown_in_milliseconds", ms));
+    listeners(config, lines);
 }
 
-fn times(engine: &Engine, lines: &mut Lines) {
-    let uptime = (engine.clock().system().monotonic_us - engine.clock().started().monotonic_us) / 1_000_000;
-    lines.field("server_time_usec", engine.now().wall_us);
+fn times(config: &Config, clock: &EngineClock, lines: &mut Lines) {
+    let uptime = (clock.system().monotonic_us - clock.started().monotonic_us) / 1_000_000;
+    lines.field("server_time_usec", clock.now().wall_us);
     lines.field("uptime_in_seconds", uptime);
     lines.field("uptime_in_days", uptime / 86_400);
-    lines.field("hz", parameter(&engine.config, "hz"));
-    lines.field("configured_hz", parameter(&engine.config, "hz"));
-    lines.field("lru_clock", (engine.now().wall_ms() / 1000) & 0xff_ffff);
+    lines.field("hz", parameter(config, "hz"));
+    lines.field("configured_hz", parameter(config, "hz"));
+    lines.field("lru_clock", (clock.now().wall_ms() / 1000) & 0xff_ffff);
 }
 
-fn supervisor(engine: &Engine) -> String {
+fn supervisor(config: &Config) -> String {
     // Which one there is, the program alone knows.
-    match parameter(&engine.config, "supervised") {
+    match parameter(config, "supervised") {
         word if word == "auto" => "no".to_owned(),
         word => word,
     }
 }
 
 /// Where it listens.
-fn listeners(engine: &Engine, lines: &mut Lines) {
-    let config = &engine.config;
+fn listeners(config: &Config, lines: &mut Lines) {
     let bound: String = config.bind.iter().map(|address| format!(",bind={address}")).collect();
     let tcp = (config.port > 0).then(|| format!("name=tcp{bound},port={}", config.port));
     let unix = (!config.unixsocket.is_empty()).then(|| format!("name=unix,bind={}", config.unixsocket));
@@ -63,26 +76,31 @@ fn listeners(engine: &Engine, lines: &mut Lines) {
 }
 
 /// The clients.
-pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
-    let largest = |of: &dyn Fn(&Session) -> usize| engine.sessions.live().map(of).max().unwrap_or(0);
-    let history = engine.replication().history();
-    lines.field("connected_clients", engine.listed_clients().filter(|client| !client.is_replica).count());
+pub(super) fn clients(
+    clients: ClientList<'_>,
+    state: StateView<'_>,
+    replication: &Replication,
+    maxclients: usize,
+    lines: &mut Lines,
+) {
+    let largest = |of: &dyn Fn(&Session) -> usize| clients.sessions.live().map(of).max().unwrap_or(0);
+    lines.field("connected_clients", clients.listed().filter(|client| !client.is_replica).count());
     lines.field("cluster_connections", 0);
-    lines.field("maxclients", engine.config.maxclients);
+    lines.field("maxclients", maxclients);
     lines.field("client_recent_max_input_buffer", largest(&|client| client.delivery.buffers().query().0));
-    lines.field("client_recent_max_output_buffer", largest(&|client| history.unsent(client)));
-    lines.field("blocked_clients", engine.state_view().blocked_clients(None));
-    lines.field("tracking_clients", engine.keyspace.subscriber().map_or(0, Tracker::tracking));
-    lines.field("clients_in_timeout_table", engine.state_view().waits_with_timeout());
-    lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
+    lines.field("client_recent_max_output_buffer", largest(&|client| replication.unsent(client)));
+    lines.field("blocked_clients", state.blocked_clients(None));
+    lines.field("tracking_clients", clients.keyspace.subscriber().map_or(0, Tracker::tracking));
+    lines.field("clients_in_timeout_table", state.waits_with_timeout());
+    lines.field("total_blocking_keys", clients.keyspace.waiters.keys());
     lines.field("total_blocking_keys_on_nokey", 0);
 }
 
 /// Files of the data.
-pub(super) fn persistence(engine: &Engine, lines: &mut Lines) {
+pub(super) fn persistence(files: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &mut Lines) {
     lines.zeros(&["loading", "async_loading"]);
     lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
-    saves(engine, lines);
+    saves(files, keyspace, clock, lines);
     lines.zeros(&["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
     lines.field("aof_last_rewrite_time_sec", -1);
     lines.field("aof_current_rewrite_time_sec", -1);
@@ -93,20 +111,19 @@ pub(super) fn persistence(engine: &Engine, lines: &mut Lines) {
 }
 
 /// What is saved just now, and what was.
-fn saves(engine: &Engine, lines: &mut Lines) {
-    let saves = &engine.persistence;
-    let progress = engine.keyspace.snapshot_progress().unwrap_or_default();
+fn saves(saves: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &mut Lines) {
+    let progress = keyspace.snapshot_progress().unwrap_or_default();
     let percent = 100.0 * progress.written as f64 / progress.total.max(1) as f64;
     lines.field("current_fork_perc", format_args!("{percent:.2}"));
     lines.field("current_save_keys_processed", progress.written);
     lines.field("current_save_keys_total", progress.total);
-    lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
+    lines.field("rdb_changes_since_last_save", keyspace.counters.dirty);
     lines.field("rdb_bgsave_in_progress", i32::from(saves.background.is_some()));
-    let saved_ms = saves.saved_ms.unwrap_or(engine.clock().started().wall_ms());
+    let saved_ms = saves.saved_ms.unwrap_or(clock.started().wall_ms());
     lines.field("rdb_last_save_time", saved_ms / 1000);
     lines.field("rdb_last_bgsave_status", if saves.has_failed { "err" } else { "ok" });
     lines.field("rdb_last_bgsave_time_sec", saves.took_seconds.unwrap_or(-1));
-    let now_ms = engine.clock().system().monotonic_ms();
+    let now_ms = clock.system().monotonic_ms();
     let current = saves.background.as_ref().map_or(-1, |save| (now_ms - save.began_ms) / 1000);
     lines.field("rdb_current_bgsave_time_sec", current);
     lines.field("rdb_saves", saves.saves);
@@ -116,8 +133,8 @@ fn saves(engine: &Engine, lines: &mut Lines) {
 }
 
 /// Processor time.
-pub(super) fn cpu(engine: &Engine, lines: &mut Lines) {
-    let usage = (engine.environment.identity.process.usage)();
+pub(super) fn cpu(identity: &Identity, lines: &mut Lines) {
+    let usage = (identity.process.usage)();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
     for (suffix, time) in [("", usage.process), ("_children", usage.children), ("_main_thread", usage.thread)]
     {
@@ -127,21 +144,21 @@ pub(super) fn cpu(engine: &Engine, lines: &mut Lines) {
 }
 
 /// Whether it is a node of a cluster.
-pub(super) fn cluster(engine: &Engine, lines: &mut Lines) {
-    lines.field("cluster_enabled", u8::from(engine.config.cluster.enabled));
+pub(super) fn cluster(config: &Config, lines: &mut Lines) {
+    lines.field("cluster_enabled", u8::from(config.cluster.enabled));
 }
 
 /// The databases that have keys.
-pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
-    for db in 0..engine.keyspace.databases() {
-        let (keys, expires) = engine.keyspace.sizes(db);
+pub(super) fn keyspace(keyspace: &Keyspace, now: Now, lines: &mut Lines) {
+    for db in 0..keyspace.databases() {
+        let (keys, expires) = keyspace.sizes(db);
         if keys > 0 {
             // A field of Valkey's, for what Redis 7.2 has not.
-            let timed = match engine.keyspace.with_timed_fields(db) {
+            let timed = match keyspace.with_timed_fields(db) {
                 0 => String::new(),
                 timed => format!(",keys_with_volatile_items={timed}"),
             };
-            let left_ms = engine.keyspace.average_ttl_ms(db, engine.now());
+            let left_ms = keyspace.average_ttl_ms(db, now);
             let text = format_args!("keys={keys},expires={expires},avg_ttl={left_ms}{timed}");
             lines.field(&format!("db{db}"), text);
         }

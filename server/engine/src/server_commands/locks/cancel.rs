@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.cancel", 3, Handler::E
     .syntax("key owner")];
 
 fn cancel(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let tx = engine.keyspace.tx(call.db, engine.now());
+    let tx = engine.keyspace.tx(call.db, engine.clock().now());
     let waiting: Vec<u64> = tx.waiting_as(&args[1], &args[2]).map(|(_, id)| id).collect();
     let cancelled =
         waiting.into_iter().filter(|&id| engine.cancel_wait(id, &CANCELLED, HistoryCause::Unblocked));

@@ -52,7 +52,7 @@ impl Engine {
     /// Returns the parts that a file is read into.
     pub(crate) fn data_loader(&mut self) -> DataLoader<'_> {
         let library_host = Loader::new(&self.environment.host, self.clock().system());
-        let now = self.now();
+        let now = self.clock().now();
         let (keyspace, scripts) = (&mut self.keyspace, &mut self.scripts);
         DataLoader { keyspace, scripts, saves: &mut self.persistence, library_host, now }
     }

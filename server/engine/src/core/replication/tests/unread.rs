@@ -15,7 +15,7 @@ fn master(limit: &str) -> (Engine, Slot, Slot) {
     let [client, replica] = [(); 2].map(|()| master.connect(Peer::default()));
     ask(&mut master, client, &format!("CONFIG SET client-output-buffer-limit \"replica {limit}\""));
     ask(&mut master, replica, "PSYNC ? -1");
-    master.buffers(replica).set_unwritten(0);
+    master.sessions().buffers(replica).set_unwritten(0);
     (master, client, replica)
 }
 
@@ -27,7 +27,7 @@ fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
         master.execute(client, &[b"SET", key.as_bytes(), value.as_bytes()]);
     }
     master.take_output(client, &mut Outbox::default());
-    master.buffers(client).set_unwritten(0);
+    master.sessions().buffers(client).set_unwritten(0);
 }
 
 /// The number behind this name in a reply.
@@ -41,8 +41,8 @@ fn number(reply: &[u8], name: &str) -> usize {
 fn a_replica_that_is_cut_is_sent_nothing_of_the_stream_behind_what_it_lacks() {
     let (mut master, client, replica) = master("512kb 0 0");
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 1_000_000), ("d", 1)]);
-    assert_eq!(master.session(replica).closing(), Some(Closing::Now));
-    let id = master.session(replica).id;
+    assert_eq!(master.sessions().get(replica).closing(), Some(Closing::Now));
+    let id = master.sessions().get(replica).id;
     assert_eq!(master.replication.lacked(id), (0, 0), "nothing is kept for it");
     let mut output = Outbox::default();
     master.take_output(replica, &mut output);
@@ -63,7 +63,7 @@ fn a_replica_that_was_fed_has_what_it_was_fed_in_its_buffers() {
         master.take_output(replica, &mut output);
     }
     output.take(output.len());
-    master.buffers(replica).set_taken(&output);
+    master.sessions().buffers(replica).set_taken(&output);
     assert!(master.memory_parts().of_replicas() < 100_000);
 }
 
@@ -71,7 +71,7 @@ fn a_replica_that_was_fed_has_what_it_was_fed_in_its_buffers() {
 fn clients_are_shown_what_a_replica_lacks() {
     let (mut master, client, replica) = master("0 0 0");
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 250_000)]);
-    let id = master.session(replica).id;
+    let id = master.sessions().get(replica).id;
     let line = ask(&mut master, client, &format!("CLIENT LIST ID {id}"));
     assert!(number(&line, "oll=") > 5);
     for name in ["omem=", "tot-mem="] {
@@ -89,7 +89,7 @@ fn clients_are_shown_what_a_replica_lacks() {
 fn a_large_change_is_not_copied_for_a_replica() {
     let (mut master, client, replica) = master("0 0 0");
     write(&mut master, client, &[("a", 300_000)]);
-    let session = master.session(replica);
+    let session = master.sessions().get(replica);
     assert!(session.delivery.pending() < 100_000);
     assert!(master.replication.unsent(session) > 300_000);
 }
@@ -109,21 +109,21 @@ fn told(master: &mut Engine) -> Vec<u64> {
 #[test]
 fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
     let (mut master, client, replica) = master("1mb 0 0");
-    let id = master.session(replica).id;
+    let id = master.sessions().get(replica).id;
     write(&mut master, client, &[("a", 60_000), ("b", 20_000)]);
     // Its connection has taken that, and cannot send it.
     let mut unsent = Outbox::default();
     master.take_output(replica, &mut unsent);
-    master.buffers(replica).set_taken(&unsent);
-    while master.replication.unsent(master.session(replica)) < 1 << 20 {
+    master.sessions().buffers(replica).set_taken(&unsent);
+    while master.replication.unsent(master.sessions().get(replica)) < 1 << 20 {
         write(&mut master, client, &[("c", 1000)]);
-        master.acknowledge_wake(replica);
+        master.sessions_mut().acknowledge_wake(replica);
         told(&mut master);
     }
-    assert_eq!(master.session(replica).closing(), None, "its limits are due once a block");
+    assert_eq!(master.sessions().get(replica).closing(), None, "its limits are due once a block");
     let order = master.keyspace.next_order();
     master.part_timer_fired(Timer { kind: TimerKind::Replication, client: 0, order });
-    assert_eq!(master.session(replica).closing(), Some(Closing::Now));
+    assert_eq!(master.sessions().get(replica).closing(), Some(Closing::Now));
     assert_eq!(told(&mut master), [id]);
 }
 
@@ -138,7 +138,7 @@ fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit()
     assert_eq!(kept, 100 << 10);
     let request = format!("PSYNC {} {from}", master.replication.id());
     let mut reader = Reader::connect(&mut master, &request);
-    assert_eq!(master.session(reader.slot).closing(), None);
+    assert_eq!(master.sessions().get(reader.slot).closing(), None);
     write(&mut master, client, &[("c", 1000)]);
     (0..2).for_each(|_| {
         reader.take(&mut master);
@@ -153,18 +153,18 @@ fn a_replica_may_leave_the_size_of_the_backlog_unread_whatever_its_hard_limit() 
     let (mut master, client, replica) = master("100kb 0 0");
     ask(&mut master, client, "CONFIG SET repl-backlog-size 1mb");
     write(&mut master, client, &[("a", 300_000), ("b", 300_000), ("c", 300_000)]);
-    assert_eq!(master.session(replica).closing(), None);
+    assert_eq!(master.sessions().get(replica).closing(), None);
     write(&mut master, client, &[("d", 300_000)]);
-    assert_eq!(master.session(replica).closing(), Some(Closing::Now));
+    assert_eq!(master.sessions().get(replica).closing(), Some(Closing::Now));
 }
 
 #[test]
 fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
     let (mut master, client, replica) = master("0 66kb 60");
     write(&mut master, client, &[("a", 60_000)]);
-    assert_eq!(master.session(replica).over_soft_since, None);
+    assert_eq!(master.sessions().get(replica).over_soft_since, None);
     write(&mut master, client, &[("b", 10_000)]);
-    assert_eq!(master.session(replica).over_soft_since, Some(0));
+    assert_eq!(master.sessions().get(replica).over_soft_since, Some(0));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
     let (mut master, client, replica) = master("0 90kb 60");
     write(&mut master, client, &[("a", 70_000), ("b", 30_000)]);
     master.change_replication(|control| control.look_at_replicas());
-    assert_eq!(master.session(replica).over_soft_since, Some(0));
+    assert_eq!(master.sessions().get(replica).over_soft_since, Some(0));
 }
 
 #[test]
@@ -183,13 +183,13 @@ fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limi
     master.take_output(replica, &mut output);
     write(&mut master, client, &[("b", 300_000)]);
     // Its connection has sent what it took, and has not asked for more.
-    master.buffers(replica).set_taken(&Outbox::default());
+    master.sessions().buffers(replica).set_taken(&Outbox::default());
     master.execute(replica, &[b"REPLCONF", b"ACK", b"0"]);
-    assert_eq!(master.session(replica).over_soft_since, Some(0));
+    assert_eq!(master.sessions().get(replica).over_soft_since, Some(0));
     master.take_output(replica, &mut output);
-    master.buffers(replica).set_taken(&Outbox::default());
+    master.sessions().buffers(replica).set_taken(&Outbox::default());
     master.execute(replica, &[b"REPLCONF", b"ACK", b"0"]);
-    assert_eq!(master.session(replica).over_soft_since, None);
+    assert_eq!(master.sessions().get(replica).over_soft_since, None);
 }
 
 /// A replica whose connection reads as a seed decides.
@@ -219,7 +219,7 @@ impl Reader {
     /// Its connection takes what there is for it.
     fn take(&mut self, master: &mut Engine) {
         master.take_output(self.slot, &mut self.output);
-        master.buffers(self.slot).set_taken(&self.output);
+        master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
     /// Reads some of what its connection has taken.
@@ -234,7 +234,7 @@ impl Reader {
             self.output.take(len);
             left -= len;
         }
-        master.buffers(self.slot).set_taken(&self.output);
+        master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
     /// Returns what it has of the stream; none before it has read its snapshot, or if it was refused. A partial answer
@@ -281,9 +281,9 @@ fn read_as_decided(seed: u64) {
                 master.execute(reader.slot, &[b"REPLCONF", b"ACK", b"0"]);
                 reader.take(&mut master);
             }
-            10 if rng.below(4) > 0 && master.session(reader.slot).closing().is_none() => {}
+            10 if rng.below(4) > 0 && master.sessions().get(reader.slot).closing().is_none() => {}
             _ => {
-                cut += usize::from(master.session(reader.slot).closing().is_some());
+                cut += usize::from(master.sessions().get(reader.slot).closing().is_some());
                 let (begin, stream) = stream_of(&whole);
                 let has = reader.received(*from).map(|received| received.begin + received.stream.len());
                 check(reader, *from, (begin, stream), seed);
@@ -301,7 +301,7 @@ fn read_as_decided(seed: u64) {
     whole.take(&mut master);
     whole.read(&master, usize::MAX);
     for (mut reader, from) in replicas {
-        let is_cut = master.session(reader.slot).closing().is_some();
+        let is_cut = master.sessions().get(reader.slot).closing().is_some();
         for _ in 0..3 {
             reader.take(&mut master);
             reader.read(&master, usize::MAX);

@@ -1,14 +1,15 @@
-//! How scripts and functions are run: the engine is the host that they call.
+//! The run of a script or a function: the engine is the host that it calls.
 
-use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS};
+use super::call::{Call, Origin};
+use super::engine::{Engine, ScriptHandler};
+use super::permit::{Caller, Denied, Reason, decide};
 use crate::clients::Slot;
-use crate::core::permit::{Caller, Denied, Reason, decide};
-use crate::core::{Call, Engine, Origin};
 use crate::limits::call_lacks_room;
+use crate::replication::ReplicationView;
+use crate::scripts::{ScriptRules, log_message};
 use crate::spec::{self, Args, Command, CommandError, CommandId, Outcome};
 use lockwheel_resp::Reply;
-use lockwheel_scripting::{EntryId, EntryKind, Flags, Host, Runtime};
-use lockwheel_store::keyspace::ScriptInputs;
+use lockwheel_scripting::{EntryKind, Host, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can not run it when used memory > \
@@ -17,93 +18,40 @@ const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can 
 const STALE: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
 const STALE_AND_NOT_ALLOWED: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no' \
                                      and 'allow-stale' flag is not set on the script.";
-const NO_CLUSTER: &str = "ERR Can not run script on cluster, 'no-cluster' flag is set.";
 
-/// The keys and arguments behind their number.
+/// Runs the script or function that a request names, and answers its result.
 ///
 /// # Errors
-/// The number is negative, or there are fewer words.
-pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, CommandError> {
-    if keys > args.len() as i64 - 3 {
-        return Err(CommandError::text(TOO_MANY_KEYS));
-    }
-    let keys = usize::try_from(keys).map_err(|_| CommandError::text(NEGATIVE_KEYS))?;
-    let (keys, arguments) = args.from(3).split_at(keys);
-    Ok(ScriptInputs::new(keys, arguments))
-}
-
-/// Whether a server runs what has these flags: a node of a cluster may not.
-///
-/// # Errors
-/// It does not.
-pub(super) fn check_cluster(engine: &Engine, flags: Flags) -> Outcome {
-    let is_refused = flags.no_cluster && engine.config.cluster.enabled;
-    if is_refused { Err(CommandError::text(NO_CLUSTER)) } else { Ok(()) }
-}
-
-/// What a script or a function may do.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScriptRules {
-    /// It may not write.
-    pub(super) read_only: bool,
-    /// It has said what it does: it is refused as a whole, not command by command.
-    pub(super) declared: bool,
-    /// It may take memory even when that is short.
-    pub(super) takes_any_memory: bool,
-    /// It may read what may be old.
-    pub(super) reads_stale: bool,
-    /// It may name keys of several slots.
-    pub(super) crosses_slots: bool,
-}
-
-impl ScriptRules {
-    /// Those of one with these flags, called by a command that only reads or not.
-    pub(super) fn of(flags: Flags, read_only: bool) -> Self {
-        let declared = flags.shebang;
-        ScriptRules {
-            read_only: read_only || flags.no_writes,
-            declared,
-            takes_any_memory: declared && flags.allow_oom,
-            reads_stale: declared && flags.allow_stale,
-            crosses_slots: !declared || flags.allow_cross_slot_keys,
-        }
-    }
-}
-
-/// Runs a script or a function for a request, and answers its result.
-///
-/// # Errors
-/// `BUSY` while another runs.
+/// Returns an error if the request is wrong, if the script must not run, or `BUSY` while another runs.
+#[inline(never)]
 pub(super) fn run(
     engine: &mut Engine,
+    parse: ScriptHandler,
     call: Call<'_>,
     request: Args<'_>,
-    id: EntryId,
-    inputs: ScriptInputs<'_>,
-    rules: ScriptRules,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    engine.check_script(call.slot, rules)?;
+    engine.show_script(call, request);
+    let run = parse(&mut engine.scripts, engine.config.cluster.enabled, request)?;
+    let (rules, kind) = (run.rules, run.kind());
+    if engine.is_ruled_by_replication() && !engine.sessions.get(call.slot).is_master {
+        check_in_replication(engine.replication(), rules)?;
+    }
     if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.is_short_of_memory() {
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
     // Scripts of a transaction share its instant, but each has its own time before it is slow.
-    let began = if call.origin() == Origin::Transaction {
-        engine.environment.now(engine.clock())
-    } else {
-        engine.clock().system()
+    let began = match call.origin() {
+        Origin::Transaction => engine.environment.now(engine.clock()),
+        _ => engine.clock().system(),
     };
-    let inner = call.of_script(&inputs);
-    let kind = match id {
-        EntryId::Script(_) => EntryKind::Script,
-        EntryId::Function(_) => EntryKind::Function,
-    };
+    let inner = call.of_script(&run.inputs);
     let failed = with_runtime(engine, |engine, runtime| {
         engine.scripts.caller = Some(call.slot);
-        let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
+        let script = runtime.begin(run.id, began.monotonic_ms().unsigned_abs());
         let began_ns = engine.clock().reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
-        script.run(inputs.keys, inputs.arguments, &mut host, reply);
+        script.run(run.inputs.keys, run.inputs.arguments, &mut host, reply);
         let errors = host.old_errors + u64::from(host.new_errors);
         // Up to the end of the last command that it has called: each begins where the one before ends.
         engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
@@ -122,55 +70,27 @@ pub(super) fn run(
     Ok(())
 }
 
-impl Engine {
-    /// Whether a script of this session is running: the session has to stay until its request has ended.
-    pub fn runs_script_of(&self, slot: Slot) -> bool {
-        self.scripts.caller == Some(slot)
+/// Whether replication lets a script run.
+///
+/// # Errors
+/// Returns an error if the script may write, and this is a replica, or there are too few replicas; or if what it would
+/// read may be old.
+#[cold]
+fn check_in_replication(replication: ReplicationView<'_>, rules: ScriptRules) -> Outcome {
+    let fails = |text| Err(CommandError::text(text));
+    if replication.has_stale_data() && !rules.reads_stale {
+        return fails(if rules.declared { STALE_AND_NOT_ALLOWED } else { STALE });
     }
-
-    /// Tells the log, once, of the script that this request runs, if it has run for longer than scripts may.
-    fn log_slow_script(&mut self, request: Args<'_>) {
-        let threshold_ms = self.config.busy_reply_threshold;
-        let Some(running) = self.scripts.control().running() else { return };
-        let elapsed_ms =
-            self.environment.now(self.clock()).monotonic_ms().unsigned_abs().saturating_sub(running.since_ms);
-        if threshold_ms > 0
-            && elapsed_ms >= threshold_ms
-            && let Some(command) = self.commands.resolve(request)
-        {
-            self.scripts.log_slow(elapsed_ms, command.spec.name, request);
-        }
+    if !rules.declared || rules.read_only {
+        return Ok(());
     }
-
-    /// Whether replication lets a script run.
-    ///
-    /// # Errors
-    /// It may write, and this is a replica, or there are too few replicas; or what it would read may be old.
-    #[inline]
-    fn check_script(&self, slot: Slot, rules: ScriptRules) -> Outcome {
-        if self.is_ruled_by_replication() { self.check_script_in_replication(slot, rules) } else { Ok(()) }
+    if replication.is_read_only() {
+        return fails("READONLY Can not run script with write flag on readonly replica.");
     }
-
-    #[cold]
-    fn check_script_in_replication(&self, slot: Slot, rules: ScriptRules) -> Outcome {
-        let fails = |text| Err(CommandError::text(text));
-        if self.session(slot).is_master {
-            return Ok(());
-        }
-        if self.replication().has_stale_data() && !rules.reads_stale {
-            return fails(if rules.declared { STALE_AND_NOT_ALLOWED } else { STALE });
-        }
-        if !rules.declared || rules.read_only {
-            return Ok(());
-        }
-        if self.replication().is_read_only() {
-            return fails("READONLY Can not run script with write flag on readonly replica.");
-        }
-        if self.replication().lacks_replicas() {
-            return fails("NOREPLICAS Not enough good replicas to write.");
-        }
-        Ok(())
+    if replication.lacks_replicas() {
+        return fails("NOREPLICAS Not enough good replicas to write.");
     }
+    Ok(())
 }
 
 /// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
@@ -183,17 +103,6 @@ fn with_runtime<T>(
     let ran = catch_unwind(AssertUnwindSafe(|| run(engine, &mut runtime)));
     engine.scripts.put_back(runtime);
     Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
-}
-
-/// Writes a message of a script to the log.
-pub(super) fn log(level: u8, message: &[u8]) {
-    let message = String::from_utf8_lossy(message);
-    match level {
-        0 => tracing::trace!(target: "script", "{message}"),
-        1 => tracing::debug!(target: "script", "{message}"),
-        2 => tracing::info!(target: "script", "{message}"),
-        _ => tracing::warn!(target: "script", "{message}"),
-    }
 }
 
 /// A script that calls a command. Its caller has authenticated.
@@ -213,7 +122,7 @@ impl Caller for Script<'_> {
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
         // Mostly nobody is restricted, and whose script it is does not matter.
-        let session = self.engine.users().are_restricted().then(|| self.engine.session(self.slot))?;
+        let session = self.engine.users().are_restricted().then(|| self.engine.sessions().get(self.slot))?;
         self.engine.users().denied(session.login, command, args)
     }
 
@@ -230,7 +139,7 @@ impl Caller for Script<'_> {
     }
 
     fn refused_by_state(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
-        let refused = self.engine.refused_by_state(self.engine.session(self.slot), command, args);
+        let refused = self.engine.refused_by_state(self.engine.sessions().get(self.slot), command, args);
         refused.or_else(|| call_lacks_room(command, args).then_some(Reason::NoMemory))
     }
 
@@ -242,15 +151,15 @@ impl Caller for Script<'_> {
 /// The engine, as a script sees it.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
-    /// Its calls.
+    /// The session that runs it, for its calls.
     call: Call<'a>,
     /// The request that runs it.
     request: Args<'a>,
     kind: EntryKind,
     rules: ScriptRules,
-    /// It has called a command that writes: it cannot be stopped in the middle for want of memory.
+    /// Whether it has called a command that writes: it cannot be stopped in the middle for want of memory.
     has_written: bool,
-    /// What it has called last was not run.
+    /// Whether its last call was refused.
     refused: bool,
     /// The slot of its keys, in a cluster.
     slot: Option<u16>,
@@ -278,7 +187,7 @@ impl<'a> ScriptHost<'a> {
 }
 
 impl ScriptHost<'_> {
-    /// Why a node of a cluster does not run a command that the script calls.
+    /// Returns why a node of a cluster does not run a command that the script calls.
     #[cold]
     fn refused_in_cluster(&mut self, id: CommandId, args: Args<'_>) -> Option<&'static str> {
         let slot = (!self.rules.crosses_slots).then_some(&mut self.slot);
@@ -316,7 +225,7 @@ impl Host for ScriptHost<'_> {
         }
         self.has_written |= writes;
         // The last call may have been SELECT.
-        self.call.db = self.engine.session(self.call.slot).db;
+        self.call.db = self.engine.sessions().get(self.call.slot).db;
         let is_cause = self.engine.faults().sees_messages();
         if is_cause {
             self.engine.rule_judge().begin_inner_cause(self.call.slot, id, args);
@@ -333,17 +242,21 @@ impl Host for ScriptHost<'_> {
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {
-        log(level, message);
+        log_message(level, message);
     }
 
     fn on_slow(&mut self) {
         if self.kind == EntryKind::Function {
             self.engine.scripts.show(self.request);
         }
-        self.engine.log_slow_script(self.request);
+        let now_ms = self.engine.environment.now(self.engine.clock()).monotonic_ms().unsigned_abs();
+        if let Some(command) = self.engine.commands.resolve(self.request) {
+            let threshold_ms = self.engine.config.busy_reply_threshold;
+            self.engine.scripts.log_if_slow((now_ms, threshold_ms), command.spec.name, self.request);
+        }
         if let Some(host) = self.engine.environment.host.clone() {
             host.serve_while_slow(self.engine);
-            let no_touch = self.engine.session(self.call.slot).no_touch;
+            let no_touch = self.engine.sessions().get(self.call.slot).no_touch;
             self.engine.keyspace.ignore_accesses(no_touch);
         }
     }
@@ -366,7 +279,8 @@ impl Host for ScriptHost<'_> {
         let command = self.engine.commands.resolve(args)?;
         // A container by itself is no command, unless nothing follows it.
         let known = command.subcommands.is_empty() || argv.len() == 1;
-        let denied = || self.engine.users().denied(self.engine.session(self.call.slot).login, command, args);
+        let denied =
+            || self.engine.users().denied(self.engine.sessions().get(self.call.slot).login, command, args);
         known.then(|| denied().is_none())
     }
 }
@@ -377,6 +291,8 @@ mod tests {
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
     use lockwheel_resp::{Protocol, Writer};
+    use lockwheel_scripting::Flags;
+    use lockwheel_store::keyspace::ScriptInputs;
     use lockwheel_store::time::Now;
 
     #[test]
@@ -386,7 +302,7 @@ mod tests {
         engine.begin(at);
         let slot = engine.connect(Peer::default());
         let inputs = ScriptInputs::new(&[], &[]);
-        let call = Call::by(engine.session(slot)).of_script(&inputs);
+        let call = Call::by(engine.sessions().get(slot)).of_script(&inputs);
         let mut set = |killed: bool| {
             let mut runtime = engine.scripts.take().unwrap();
             let id = runtime.intern(b"return 1").unwrap();

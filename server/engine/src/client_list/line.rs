@@ -1,50 +1,31 @@
 //! The line of a client, as CLIENT LIST shows it.
 
-use super::engine::Engine;
+use super::list::ClientList;
 use crate::clients::{Closing, Session, Slot};
 use crate::spec::Args;
 use crate::tracking::{TrackedClient, TrackingMode, tracked};
 use lockwheel_resp::{Protocol, allocation};
 use lockwheel_store::time::Now;
 
-impl Engine {
-    /// The clients that are told of, oldest first.
-    pub(crate) fn listed_clients(&self) -> impl Iterator<Item = &Session> {
-        self.sessions.live().filter(|session| !self.is_unheard_master(session))
-    }
-
-    /// Whether this runs what a master sends that is not heard: that is no client yet, or none any more.
-    pub(crate) fn is_unheard_master(&self, session: &Session) -> bool {
-        let following = self.following.as_ref().filter(|following| following.slot() == session.slot);
-        following.is_some_and(|following| !following.is_connected())
-    }
-
+impl ClientList<'_> {
     /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
     ///
     /// Redis buffer fields map to ours where possible, else 0.
-    pub(crate) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
+    pub(crate) fn describe(self, session: &Session, into: &mut Vec<u8>) {
         let executed = session.running.map_or(0, |running| running.exec_bytes);
         self.describe_with_arguments(session, self.waits.argument_bytes(session.id) + executed, into);
     }
 
-    /// The same while the client of the slot `asking` is answered a request of these arguments.
-    pub(crate) fn describe_to(&self, asking: Slot, args: Args<'_>, session: &Session, into: &mut Vec<u8>) {
+    /// Appends the line of a client while the client of the slot `asking` is answered a request of these arguments.
+    pub(crate) fn describe_to(self, asking: Slot, args: Args<'_>, session: &Session, into: &mut Vec<u8>) {
         if session.slot != asking || session.running.is_some() {
-            return self.describe_client(session, into);
+            return self.describe(session, into);
         }
         self.describe_with_arguments(session, args.all().iter().map(|arg| arg.len()).sum(), into);
     }
 
-    /// A client that asks for something with these arguments, as the log names it.
-    pub(crate) fn asking_client(&self, slot: Slot, args: Args<'_>) -> String {
-        let mut line = Vec::new();
-        self.describe_to(slot, args, self.sessions.get(slot), &mut line);
-        String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
-    }
-
-    fn describe_with_arguments(&self, session: &Session, arguments: usize, into: &mut Vec<u8>) {
-        let seconds =
-            |since: Now| self.clock.now().monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
+    fn describe_with_arguments(self, session: &Session, arguments: usize, into: &mut Vec<u8>) {
+        let seconds = |since: Now| self.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
         let queued = session.multi.as_ref().map(|multi| (multi.queue().len(), multi.memory()));
@@ -64,7 +45,7 @@ impl Engine {
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         let user = self.users.name(session.login);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
-        let tracked = tracked(&self.keyspace, session.id).filter(|client| client.is_on);
+        let tracked = tracked(self.keyspace, session.id).filter(|client| client.is_on);
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd
@@ -94,7 +75,7 @@ impl Engine {
     }
 
     /// The letters of a client's state, in Redis' order; `N` when there is none.
-    fn client_flags(&self, session: &Session, tracked: Option<&TrackedClient>) -> String {
+    fn client_flags(self, session: &Session, tracked: Option<&TrackedClient>) -> String {
         let letters = [
             (session.is_monitor, 'O'),
             (session.is_replica, 'S'),
@@ -109,45 +90,11 @@ impl Engine {
             (session.closing == Some(Closing::AfterOutput), 'c'),
             (session.unblocked_in == self.batch && !session.blocked, 'u'),
             (session.peer.unix, 'U'),
-            (self.cluster.as_ref().is_some_and(|cluster| cluster.asker(session.id).read_only), 'r'),
+            (self.cluster.is_some_and(|cluster| cluster.asker(session.id).read_only), 'r'),
             (session.no_evict, 'e'),
             (session.no_touch, 'T'),
         ];
         let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
         if flags.is_empty() { "N".to_owned() } else { flags }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::clients::{Outbox, Peer};
-    use crate::config::Config;
-    use crate::core::Engine;
-    use lockwheel_store::time::Now;
-
-    /// Bytes of the name of a key, and of a message.
-    const PARTS: [usize; 2] = [50_000, 100_000];
-
-    #[test]
-    fn the_memory_of_a_client_is_the_sum_of_its_parts() {
-        let [name, message] = PARTS;
-        let mut engine = Engine::new(Config::default(), 7, Now::default());
-        let [publisher, first, second] = [(); 3].map(|()| engine.connect(Peer::default()));
-        engine.execute(first, &[b"WATCH", &vec![b'k'; name]]);
-        for slot in [first, second] {
-            engine.execute(slot, &[b"SUBSCRIBE", b"channel"]);
-        }
-        engine.execute(publisher, &[b"PUBLISH", b"channel", &vec![b'x'; message]]);
-        let total = |engine: &Engine| -> usize {
-            let mut line = Vec::new();
-            engine.describe_client(engine.session(first), &mut line);
-            let line = String::from_utf8_lossy(&line).into_owned();
-            let total = line.split_once("tot-mem=").expect("it is shown").1;
-            total.split(' ').next().and_then(|total| total.parse().ok()).expect("it is a number")
-        };
-        assert!(total(&engine) > name + message, "{}", total(&engine));
-        let mut taken = Outbox::default();
-        engine.take_output(first, &mut taken);
-        assert!(total(&engine) > name + message, "{}", total(&engine));
     }
 }

@@ -1,0 +1,143 @@
+//! Commands on other clients, carried out.
+
+use super::call::{Call, Origin};
+use super::engine::Engine;
+use super::part_handler::ClientHandler;
+use crate::client_list::{ClientEffect, ClientList};
+use crate::clients::{Closing, Slot};
+use crate::locks::HistoryCause;
+use crate::spec::{Args, Outcome};
+use crate::waits::TicketEnd;
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Returns the clients, to look at.
+    pub(crate) fn client_list(&self) -> ClientList<'_> {
+        ClientList {
+            sessions: &self.sessions,
+            waits: &self.waits,
+            commands: &self.commands,
+            users: &self.users,
+            keyspace: &self.keyspace,
+            replication: &self.replication,
+            following: self.following.as_ref(),
+            cluster: self.cluster.as_deref(),
+            faults: &self.faults,
+            now: self.clock.now(),
+            batch: self.batch,
+        }
+    }
+
+    /// Calls the handler of a command on clients, and follows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_on_client(
+        &mut self,
+        handler: ClientHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        match handler {
+            ClientHandler::Subscriptions(run) => {
+                self.change_subscriptions(call.slot, |its| run(its, args, reply))
+            }
+            ClientHandler::Tracking(run) => self.change_tracking(|tracking| {
+                let session = tracking.session(call.slot);
+                run(tracking, session, args, reply)
+            }),
+            ClientHandler::Naming(run) => run(&mut self.sessions, call.slot, args, reply),
+            ClientHandler::Reset(check) => {
+                debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
+                check(self.sessions.get(call.slot))?;
+                self.reset_client(call.slot, reply);
+                Ok(())
+            }
+            ClientHandler::Monitor(check) => {
+                check(call.origin())?;
+                // A client that is a monitor already is not answered.
+                if self.set_monitor(call.slot, true) {
+                    reply.ok();
+                }
+                Ok(())
+            }
+            ClientHandler::List(run) => {
+                let effect = run(self.client_list(), call.slot, args, reply)?;
+                self.apply_to_clients(effect, call.slot, reply);
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins anew with a client, as if it had just connected.
+    fn reset_client(&mut self, slot: Slot, reply: &mut dyn Reply) {
+        let id = self.sessions.get(slot).id;
+        self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
+        self.set_monitor(slot, false);
+        self.change_tracking(|tracking| tracking.untrack(slot));
+        self.change_subscriptions(slot, |its| its.end_all(HistoryCause::None));
+        self.end_tickets(id, TicketEnd::GivenUp);
+        self.cluster.iter_mut().for_each(|cluster| cluster.forget_client(id));
+        self.sessions.rename(slot, b"");
+        let login = self.users.first_login();
+        let session = self.sessions.get_mut(slot);
+        session.begin_anew(login);
+        reply.speak(session.protocol);
+        reply.mute(session.is_muted());
+        reply.status(b"RESET");
+    }
+
+    /// Carries out what a command on clients asks for.
+    fn apply_to_clients(&mut self, effect: ClientEffect, caller: Slot, reply: &mut dyn Reply) {
+        match effect {
+            ClientEffect::None => {}
+            ClientEffect::Kill(slots) => {
+                for slot in slots {
+                    if slot == caller {
+                        self.sessions.get_mut(slot).close(Closing::AfterOutput);
+                    } else if !self.clock.note_killed(self.sessions.get(slot).id) {
+                        self.cut_off(slot);
+                    }
+                }
+            }
+            ClientEffect::Unblock { client, with_error } => {
+                let was_waiting = self.unblock_client(client, with_error);
+                reply.integer(was_waiting.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clients::{Outbox, Peer};
+    use crate::config::Config;
+    use crate::core::Engine;
+    use lockwheel_store::time::Now;
+
+    /// Bytes of the name of a key, and of a message.
+    const PARTS: [usize; 2] = [50_000, 100_000];
+
+    #[test]
+    fn the_memory_of_a_client_is_the_sum_of_its_parts() {
+        let [name, message] = PARTS;
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [publisher, first, second] = [(); 3].map(|()| engine.connect(Peer::default()));
+        engine.execute(first, &[b"WATCH", &vec![b'k'; name]]);
+        for slot in [first, second] {
+            engine.execute(slot, &[b"SUBSCRIBE", b"channel"]);
+        }
+        engine.execute(publisher, &[b"PUBLISH", b"channel", &vec![b'x'; message]]);
+        let total = |engine: &Engine| -> usize {
+            let mut line = Vec::new();
+            engine.client_list().describe(engine.sessions().get(first), &mut line);
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let total = line.split_once("tot-mem=").expect("it is shown").1;
+            total.split(' ').next().and_then(|total| total.parse().ok()).expect("it is a number")
+        };
+        assert!(total(&engine) > name + message, "{}", total(&engine));
+        let mut taken = Outbox::default();
+        engine.take_output(first, &mut taken);
+        assert!(total(&engine) > name + message, "{}", total(&engine));
+    }
+}

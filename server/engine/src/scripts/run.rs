@@ -1,0 +1,89 @@
+//! The script or function that a request runs, and what it may do.
+
+use lockwheel_scripting::{EntryId, EntryKind, Flags};
+use lockwheel_store::keyspace::ScriptInputs;
+
+/// The script or function that a request runs.
+pub(crate) struct ScriptRun<'a> {
+    /// The script or function.
+    pub(crate) id: EntryId,
+    /// The keys and arguments.
+    pub(crate) inputs: ScriptInputs<'a>,
+    /// The rules that it runs by.
+    pub(crate) rules: ScriptRules,
+}
+
+impl ScriptRun<'_> {
+    /// Whether it is a script or a function.
+    pub(crate) fn kind(&self) -> EntryKind {
+        match self.id {
+            EntryId::Script(_) => EntryKind::Script,
+            EntryId::Function(_) => EntryKind::Function,
+        }
+    }
+}
+
+/// The rules by which a script or a function runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScriptRules {
+    /// Writing is refused.
+    pub(crate) read_only: bool,
+    /// The script declares what it does: it is refused as a whole, not command by command.
+    pub(crate) declared: bool,
+    /// Memory may be taken even when it is short.
+    pub(crate) takes_any_memory: bool,
+    /// Data that may be old may be read.
+    pub(crate) reads_stale: bool,
+    /// Keys of several slots may be named.
+    pub(crate) crosses_slots: bool,
+}
+
+impl ScriptRules {
+    /// The rules of a script with these flags. `read_only`: the command that calls it only reads.
+    pub(crate) fn of(flags: Flags, read_only: bool) -> Self {
+        let declared = flags.shebang;
+        ScriptRules {
+            read_only: read_only || flags.no_writes,
+            declared,
+            takes_any_memory: declared && flags.allow_oom,
+            reads_stale: declared && flags.allow_stale,
+            crosses_slots: !declared || flags.allow_cross_slot_keys,
+        }
+    }
+}
+
+/// Writes a message of a script to the log.
+pub(crate) fn log_message(level: u8, message: &[u8]) {
+    let message = String::from_utf8_lossy(message);
+    match level {
+        0 => tracing::trace!(target: "script", "{message}"),
+        1 => tracing::debug!(target: "script", "{message}"),
+        2 => tracing::info!(target: "script", "{message}"),
+        _ => tracing::warn!(target: "script", "{message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_script_does_not_declare_it_may_not() {
+        let rules = ScriptRules::of(Flags { allow_oom: true, allow_stale: true, ..Flags::default() }, false);
+        assert!(!rules.declared && !rules.takes_any_memory && !rules.reads_stale);
+        assert!(
+            rules.crosses_slots && !rules.read_only,
+            "an undeclared script is refused command by command"
+        );
+    }
+
+    #[test]
+    fn a_declared_script_may_do_what_its_flags_say() {
+        let flags = Flags { shebang: true, allow_oom: true, ..Flags::default() };
+        let rules = ScriptRules::of(flags, false);
+        assert!(rules.declared && rules.takes_any_memory && !rules.reads_stale && !rules.crosses_slots);
+        let rules = ScriptRules::of(Flags { no_writes: true, ..flags }, false);
+        assert!(rules.read_only);
+        assert!(ScriptRules::of(flags, true).read_only, "a command that only reads runs it");
+    }
+}

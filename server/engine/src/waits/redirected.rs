@@ -1,0 +1,30 @@
+//! Requests that wait for keys whose slot has gone to another node of the cluster.
+
+use super::state::{Blocked, Retry, Waits};
+use crate::cluster::RequestRouter;
+use crate::spec::{Args, CommandError};
+
+impl Waits {
+    /// Returns the requests that wait for a key whose slot is not this node's any more, each with the error that sends
+    /// its client where the key is.
+    pub(crate) fn redirected(&self, router: RequestRouter<'_>) -> Vec<(u64, CommandError)> {
+        let redirect = |(id, blocked): (u64, &Blocked)| {
+            let Retry::OnKeys(on) = &blocked.retry else { return None };
+            let argv = blocked.request.argv();
+            let key = on.keys.first().and_then(|key| argv.get(*key))?;
+            let redirect = router.redirect_waiting(id, router.commands.get(blocked.command), key)?;
+            Some((id, router.error(redirect)))
+        };
+        self.iter().filter_map(redirect).collect()
+    }
+
+    /// Returns the error of a waiting request that is to be tried again though its keys have gone, with their slot, to
+    /// another node: as if it came now. Tried here, it would find a lock free that is held there.
+    pub(crate) fn redirect_of(&self, id: u64, router: RequestRouter<'_>) -> Option<CommandError> {
+        let blocked = self.get(id)?;
+        let Retry::OnKeys(_) = &blocked.retry else { return None };
+        let argv = blocked.request.argv();
+        let routed = router.route_again(id, router.commands.get(blocked.command), Args::new(&argv));
+        routed.err().map(|redirect| router.error(redirect))
+    }
+}
