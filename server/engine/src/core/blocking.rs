@@ -135,7 +135,7 @@ impl Engine {
         self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
         self.check_output_limit(slot);
-        self.wake(slot);
+        self.sessions.wake(slot);
         self.deliver();
         true
     }

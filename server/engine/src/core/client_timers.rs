@@ -30,7 +30,7 @@ impl Engine {
             IdleEnd::Stays => {}
             IdleEnd::ClosesAfterOutput(slot) => {
                 self.sessions.get_mut(slot).close(Closing::AfterOutput);
-                self.wake(slot);
+                self.sessions.wake(slot);
             }
             IdleEnd::IsCutOff(slot) => self.cut_off(slot),
         }

@@ -43,7 +43,7 @@ impl Engine {
             // A part of the answer may be lost, and the client that is running a command is another one.
             Err(_) => return self.cut_off(slot),
         }
-        self.wake(slot);
+        self.sessions.wake(slot);
     }
 
     /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
@@ -60,11 +60,6 @@ impl Engine {
             return self.cut_off(slot);
         }
         self.check_output_limit(slot);
-        self.wake(slot);
-    }
-
-    /// Wakes the session's connection.
-    pub(crate) fn wake(&mut self, slot: Slot) {
         self.sessions.wake(slot);
     }
 
@@ -128,7 +123,7 @@ impl Engine {
         session.close(Closing::Now);
         self.replication.forget_lacked(session.id);
         self.observers.stats.output_limit_disconnections += 1;
-        self.wake(slot);
+        self.sessions.wake(slot);
     }
 
     /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what goes

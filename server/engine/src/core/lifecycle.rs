@@ -226,7 +226,7 @@ impl Engine {
         session.delivery.cut();
         session.close(Closing::Now);
         self.watch_idle(slot);
-        self.wake(slot);
+        self.sessions.wake(slot);
     }
 
     /// Shows a client every call from now on, or no more. Returns whether that has changed.

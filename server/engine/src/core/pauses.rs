@@ -93,7 +93,7 @@ impl Engine {
                 self.cut_off(slot);
             }
             if self.sessions.is_connected(slot) {
-                self.wake(slot);
+                self.sessions.wake(slot);
             }
         }
     }

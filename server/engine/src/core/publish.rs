@@ -67,7 +67,7 @@ impl Engine {
             self.close_over_limit(slot);
         }
         self.check_output_limit(slot);
-        self.wake(slot);
+        self.sessions.wake(slot);
     }
 
     /// Sends a client's message to its receivers, and answers how many it has. The subscribers of other servers hear it

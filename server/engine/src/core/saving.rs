@@ -5,6 +5,7 @@ use super::hooks::Hook;
 use crate::persistence::{Content, DataFile, SaveControl, SaveEffect, SaveRequest};
 use crate::spec::{CommandError, Outcome};
 use lockwheel_resp::Reply;
+use lockwheel_store::memory::SharedBytes;
 use std::io;
 
 /// A save has failed; the log says why.
@@ -58,7 +59,7 @@ impl Engine {
     }
 
     /// Changes the state of saves, and does what is to be done since it has changed.
-    pub(crate) fn change_saves(&mut self, change: impl FnOnce(&mut SaveControl<'_>)) {
+    pub(crate) fn change_saves<T>(&mut self, change: impl FnOnce(&mut SaveControl<'_>) -> T) -> T {
         let mut control = SaveControl {
             saves: &mut self.persistence,
             keyspace: &mut self.keyspace,
@@ -66,7 +67,7 @@ impl Engine {
             config: &self.config,
             effects: Vec::new(),
         };
-        change(&mut control);
+        let done = change(&mut control);
         for effect in control.effects {
             match effect {
                 SaveEffect::Begin => self.begin_background_save(),
@@ -77,13 +78,20 @@ impl Engine {
                         self.written_in_background(serial, result);
                     }
                 }
+                SaveEffect::BeginForReplicas => self.begin_replica_snapshot(),
+                SaveEffect::Send(file) => {
+                    let snapshot = file.map(|file| SharedBytes::new(&self.memory.clients.all, file));
+                    self.change_replication(|control| control.end_snapshot(snapshot.as_ref()));
+                }
                 SaveEffect::RulesChanged { may_forbid } => self.hooks.set(Hook::NotSaved, may_forbid),
             }
         }
+        done
     }
 
     /// The host has written the file of the save with this number, or could not.
     pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
         self.change_saves(|control| control.written(serial, &result));
+        self.change_replication(|control| control.look_for_due_snapshot());
     }
 }

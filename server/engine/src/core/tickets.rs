@@ -91,7 +91,7 @@ impl Engine {
             })
         {
             self.check_output_limit(slot);
-            self.wake(slot);
+            self.sessions.wake(slot);
         }
         match end {
             TicketEnd::Granted(_) => {}

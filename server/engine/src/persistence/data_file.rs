@@ -34,26 +34,28 @@ pub(crate) struct DataFile<'e> {
 impl DataFile<'_> {
     /// Returns a file with this content. O(data).
     pub(crate) fn write(&self, content: Content) -> Vec<u8> {
-        self.write_with(content, rules_of(self.config), &[])
+        let file = Box::new(self.begin_with(content, rules_of(self.config), &[]));
+        match content {
+            Content::All => self.keyspace.write_all(file),
+            Content::Functions | Content::Nothing => file.finish(),
+        }
     }
 
-    /// Returns a file of all data for a replica, which is told more of it. `for_7_0`: the replica may be as old as
-    /// Redis 7.0. O(data).
-    pub(crate) fn write_for_replica(&self, for_7_0: bool, more: &[(&str, &[u8])]) -> Vec<u8> {
-        self.write_with(Content::All, FileRules { for_7_0, ..rules_of(self.config) }, more)
+    /// Returns a file of all data for a replica. `for_7_0`: the replica may be as old as Redis 7.0. `db`: the database
+    /// in which the stream goes on. O(data).
+    pub(crate) fn write_for_replica(&self, for_7_0: bool, db: usize) -> Vec<u8> {
+        self.keyspace.write_all(Box::new(self.begin_for_replica(for_7_0, db)))
+    }
+
+    /// Returns the beginning of such a file, up to its first key.
+    pub(crate) fn begin_for_replica(&self, for_7_0: bool, db: usize) -> RdbFile {
+        let (rules, db) = (FileRules { for_7_0, ..rules_of(self.config) }, db.to_string());
+        self.begin_with(Content::All, rules, &[("repl-stream-db", db.as_bytes())])
     }
 
     /// Returns the beginning of a file of all data, up to its first key.
     pub(crate) fn begin(&self) -> RdbFile {
         self.begin_with(Content::All, rules_of(self.config), &[])
-    }
-
-    fn write_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> Vec<u8> {
-        let file = Box::new(self.begin_with(content, rules, more));
-        match content {
-            Content::All => self.keyspace.write_all(file),
-            Content::Functions | Content::Nothing => file.finish(),
-        }
     }
 
     fn begin_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> RdbFile {

@@ -21,10 +21,22 @@ pub(crate) struct Background {
     pub(crate) serial: u64,
     /// When it began, in milliseconds of the system's monotonic clock.
     pub(crate) began_ms: i64,
-    /// How many changes there were until then.
-    pub(crate) changes: u64,
-    /// The file that it writes, beneath the directory that the configuration had.
-    pub(crate) path: String,
+    /// The receiver of the data.
+    pub(crate) target: SaveTarget,
+}
+
+/// The receiver of a snapshot that is made in the background.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SaveTarget {
+    /// A file, beneath the directory that the configuration had.
+    File {
+        /// Its name.
+        path: String,
+        /// The number of changes until the save began.
+        changes: u64,
+    },
+    /// The replicas that wait for a snapshot.
+    Replicas,
 }
 
 /// How a file was read.
@@ -51,6 +63,8 @@ pub(crate) struct Persistence {
     pub(crate) background: Option<Background>,
     /// One is to begin when the timer fires.
     is_scheduled: bool,
+    /// A snapshot for replicas is to begin when the timer fires.
+    is_due_for_replicas: bool,
     /// Begins a save in the background, or goes on with it.
     timer: Option<TimerKey>,
     /// The file that was read last.

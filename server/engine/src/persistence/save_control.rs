@@ -1,9 +1,10 @@
 //! Saves, step by step: one in the background writes a piece of its file in every millisecond.
 
-use super::{Background, Persistence, RdbFile};
+use super::{Background, Persistence, RdbFile, SaveTarget};
 use crate::clock::{EngineClock, Timer, TimerKind};
 use crate::config::{Config, system_reason};
-use lockwheel_store::keyspace::Keyspace;
+use lockwheel_resp::allocation;
+use lockwheel_store::keyspace::{FlushedKeys, Keyspace};
 use std::io;
 
 /// The cost of a piece of a snapshot, in bytes of the file: about half a millisecond.
@@ -16,6 +17,10 @@ pub(crate) enum SaveEffect {
     Begin,
     /// The host writes the file of the save with this number.
     Write { serial: u64, path: String, file: Vec<u8> },
+    /// A snapshot for replicas begins, which was put off.
+    BeginForReplicas,
+    /// Replicas are sent their snapshot. `None`: it could not be made.
+    Send(Option<Vec<u8>>),
     /// The rules have changed. `may_forbid`: writes are refused, since the last save has failed.
     RulesChanged { may_forbid: bool },
 }
@@ -63,14 +68,79 @@ impl SaveControl<'_> {
     /// Begins a save in the background, into a file that has begun, by the process with this number. There is none on
     /// its way.
     pub(crate) fn begin(&mut self, file: RdbFile, process: u32) {
-        let began_ms = self.clock.system().monotonic_ms();
-        self.keyspace.begin_snapshot(Box::new(file));
-        let (serial, changes) = (self.saves.next_serial(), self.keyspace.counters.dirty);
-        let path = self.config.saves.dbfilename.clone();
+        self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::Written);
+        let (path, changes) = (self.config.saves.dbfilename.clone(), self.keyspace.counters.dirty);
         self.saves.saves += 1;
-        self.saves.background = Some(Background { serial, began_ms, changes, path });
+        self.begin_background(SaveTarget::File { path, changes });
         tracing::info!("Background saving started by pid {process}");
         self.go_on();
+    }
+
+    fn begin_background(&mut self, target: SaveTarget) {
+        let (serial, began_ms) = (self.saves.next_serial(), self.clock.system().monotonic_ms());
+        self.saves.background = Some(Background { serial, began_ms, target });
+    }
+
+    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Returns the whole
+    /// file if one piece is all of it; otherwise the other pieces are made in the background. No save is on its way. The
+    /// stream tells replicas of what is flushed meanwhile.
+    pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, process: u32) -> Option<Vec<u8>> {
+        self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::LeftOut);
+        let whole = self.make_piece_for_replicas();
+        if self.keyspace.snapshot_progress().is_some() {
+            self.begin_background(SaveTarget::Replicas);
+            tracing::info!("Background RDB transfer started by pid {process}");
+            self.set_timer(self.piece_delay_ms());
+        } else if whole.is_none() {
+            self.effects.push(SaveEffect::Send(None));
+        }
+        whole
+    }
+
+    /// Makes a piece of the snapshot for replicas; the file if that was the last. If there is no memory for it, the
+    /// snapshot ends.
+    fn make_piece_for_replicas(&mut self) -> Option<Vec<u8>> {
+        let (piece, keyspace) = (self.piece_bytes(), &mut *self.keyspace);
+        allocation::contain(|| keyspace.go_on_with_snapshot(piece)).unwrap_or(None)
+    }
+
+    /// Lets a snapshot for replicas begin when what runs now has ended.
+    pub(crate) fn schedule_for_replicas(&mut self) {
+        self.saves.is_due_for_replicas = true;
+        self.set_timer(0);
+    }
+
+    /// Gives a snapshot for replicas up, if one is on its way: no replica waits for it any more.
+    pub(crate) fn give_up_for_replicas(&mut self) {
+        if self.is_for_replicas() {
+            tracing::info!("Background transfer given up: no replica waits for it any more");
+            self.keyspace.end_snapshot();
+            self.end_for_replicas();
+        }
+    }
+
+    fn is_for_replicas(&self) -> bool {
+        self.saves.background.as_ref().is_some_and(|save| save.target == SaveTarget::Replicas)
+    }
+
+    /// Ends the snapshot for replicas that is on its way.
+    fn end_for_replicas(&mut self) {
+        if let Some(save) = self.saves.background.take() {
+            self.note_time(&save);
+        }
+        self.begin_scheduled();
+    }
+
+    /// Lets a save begin that was put off while another one was on its way.
+    fn begin_scheduled(&mut self) {
+        if self.saves.is_scheduled {
+            self.set_timer(0);
+        }
+    }
+
+    fn note_time(&mut self, save: &Background) {
+        let took_ms = self.clock.system().monotonic_ms() - save.began_ms;
+        self.saves.took_seconds = Some(took_ms / 1000);
     }
 
     /// Lets a save in the background begin when the present command or transaction has ended.
@@ -94,36 +164,63 @@ impl SaveControl<'_> {
             self.go_on();
         } else if std::mem::take(&mut self.saves.is_scheduled) {
             self.effects.push(SaveEffect::Begin);
+        } else if std::mem::take(&mut self.saves.is_due_for_replicas) {
+            self.effects.push(SaveEffect::BeginForReplicas);
         }
     }
 
-    /// Writes a piece of the snapshot; after the last one, the host writes the file.
+    /// The cost of the next piece, in bytes of the file.
+    fn piece_bytes(&self) -> usize {
+        if self.config.saves.key_delay_us > 0 { 1 } else { PIECE_BYTES }
+    }
+
+    fn piece_delay_ms(&self) -> i64 {
+        self.config.saves.key_delay_us.max(0) / 1000
+    }
+
+    /// Makes a piece of the snapshot; after the last one, the host writes the file, or replicas are sent it.
     fn go_on(&mut self) {
+        if self.is_for_replicas() {
+            return self.go_on_for_replicas();
+        }
         if self.keyspace.snapshot_progress().is_none() {
             return;
         }
-        let delay_us = self.config.saves.key_delay_us;
-        let piece = if delay_us > 0 { 1 } else { PIECE_BYTES };
-        let Some(file) = self.keyspace.go_on_with_snapshot(piece) else {
-            return self.set_timer(delay_us.max(0) / 1000);
+        let Some(file) = self.keyspace.go_on_with_snapshot(self.piece_bytes()) else {
+            return self.set_timer(self.piece_delay_ms());
         };
-        if let Some(Background { serial, path, .. }) = &self.saves.background {
+        if let Some(Background { serial, target: SaveTarget::File { path, .. }, .. }) = &self.saves.background
+        {
             self.effects.push(SaveEffect::Write { serial: *serial, path: path.clone(), file });
         }
+    }
+
+    /// Goes on with the snapshot for replicas, which are sent the file when it is complete.
+    fn go_on_for_replicas(&mut self) {
+        let file = self.make_piece_for_replicas();
+        if file.is_none() && self.keyspace.snapshot_progress().is_some() {
+            return self.set_timer(self.piece_delay_ms());
+        }
+        match file {
+            Some(_) => tracing::info!("Background RDB transfer terminated with success"),
+            None => tracing::warn!("Background transfer error"),
+        }
+        self.end_for_replicas();
+        self.effects.push(SaveEffect::Send(file));
     }
 
     /// Records that the host has written the file of the save with this number, or could not.
     pub(crate) fn written(&mut self, serial: u64, result: &io::Result<()>) {
         let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
-        let took_ms = self.clock.system().monotonic_ms() - save.began_ms;
-        self.saves.took_seconds = Some(took_ms / 1000);
+        let SaveTarget::File { changes: saved, .. } = save.target else { return };
+        self.note_time(&save);
         self.set_failed(result.is_err());
         match result {
             Ok(()) => {
                 tracing::info!("DB saved on disk");
                 tracing::info!("Background saving terminated with success");
                 let changes = &mut self.keyspace.counters.dirty;
-                *changes = changes.saturating_sub(save.changes);
+                *changes = changes.saturating_sub(saved);
                 self.saves.saved_ms = Some(self.clock.now().wall_ms());
             }
             Err(error) => {
@@ -131,6 +228,7 @@ impl SaveControl<'_> {
                 tracing::warn!("Background saving error");
             }
         }
+        self.begin_scheduled();
     }
 
     /// Gives up what is being saved, and forgets what was.

@@ -66,6 +66,14 @@ impl Behind {
         self.replicas.insert(session, self.end);
     }
 
+    /// A replica is sent nothing from where another one is that is behind.
+    pub(crate) fn add_beside(&mut self, session: u64, other: u64, account: &BufferBytes) {
+        match self.replicas.get(&other) {
+            Some(&has) => _ = self.replicas.insert(session, has),
+            None => self.add(session, account),
+        }
+    }
+
     /// The stream goes on; whether the limits of these replicas are due, as they are once a block. Unwinds if there
     /// is hardly any memory for it: then all these replicas are to be cut. O(bytes).
     pub(crate) fn append(&mut self, mut bytes: &[u8], account: &BufferBytes) -> bool {

@@ -10,6 +10,10 @@ pub(crate) enum ReplicationEffect {
     CheckOutput(Slot),
     /// The connection of a replica ends: it comes back, and asks for what it lacks.
     Cut(Slot),
+    /// A snapshot for replicas is to begin when what runs now has ended.
+    SnapshotDue,
+    /// No replica waits any more for the snapshot that is being made.
+    SnapshotUnwanted,
     /// There may be somebody else, or nobody, to whom messages go.
     AudienceChanged,
     /// The rules have changed. `may_forbid`: replication may forbid requests.

@@ -61,8 +61,8 @@ impl Replication {
     ) -> Vec<Slot> {
         let mut fallen_behind = Vec::new();
         let Replication { replicas, behind, .. } = self;
-        for &id in replicas.keys() {
-            if behind.has(id) {
+        for (&id, replica) in &*replicas {
+            if behind.has(id) || replica.state.awaits_snapshot() {
                 continue;
             }
             let Some(slot) = sessions.find(id) else { continue };
@@ -146,10 +146,11 @@ impl Replication {
     }
 
     /// Gives a replica that did not keep up what it lacks, now that it has been sent everything else. One that is being
-    /// disconnected has lost some of that, and gets nothing. Returns false if there is no memory for it: then the
+    /// disconnected has lost some of that, and gets nothing; one that waits for its snapshot gets that first. Returns false if there is no memory for it: then the
     /// replica is to be disconnected.
     pub(crate) fn feed_lacked(&mut self, session: &mut Session, account: &BufferBytes) -> bool {
-        if session.closing == Some(Closing::Now) {
+        let is_behind = self.behind.has(session.id);
+        if !is_behind || session.closing == Some(Closing::Now) || self.awaits_snapshot(session.id) {
             return true;
         }
         let lacked = self.behind.take(session.id, account);
@@ -187,6 +188,10 @@ impl Replication {
         let (mut effects, stream) = (Vec::new(), self.offset);
         for (&id, replica) in &mut self.replicas {
             let Some(slot) = sessions.find(id) else { continue };
+            if replica.state.awaits_snapshot() {
+                replica.heard.hear(now);
+                continue;
+            }
             let session = sessions.get(slot);
             let unsent = session.delivery.pending() + self.behind.unsent(id);
             let lacks_snapshot = !replica.answers && replica.unread_snapshot(unsent, stream) > 0;

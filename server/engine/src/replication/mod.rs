@@ -17,6 +17,7 @@ mod feeding;
 mod hand_over;
 mod last_heard;
 mod link;
+mod pending_snapshot;
 mod replica;
 mod replica_link;
 mod replica_wait;

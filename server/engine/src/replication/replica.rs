@@ -30,6 +30,10 @@ impl Announced {
 /// How far a replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
+    /// It waits for the beginning of a snapshot: another one is being made.
+    AwaitsStart,
+    /// It waits for the end of the snapshot that is being made.
+    AwaitsEnd,
     /// It is being sent the snapshot.
     SendBulk,
     /// It follows the stream.
@@ -37,9 +41,15 @@ pub(crate) enum ReplicaState {
 }
 
 impl ReplicaState {
+    /// Whether its snapshot is not complete: it is sent nothing.
+    pub(crate) fn awaits_snapshot(self) -> bool {
+        matches!(self, ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd)
+    }
+
     /// As INFO and ROLE name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd => "wait_bgsave",
             ReplicaState::SendBulk => "send_bulk",
             ReplicaState::Online => "online",
         }

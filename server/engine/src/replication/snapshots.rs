@@ -17,6 +17,13 @@ pub(crate) struct SnapshotPlace {
     pub(crate) for_7_0: bool,
 }
 
+impl SnapshotPlace {
+    /// The line that tells a replica the place before it is sent the snapshot.
+    pub(super) fn announcement(&self) -> String {
+        format!("+FULLRESYNC {} {}\r\n", self.id, self.offset)
+    }
+}
+
 /// The snapshots that somebody still has to be sent, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {

@@ -55,6 +55,8 @@ pub(crate) struct Replication {
     pub(super) announced: BTreeMap<u64, Announced>,
     /// The snapshots that replicas are being sent.
     pub(super) snapshots: Snapshots,
+    /// The snapshot that is being made for replicas.
+    pub(super) pending: Option<SnapshotPlace>,
     /// The replicas, by their sessions.
     pub(super) replicas: BTreeMap<u64, Replica>,
     /// The stream that replicas lack which do not keep up.
@@ -95,6 +97,7 @@ impl Replication {
             chunks: Chunks::default(),
             announced: BTreeMap::new(),
             snapshots: Snapshots::default(),
+            pending: None,
             replicas: BTreeMap::new(),
             behind: Behind::default(),
             selected: None,
@@ -448,6 +451,9 @@ impl Replication {
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
         replica.heard.hear(now);
+        if replica.state.awaits_snapshot() {
+            return;
+        }
         replica.snapshot = 0;
         if std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online {
             tracing::info!("Synchronization with replica {} succeeded", replica.name());

@@ -35,6 +35,11 @@ impl Newcomer {
     pub(crate) fn is_for_7_0(&self) -> bool {
         !self.announced.reads_newer_forms
     }
+
+    /// Whether it is a server of this process.
+    pub(crate) fn is_in_process(&self) -> bool {
+        self.is_in_process
+    }
 }
 
 /// The way in which a replica gets the part that it lacks.
@@ -44,12 +49,14 @@ pub(crate) enum SyncPlan {
     Stream,
     /// By a snapshot that others are being sent.
     Shared(SnapshotPlace, SharedBytes),
+    /// By the snapshot that is being made.
+    Pending,
     /// By a snapshot that is to be made.
     NewSnapshot,
 }
 
-/// The answer to a client that becomes a replica.
-#[derive(Debug)]
+/// The answer to a client that becomes a replica. Empty: it waits for the beginning of its snapshot.
+#[derive(Debug, Default)]
 pub(crate) struct SyncAnswer {
     head: Vec<u8>,
     snapshot: Option<SharedBytes>,
@@ -103,6 +110,10 @@ impl Replication {
             Resync::Partial(_) => SyncPlan::Stream,
             Resync::Full => match self.snapshot_on_its_way(!reads_newer) {
                 Some((place, snapshot)) => SyncPlan::Shared(place, snapshot),
+                None if self.pending_serves(!reads_newer) => {
+                    tracing::info!("Waiting for end of BGSAVE for SYNC");
+                    SyncPlan::Pending
+                }
                 None => {
                     self.check_room_for_snapshot()?;
                     SyncPlan::NewSnapshot
@@ -148,36 +159,62 @@ impl Replication {
         }
     }
 
-    /// Takes a client on as a replica, and returns its answer: the snapshot, if it gets one, and the stream from there
-    /// on. Unwinds if there is no memory for that.
+    /// Takes a client on as a replica, and returns its answer: the snapshot, if it gets one now, and the stream from
+    /// there on. Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
         newcomer: Newcomer,
         sync: SyncRequest<'_>,
-        snapshot: Option<Snapshot>,
+        plan: SyncPlan,
         (account, now): (&BufferBytes, LinkClocks),
     ) -> SyncAnswer {
-        let is_full = snapshot.is_some();
-        let answer = match snapshot {
-            None => self.answer_partial(&newcomer, sync, account),
-            Some(snapshot) => self.answer_full(sync, snapshot, account),
+        let is_full = !matches!(plan, SyncPlan::Stream);
+        let is_joining = matches!(plan, SyncPlan::Pending);
+        if is_full {
+            self.count_full(sync);
+        }
+        let (answer, state) = match plan {
+            SyncPlan::Stream => (self.answer_partial(&newcomer, sync, account), ReplicaState::Online),
+            SyncPlan::Shared(place, snapshot) => {
+                let is_awaited = sync.from.is_some();
+                let state = if is_awaited { ReplicaState::SendBulk } else { ReplicaState::Online };
+                (self.answer_full(sync, (place, snapshot), account), state)
+            }
+            SyncPlan::Pending => (self.announce_pending(sync), ReplicaState::AwaitsEnd),
+            SyncPlan::NewSnapshot => (SyncAnswer::default(), ReplicaState::AwaitsStart),
         };
-        let waits = is_full && sync.from.is_some();
-        let snapshot = answer.snapshot.as_ref();
+        let (session, snapshot) = (newcomer.session, answer.snapshot.as_ref());
         let replica = Replica {
             acknowledged: if is_full { 0 } else { sync.from.map_or(0, |(_, at)| at - 1) },
             on_disk: -1,
             announced: newcomer.announced,
             ip: newcomer.ip,
-            state: if waits { ReplicaState::SendBulk } else { ReplicaState::Online },
+            state,
             answers: sync.from.is_some(),
             heard: LastHeard::first(newcomer.is_in_process, now),
             unsent: 0,
             snapshot: snapshot.map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
             came_at: self.offset,
         };
-        self.join(newcomer.session, replica);
+        if is_joining {
+            self.join_pending(session, account);
+        }
+        self.join(session, replica);
         answer
+    }
+
+    /// Counts a replica that gets a snapshot.
+    fn count_full(&mut self, sync: SyncRequest<'_>) {
+        self.syncs.full += 1;
+        let knew = sync.from.is_some_and(|(history, _)| history != b"?");
+        self.syncs.refused_partial += u64::from(knew);
+    }
+
+    /// The line that tells a replica the place of the snapshot that is being made, if it speaks of places.
+    fn announce_pending(&self, sync: SyncRequest<'_>) -> SyncAnswer {
+        let place = self.pending.filter(|_| sync.from.is_some());
+        let head = place.map_or_else(String::new, |place| place.announcement());
+        SyncAnswer { head: head.into_bytes(), ..SyncAnswer::default() }
     }
 
     fn answer_partial(
@@ -208,13 +245,10 @@ impl Replication {
         (place, snapshot): Snapshot,
         account: &BufferBytes,
     ) -> SyncAnswer {
-        self.syncs.full += 1;
-        let knew = sync.from.is_some_and(|(history, _)| history != b"?");
-        self.syncs.refused_partial += u64::from(knew);
         let stream = self.catch_up(place.offset + 1, account).unwrap_or_default();
         let len = snapshot.bytes().len();
         let head = match sync.from {
-            Some(_) => format!("+FULLRESYNC {} {}\r\n${len}\r\n", place.id, place.offset),
+            Some(_) => format!("{}${len}\r\n", place.announcement()),
             None => format!("${len}\r\n"),
         };
         SyncAnswer { head: head.into_bytes(), snapshot: Some(snapshot), stream }

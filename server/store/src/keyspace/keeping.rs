@@ -4,7 +4,7 @@ use super::database::Database;
 use super::keeper::Keeper;
 use super::keyspace::Keyspace;
 use super::lag::Lag;
-use super::snapshot::{KeyWriter, Snapshot, SnapshotProgress, View};
+use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, View};
 use super::tx::Tx;
 
 impl Keyspace {
@@ -68,13 +68,34 @@ impl Tx<'_> {
         }
         self.keyspace.keeper = Some(keeper);
     }
+
+    /// All keys of the database are about to be flushed. O(keys and their values), or O(keys that a snapshot passes
+    /// over) if it leaves them out.
+    #[cold]
+    pub(super) fn keep_flushed(&mut self) {
+        let Some(mut keeper) = self.keyspace.keeper.take() else { return };
+        if let Some(lag) = &mut keeper.lag {
+            self.keep_all_in(lag, &[self.db]);
+        }
+        if let Some(snapshot) = &mut keeper.snapshot {
+            snapshot.before_flush(&self.keyspace.view(), self.db);
+        }
+        self.keyspace.keeper = Some(keeper);
+    }
 }
 
 impl Keyspace {
     /// Begins a snapshot of the present instant, into this file. One that has begun before is given up.
-    pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>) {
-        let snapshot = Snapshot::new(file, &self.view());
+    pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>, flushed: FlushedKeys) {
+        let snapshot = Snapshot::new(file, flushed, &self.view());
         self.keeper().snapshot = Some(snapshot);
+    }
+
+    /// Lets the snapshot that is being made have the keys that are flushed from now on: its reader is not told.
+    pub fn keep_flushed_keys(&mut self) {
+        if let Some(snapshot) = self.keeper.as_mut().and_then(|keeper| keeper.snapshot.as_mut()) {
+            snapshot.flushed = FlushedKeys::Written;
+        }
     }
 
     /// Writes keys until that has cost so many bytes; the file when these were the last. O(keys and their values, and a
@@ -105,7 +126,7 @@ impl Keyspace {
 
     /// A file of all keys, as they are. O(keys and their values).
     pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
-        let mut snapshot = Snapshot::new(file, &self.view());
+        let mut snapshot = Snapshot::new(file, FlushedKeys::Written, &self.view());
         snapshot.go_on(&self.view(), usize::MAX);
         snapshot.file.finish()
     }

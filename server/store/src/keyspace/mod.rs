@@ -66,7 +66,7 @@ pub use keyspace::{Counters, Keyspace};
 pub use mark::{Mark, is_thread, mark_of_thread};
 pub use order::Order;
 pub use rng::Rng;
-pub use snapshot::{KeyWriter, SnapshotProgress};
+pub use snapshot::{FlushedKeys, KeyWriter, SnapshotProgress};
 pub use subscriber::{Context, Subscriber};
 pub use thread_marks::ChangedField;
 pub use tickets::{Tickets, ticket_of, waiter_of};

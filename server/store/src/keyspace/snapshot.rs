@@ -39,6 +39,9 @@ pub trait KeyWriter: Debug + Send {
 /// What a key costs beside its bytes in the file, in bytes that take as long.
 const KEY_COST: usize = 64;
 
+/// The number of keys that are written before the cost is looked at again: they may be larger than those before.
+const KEYS_AT_ONCE: usize = 64;
+
 /// What a snapshot sees of a keyspace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
@@ -47,6 +50,15 @@ pub(super) struct View<'a> {
     pub(super) accesses: &'a Accesses,
     /// Keys that are due at this instant are not there any more, in wall milliseconds.
     pub(super) due: Option<i64>,
+}
+
+/// The treatment of keys that are flushed before a snapshot has come to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushedKeys {
+    /// They are written at once, as they were when the snapshot began.
+    Written,
+    /// They are left out: the reader of the snapshot is told of the flush.
+    LeftOut,
 }
 
 /// How far a snapshot is.
@@ -70,11 +82,14 @@ pub(super) struct Snapshot {
     /// What was written out of turn, or is new.
     passed_over: BTreeSet<(usize, Box<[u8]>)>,
     names_bytes: usize,
+    pub(super) flushed: FlushedKeys,
+    /// The databases whose keys are left out from now on.
+    left_out: BTreeSet<usize>,
     pub(super) progress: SnapshotProgress,
 }
 
 impl Snapshot {
-    pub(super) fn new(file: Box<dyn KeyWriter>, view: &View<'_>) -> Self {
+    pub(super) fn new(file: Box<dyn KeyWriter>, flushed: FlushedKeys, view: &View<'_>) -> Self {
         let total = view.databases.iter().map(|database| database.len() as u64).sum();
         Snapshot {
             file,
@@ -83,6 +98,8 @@ impl Snapshot {
             seen: 0,
             passed_over: BTreeSet::new(),
             names_bytes: 0,
+            flushed,
+            left_out: BTreeSet::new(),
             progress: SnapshotProgress { written: 0, total },
         }
     }
@@ -101,14 +118,31 @@ impl Snapshot {
     pub(super) fn go_on(&mut self, view: &View<'_>, most_cost: usize) -> bool {
         let start = self.cost();
         while self.db < view.databases.len() {
+            if view.databases[self.db].len() == 0 || self.left_out.contains(&self.db) {
+                (self.db, self.cursor) = (self.db + 1, 0);
+                continue;
+            }
             let left = most_cost.saturating_sub(self.cost() - start);
             if left == 0 {
                 return false;
             }
             let of_one = self.cost() / (self.seen + 1);
-            self.write_some(view, left.div_ceil(of_one));
+            self.write_some(view, left.div_ceil(of_one).min(KEYS_AT_ONCE));
         }
         true
+    }
+
+    /// All keys of a database are about to be flushed.
+    pub(super) fn before_flush(&mut self, view: &View<'_>, db: usize) {
+        match self.flushed {
+            FlushedKeys::Written if view.databases[db].len() > 0 => _ = self.go_on(view, usize::MAX),
+            FlushedKeys::Written => {}
+            FlushedKeys::LeftOut => {
+                self.left_out.insert(db);
+                self.passed_over.retain(|(of, _)| *of != db);
+                self.names_bytes = self.passed_over.iter().map(|(_, key)| block(key.len())).sum();
+            }
+        }
     }
 
     fn cost(&self) -> usize {
@@ -119,7 +153,7 @@ impl Snapshot {
     fn write_some(&mut self, view: &View<'_>, keys: usize) {
         let (db, database) = (self.db, &view.databases[self.db]);
         let hash = |key: &[u8]| hash_of(view.hasher, key);
-        if self.cursor == 0 && database.len() > 0 {
+        if self.cursor == 0 {
             self.file.database(db, database.len(), database.with_deadline());
         }
         let cursor = database.scan(self.cursor, keys, view.due, hash, &mut |entry| {
@@ -142,6 +176,9 @@ impl Snapshot {
     /// A key is about to be written: if it is to be in the file and is not, it is written into it.
     pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
         let hash = hash_of(view.hasher, key);
+        if self.left_out.contains(&db) {
+            return;
+        }
         let is_behind = db < self.db || (db == self.db && Database::position(hash) < self.cursor);
         if is_behind || !self.passed_over.insert((db, key.into())) {
             return;

@@ -385,7 +385,7 @@ impl Tx<'_> {
 
     fn flush_one(&mut self, is_rest: bool) -> usize {
         if self.keyspace.keeper.is_some() {
-            self.keep_all(&[self.db]);
+            self.keep_flushed();
         }
         let Keyspace { databases, watches, waiters, unchanged, hasher, expiry_backlog, .. } =
             &mut *self.keyspace;

@@ -7,4 +7,5 @@ mod rules;
 pub(crate) mod servers;
 mod shutdown;
 mod silent;
+mod snapshots;
 mod waits;

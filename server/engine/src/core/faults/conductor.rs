@@ -45,10 +45,10 @@ impl Engine {
             match effect {
                 FaultEffect::LookAnew => {
                     for slot in self.sessions.slots().collect::<Vec<_>>() {
-                        self.wake(slot);
+                        self.sessions.wake(slot);
                     }
                 }
-                FaultEffect::Wake(slot) => self.wake(slot),
+                FaultEffect::Wake(slot) => self.sessions.wake(slot),
                 FaultEffect::FireAtOnce => self.hooks.set(Hook::NextBatch, true),
                 FaultEffect::RulesChanged => {
                     let may_act = self.faults.look_at_rules();

@@ -65,7 +65,7 @@ impl Engine {
             Some(rule) => self.answered_once(slot, open, rule, &blocked),
             None => self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply),
         }
-        self.wake(slot);
+        self.sessions.wake(slot);
     }
 
     /// The client that waits, if it does, is gone: rules that were to act on its reply may act on another.

@@ -41,6 +41,12 @@ impl Engine {
             match effect {
                 ReplicationEffect::CheckOutput(slot) => self.check_much_output(slot),
                 ReplicationEffect::Cut(slot) => self.cut_off(slot),
+                ReplicationEffect::SnapshotDue => {
+                    self.change_saves(|control| control.schedule_for_replicas())
+                }
+                ReplicationEffect::SnapshotUnwanted => {
+                    self.change_saves(|control| control.give_up_for_replicas());
+                }
                 ReplicationEffect::AudienceChanged => self.note_audience(),
                 ReplicationEffect::RulesChanged { may_forbid } => {
                     self.hooks.set(Hook::Replication, may_forbid);

@@ -7,6 +7,7 @@ use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncPlan, SyncReque
 use crate::spec::{Args, CommandError, Outcome};
 use crate::waits::TicketEnd;
 use lockwheel_resp::Reply;
+use lockwheel_store::memory::SharedBytes;
 
 impl Engine {
     /// Carries out a request on replication.
@@ -66,26 +67,28 @@ impl Engine {
         self.attach_replica(call.slot, sync)
     }
 
-    /// A client becomes a replica: it gets what it lacks, and then the stream. O(data) if a snapshot is made.
+    /// A client becomes a replica: it gets what it lacks, and then the stream. O(a piece of the data) if a snapshot
+    /// begins; O(data) if it is for a server of this process.
     ///
     /// # Errors
     /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
     fn attach_replica(&mut self, slot: Slot, sync: SyncRequest<'_>) -> Outcome {
         self.replicate();
         let (newcomer, plan) = self.change_replication(|control| control.plan_sync(slot, sync))?;
-        let snapshot = match plan {
-            SyncPlan::Stream => None,
-            SyncPlan::Shared(place, snapshot) => Some((place, snapshot)),
-            SyncPlan::NewSnapshot => {
+        let plan = match plan {
+            // A server of this process gets it now: the order of what both do does not depend on real time.
+            SyncPlan::NewSnapshot if newcomer.is_in_process() => {
                 let for_7_0 = newcomer.is_for_7_0();
                 let db = self.change_replication(|control| control.prepare_snapshot(for_7_0));
-                let file = self
-                    .data_file()
-                    .write_for_replica(for_7_0, &[("repl-stream-db", db.to_string().as_bytes())]);
-                Some(self.replication.add_snapshot(file, for_7_0, &self.memory.clients.all))
+                let file = self.data_file().write_for_replica(for_7_0, db);
+                let (place, snapshot) =
+                    self.replication.add_snapshot(file, for_7_0, &self.memory.clients.all);
+                SyncPlan::Shared(place, snapshot)
             }
+            plan => plan,
         };
-        let answer = self.change_replication(|control| control.take_on(newcomer, sync, snapshot));
+        let is_new = matches!(plan, SyncPlan::NewSnapshot);
+        let answer = self.change_replication(|control| control.take_on(newcomer, sync, plan));
         // Nothing but the stream is sent from now on.
         self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
         let session = self.sessions.get_mut(slot);
@@ -94,7 +97,32 @@ impl Engine {
         answer.push(&mut session.delivery);
         self.watch_idle(slot);
         self.change_replication(|control| control.follow_newcomer(answer.has_snapshot()));
+        if is_new {
+            if self.persistence.background.is_some() {
+                tracing::info!(
+                    "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"
+                );
+            }
+            self.begin_replica_snapshot();
+        }
         Ok(())
+    }
+
+    /// Begins the snapshot that replicas wait for, unless one is on its way, or a save, or a script runs: then it is
+    /// tried again. O(a piece).
+    pub(in crate::core) fn begin_replica_snapshot(&mut self) {
+        if self.persistence.background.is_some() || self.scripts.is_running() {
+            return;
+        }
+        self.replicate();
+        let due = self.change_replication(|control| control.begin_due_snapshot());
+        let Some((for_7_0, db)) = due else { return };
+        let (file, process) =
+            (self.data_file().begin_for_replica(for_7_0, db), self.environment.identity.process.id);
+        if let Some(whole) = self.change_saves(|control| control.begin_for_replicas(file, process)) {
+            let snapshot = SharedBytes::new(&self.memory.clients.all, whole);
+            self.change_replication(|control| control.end_snapshot(Some(&snapshot)));
+        }
     }
 
     /// Sends a client a copy of the data or of a part of them, which no stream follows.

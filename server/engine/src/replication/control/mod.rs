@@ -117,7 +117,8 @@ impl ReplicationControl<'_> {
 
     /// Ends the look: the next one is within a second, unless there is nothing to look at.
     pub(crate) fn end_look(&mut self) {
-        if self.link.is_some() || self.history.has_stream() {
+        self.look_for_due_snapshot();
+        if self.link.is_some() || self.history.has_stream() || self.history.replicas().len() > 0 {
             self.set_timer();
         }
     }

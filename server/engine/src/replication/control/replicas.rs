@@ -3,11 +3,13 @@
 use super::super::effect::ReplicationEffect;
 use super::super::feed::{Feed, Unit};
 use super::super::request::{Acknowledgement, SyncRequest};
-use super::super::sync::{Newcomer, Snapshot, SyncAnswer, SyncPlan};
+use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
+use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
 use crate::spec::CommandError;
 use lockwheel_resp::allocation;
+use lockwheel_store::memory::SharedBytes;
 
 impl ReplicationControl<'_> {
     /// Sends replicas what a command, script or transaction has changed, now that it has ended.
@@ -74,15 +76,46 @@ impl ReplicationControl<'_> {
         self.history.database_behind_snapshot(passed_on, for_7_0)
     }
 
+    /// Begins the snapshot that replicas wait for, which the caller makes. Returns whether the replicas may be as old as
+    /// Redis 7.0, and the database in which the stream goes on. `None`: no replica waits, or none can be served now.
+    pub(crate) fn begin_due_snapshot(&mut self) -> Option<(bool, usize)> {
+        let for_7_0 = self.history.due_snapshot().filter(|_| self.has_its_master())?;
+        let db = self.prepare_snapshot(for_7_0);
+        let effects = self.history.begin_pending(for_7_0, self.sessions, self.stream_bytes);
+        self.effects.extend(effects);
+        Some((for_7_0, db))
+    }
+
+    /// Asks for a snapshot if replicas wait for one that can be made.
+    pub(crate) fn look_for_due_snapshot(&mut self) {
+        if self.history.due_snapshot().is_some() && self.has_its_master() {
+            self.effects.push(ReplicationEffect::SnapshotDue);
+        }
+    }
+
+    /// Sends replicas the snapshot that was made for them, and asks how far they are. `None`: it could not be made, and
+    /// the replicas are cut.
+    pub(crate) fn end_snapshot(&mut self, snapshot: Option<&SharedBytes>) {
+        let now = self.now();
+        let effects = self.history.end_pending(snapshot, self.sessions, now);
+        self.effects.extend(effects);
+        self.follow_newcomer(snapshot.is_some());
+        self.look_for_due_snapshot();
+    }
+
+    fn has_its_master(&self) -> bool {
+        ReplicationView::new(self.history, self.link.as_ref(), self.config, self.clock).has_its_master()
+    }
+
     /// Takes a client on as a replica, and returns its answer. Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
         newcomer: Newcomer,
         sync: SyncRequest<'_>,
-        snapshot: Option<Snapshot>,
+        plan: SyncPlan,
     ) -> SyncAnswer {
         let now = self.now();
-        self.history.take_on(newcomer, sync, snapshot, (self.stream_bytes, now))
+        self.history.take_on(newcomer, sync, plan, (self.stream_bytes, now))
     }
 
     /// Follows that a replica was taken on: both parts are looked at from time to time, and a replica with a snapshot
@@ -115,6 +148,10 @@ impl ReplicationControl<'_> {
     pub(crate) fn leave(&mut self, slot: Slot) {
         let alone_ms = self.alone_ms();
         self.history.leave(self.sessions.get_mut(slot), alone_ms);
+        if self.history.give_up_pending() {
+            self.effects.push(ReplicationEffect::SnapshotUnwanted);
+            self.look_for_due_snapshot();
+        }
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
@@ -151,8 +188,11 @@ impl ReplicationControl<'_> {
         self.effects.extend(effects);
     }
 
-    /// Cuts replicas that say nothing, or do not read; checks the output of others that do not keep up.
+    /// Cuts replicas that say nothing, or do not read; checks the output of others that do not keep up. The connections
+    /// of those that wait for a snapshot are kept alive.
     pub(super) fn check_replicas(&mut self) {
+        let effects = self.history.keep_waiting_alive(self.sessions);
+        self.effects.extend(effects);
         let (now, timeout_ms) = (self.now(), self.config.replication.timeout.saturating_mul(1000));
         let effects = self.history.check_replicas(self.sessions, now, timeout_ms);
         self.effects.extend(effects);

@@ -105,7 +105,8 @@ impl DataLoader<'_> {
         self.load_libraries(&staged, mode)?;
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
-        // As in Redis, replicas keep what they have.
+        // As in Redis, replicas keep what they have, and one that waits for a snapshot gets what there was.
+        self.keyspace.keep_flushed_keys();
         let told = Feed::take_from(self.keyspace);
         self.load_keys(staged, mode);
         Feed::put_back_into(self.keyspace, told);

@@ -1,0 +1,154 @@
+//! The snapshot that is being made for replicas, and the replicas that wait for it or for the next one.
+//!
+//! The stream from the snapshot's beginning on is kept for the replicas that wait for its end, as for those that do not
+//! keep up. They are sent the snapshot when it is complete, and then the stream.
+
+use super::effect::ReplicationEffect;
+use super::last_heard::LinkClocks;
+use super::replica::ReplicaState;
+use super::snapshots::SnapshotPlace;
+use super::state::Replication;
+use crate::clients::{Closing, Delivery, Session, Sessions};
+use lockwheel_resp::allocation;
+use lockwheel_store::memory::{BufferBytes, SharedBytes};
+
+/// The byte that keeps the connection of a waiting replica alive.
+const KEEP_ALIVE: &[u8] = b"\n";
+
+impl Replication {
+    /// Whether the snapshot that is being made serves such replicas of the present history.
+    pub(super) fn pending_serves(&self, for_7_0: bool) -> bool {
+        let serves = |place: SnapshotPlace| place.id == self.id && place.for_7_0 == for_7_0;
+        self.pending.is_some_and(serves) && self.awaits_end().next().is_some()
+    }
+
+    /// The replicas that wait for the end of the snapshot that is being made.
+    fn awaits_end(&self) -> impl Iterator<Item = u64> {
+        // The stream is no longer kept for a replica that is being disconnected.
+        self.in_state(ReplicaState::AwaitsEnd).filter(|id| self.behind.has(*id))
+    }
+
+    fn in_state(&self, state: ReplicaState) -> impl Iterator<Item = u64> {
+        self.replicas.iter().filter(move |(_, replica)| replica.state == state).map(|(id, _)| *id)
+    }
+
+    /// Whether the snapshot of a replica is not complete. O(log n).
+    pub(super) fn awaits_snapshot(&self, session: u64) -> bool {
+        self.replicas.get(&session).is_some_and(|replica| replica.state.awaits_snapshot())
+    }
+
+    /// Returns the kind of the snapshot that replicas wait for, if none is being made and there is room for it:
+    /// whether it is for replicas that may be as old as Redis 7.0.
+    pub(super) fn due_snapshot(&mut self) -> Option<bool> {
+        if self.pending.is_some() {
+            return None;
+        }
+        let first = self.in_state(ReplicaState::AwaitsStart).next()?;
+        let for_7_0 = !self.replicas.get(&first)?.announced.reads_newer_forms;
+        self.check_room_for_snapshot().is_ok().then_some(for_7_0)
+    }
+
+    /// Begins a snapshot of the data as they are now: the replicas that wait for one of this kind are told its place in
+    /// the history. Returns what is to be done with replicas.
+    pub(super) fn begin_pending(
+        &mut self,
+        for_7_0: bool,
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<ReplicationEffect> {
+        let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0 };
+        self.pending = Some(place);
+        let mut effects = Vec::new();
+        for id in self.in_state(ReplicaState::AwaitsStart).collect::<Vec<_>>() {
+            let Some(replica) = self.replicas.get_mut(&id) else { continue };
+            if replica.announced.reads_newer_forms == for_7_0 {
+                continue;
+            }
+            replica.state = ReplicaState::AwaitsEnd;
+            self.behind.add(id, account);
+            let head = if replica.answers { place.announcement() } else { String::new() };
+            push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
+        }
+        effects
+    }
+
+    /// Lets a replica that has come wait for the snapshot that is being made.
+    pub(super) fn join_pending(&mut self, session: u64, account: &BufferBytes) {
+        let other = self.awaits_end().next();
+        other.into_iter().for_each(|other| self.behind.add_beside(session, other, account));
+    }
+
+    /// Forgets the snapshot that is being made if no replica waits for it any more; returns whether that is so.
+    pub(super) fn give_up_pending(&mut self) -> bool {
+        let is_unwanted = self.pending.is_some() && self.awaits_end().next().is_none();
+        if is_unwanted {
+            self.pending = None;
+        }
+        is_unwanted
+    }
+
+    /// Sends the snapshot that was made to the replicas that wait for it; the stream follows. `None`: it could not be
+    /// made, and they are cut. Returns what is to be done with replicas.
+    pub(super) fn end_pending(
+        &mut self,
+        snapshot: Option<&SharedBytes>,
+        sessions: &mut Sessions,
+        now: LinkClocks,
+    ) -> Vec<ReplicationEffect> {
+        let (Some(place), mut effects) = (self.pending.take(), Vec::new()) else { return Vec::new() };
+        let waiting: Vec<u64> = self.awaits_end().collect();
+        let Some(snapshot) = snapshot else {
+            tracing::warn!("SYNC failed. BGSAVE child returned an error");
+            effects
+                .extend(waiting.into_iter().filter_map(|id| sessions.find(id)).map(ReplicationEffect::Cut));
+            return effects;
+        };
+        self.snapshots.add(place, snapshot);
+        for id in waiting {
+            self.send_snapshot(id, snapshot, now);
+            push(id, sessions, &mut effects, |delivery| {
+                delivery.push_bytes(format!("${}\r\n", snapshot.bytes().len()).as_bytes());
+                delivery.push_shared(snapshot);
+            });
+        }
+        effects
+    }
+
+    /// Records that a replica is sent a snapshot. The stream is kept for it if it lacks any.
+    fn send_snapshot(&mut self, session: u64, snapshot: &SharedBytes, now: LinkClocks) {
+        let Some(replica) = self.replicas.get_mut(&session) else { return };
+        let lacked = self.behind.unsent(session);
+        replica.state = if replica.answers { ReplicaState::SendBulk } else { ReplicaState::Online };
+        replica.snapshot = snapshot.bytes().len() + lacked;
+        replica.came_at = self.offset;
+        replica.heard.hear(now);
+        if lacked == 0 {
+            self.behind.remove(session);
+        }
+    }
+
+    /// Keeps the connections of replicas alive that wait for a snapshot. Returns what is to be done with replicas.
+    pub(super) fn keep_waiting_alive(&self, sessions: &mut Sessions) -> Vec<ReplicationEffect> {
+        let mut effects = Vec::new();
+        let waiting = self.replicas.iter().filter(|(_, replica)| replica.state.awaits_snapshot());
+        for (&id, _) in waiting {
+            push(id, sessions, &mut effects, |delivery| delivery.push_bytes(KEEP_ALIVE));
+        }
+        effects
+    }
+}
+
+/// Sends a replica what `write` writes. If there is no memory for that, it is to be cut.
+fn push(
+    id: u64,
+    sessions: &mut Sessions,
+    effects: &mut Vec<ReplicationEffect>,
+    write: impl FnOnce(&mut Delivery),
+) {
+    let is_open = |session: &Session| session.closing != Some(Closing::Now);
+    let Some(slot) = sessions.find(id).filter(|slot| is_open(sessions.get(*slot))) else { return };
+    if allocation::contain(|| write(&mut sessions.get_mut(slot).delivery)).is_err() {
+        effects.push(ReplicationEffect::Cut(slot));
+    }
+    sessions.wake(slot);
+}
