@@ -1,11 +1,11 @@
-//! What else is known of a hold, which few have: the token of a fenced lock, what the holder says of itself, and for
-//! how long nobody else gets the lock after a loss.
+//! Details that few holds have: the token of a fenced lock, the holder's own data, and the delay after a loss, in which
+//! nobody else gets the lock.
 
 use super::super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::memory::block;
 use std::collections::BTreeMap;
 
-/// For how long nobody else gets a lock after it was lost, and how it was held.
+/// The time for which nobody else gets a lock after its loss, and how the lock was held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Delay {
     pub(in crate::locks) ms: i64,
@@ -13,16 +13,16 @@ pub(in crate::locks) struct Delay {
     pub(in crate::locks) mode: LockMode,
 }
 
-/// What else is known of one hold.
+/// The details of one hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::locks) struct Detail {
-    /// The number of Redisson's counter, in place of that of the grant.
+    /// The number from Redisson's counter, which replaces the number of the grant.
     pub(in crate::locks) token: Option<u64>,
     pub(in crate::locks) data: Option<Box<[u8]>>,
     pub(in crate::locks) delay: Option<Delay>,
 }
 
-/// The details of holds, by the number of their grant, each with its database.
+/// The details of holds by the number of their grant, each with its database.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Details {
     by_grant: BTreeMap<u64, (usize, Detail)>,
@@ -30,7 +30,7 @@ pub(in crate::locks) struct Details {
 }
 
 impl Details {
-    /// A hold in a database that began with this grant has these details; those that are not given stay. O(log n).
+    /// Adds details to the hold in a database that began with this grant. Details that are not given stay. O(log n).
     pub(in crate::locks) fn add(&mut self, db: usize, grant: u64, detail: Detail) {
         let (_, known) = self.by_grant.entry(grant).or_insert_with(|| (db, Detail::default()));
         known.token = detail.token.or(known.token);
@@ -42,7 +42,7 @@ impl Details {
         }
     }
 
-    /// Whether none is known of any hold.
+    /// Whether no hold has details.
     pub(in crate::locks) fn is_empty(&self) -> bool {
         self.by_grant.is_empty()
     }
@@ -55,12 +55,12 @@ impl Details {
         self.by_grant.get(&grant).map(|(_, detail)| detail)
     }
 
-    /// The token of a hold: that of its grant, if it is not fenced. O(log n).
+    /// Returns the token of a hold. Without a token of its own, the number of its grant is the token. O(log n).
     pub(in crate::locks) fn token_of(&self, grant: u64) -> u64 {
         self.get(grant).and_then(|detail| detail.token).unwrap_or(grant)
     }
 
-    /// A hold has ended. O(log n).
+    /// Removes and returns the details of a hold that has ended. O(log n).
     #[inline]
     pub(in crate::locks) fn remove(&mut self, grant: u64) -> Option<Detail> {
         if self.by_grant.is_empty() { None } else { self.take(grant) }
@@ -73,20 +73,20 @@ impl Details {
         Some(detail)
     }
 
-    /// All keys of a database are gone. O(n).
+    /// Removes the details of all holds in a database. O(n).
     pub(in crate::locks) fn flushed(&mut self, gone: usize) {
         let gone = self.by_grant.extract_if(.., |_, (db, _)| *db == gone);
         self.data_bytes -= gone.map(|(_, (_, detail))| data_bytes(&detail)).sum::<usize>();
     }
 
-    /// The keys of two databases have been exchanged. O(n).
+    /// Exchanges the details of two databases, as their keys have been exchanged. O(n).
     pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for (db, _) in self.by_grant.values_mut().filter(|(db, _)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };
         }
     }
 
-    /// Bytes of all of it, of the nodes of its tree about. O(1).
+    /// Returns the bytes of all details; the part of the tree nodes is approximate. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         self.by_grant.len() * size_of::<(u64, (usize, Detail))>() + self.data_bytes
     }

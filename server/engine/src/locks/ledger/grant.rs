@@ -1,24 +1,24 @@
-//! The number of a grant, beside the entry of the key that is held: six bytes for a lock.
+//! The number of a grant, stored beside the entry of the held key in six bytes per lock.
 
 use lockwheel_store::keyspace::Mark;
 
 /// A hold that the server saw being taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Grant {
-    /// Its number, above every earlier one of this server; of a native hold it is the token.
+    /// The number, above every earlier number of this server. For a native hold it is the token.
     pub(in crate::locks) number: u64,
-    /// Whether a native command took it.
+    /// Whether a native command took the hold.
     pub(in crate::locks) native: bool,
 }
 
 /// The content of a lock's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum Marked {
-    /// Its only owner holds it by this grant.
+    /// The only owner holds the lock by this grant.
     One(Grant),
-    /// It has several owners, whose grants are kept elsewhere.
+    /// The lock has several owners, whose grants are kept elsewhere.
     Several,
-    /// It is no lock: it holds the lease of a read hold, with this number.
+    /// The key is no lock: it holds the lease of a read hold, with this number.
     ReadLease(u64),
 }
 
@@ -28,8 +28,9 @@ const SEVERAL: u64 = 1;
 const LEASE: u64 = 1 << 47;
 
 impl Marked {
-    /// Decodes a mark: 46 bits of a number, which last for two years of a million grants a second, and the lowest bit
-    /// for a native hold; that alone for several owners, since numbers begin at 1. The highest bit stands for a lease.
+    /// Decodes a mark. The lowest bit stands for a native hold, the highest one for a lease; the number takes 46 bits.
+    /// That is enough for two years of a million grants a second. The lowest bit alone stands for several owners, since
+    /// numbers begin at 1.
     #[inline]
     pub(in crate::locks) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
     use lockwheel_store::keyspace::mark_of_thread;
 
-    /// What the keyspace marks by itself is a grant by no native command.
+    /// A mark that the keyspace sets by itself is a grant by no native command.
     #[test]
     fn a_mark_of_a_thread_is_a_grant() {
         let grant = Grant { number: 4711, native: false };

@@ -14,7 +14,7 @@ pub(in crate::locks) struct BegunHold<'a> {
     /// The field of the owner.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
-    /// The cause for which the present command ends holds, if it says so itself.
+    /// The cause that the present command declares for the holds that it ends, if it declares one.
     pub(in crate::locks) declared: Option<ReleaseCause>,
     pub(in crate::locks) now: Now,
 }
@@ -26,20 +26,20 @@ pub(in crate::locks) struct EndedHold<'a> {
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
     pub(in crate::locks) cause: ReleaseCause,
-    /// The delay that begins: for so long nobody gets the lock.
+    /// The delay that begins now. Nobody gets the lock until it has passed.
     pub(in crate::locks) delay: Option<Delay>,
-    /// Whether anybody waits for the key.
+    /// Whether a client waits for the key.
     pub(in crate::locks) is_waited_for: bool,
 }
 
-/// A subscriber of the ledger: notified of each hold that begins or ends, within the command.
+/// A subscriber of the ledger, which is notified of each hold that begins or ends, within the command.
 pub(in crate::locks) trait LedgerSubscriber {
-    /// An owner has come to hold a lock by a new grant. The ledger knows of it already.
+    /// Handles the begin of a hold by a new grant. The ledger has stored the grant already.
     fn begun(&mut self, hold: &BegunHold<'_>, context: &mut Context<'_>);
 
-    /// A hold of the key that has changed has ended.
+    /// Handles the end of a hold of the changed key.
     fn ended(&mut self, change: &Change<'_>, hold: &EndedHold<'_>, context: &Context<'_>);
 
-    /// The holds of a key are another field's from now on, by the same grant.
+    /// Handles a conversion: the holds of a key pass to another field, by the same grant.
     fn converted(&mut self, at: (usize, &[u8]), to: &[u8], context: &Context<'_>);
 }

@@ -1,4 +1,4 @@
-//! The owners of locks that have had several at once, each with its grant.
+//! The owners of locks that have had several owners at once, each with its grant.
 
 use super::grant::Grant;
 use foldhash::fast::FixedState;
@@ -6,31 +6,31 @@ use hashbrown::HashMap;
 use lockwheel_store::keyspace::{DbKey, DbKeyRef};
 use std::collections::BTreeMap;
 
-/// The owners of a lock, each with the grant by which it holds it.
+/// The owners of a lock, each with the grant by which it holds the lock.
 pub(super) type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 
-/// The owners of all such locks, by lock.
+/// The owners of all locks that have had several, by lock.
 #[derive(Debug)]
 pub(super) struct JointOwners {
     by_lock: HashMap<DbKey, LockOwners, FixedState>,
     /// Bytes of the names of locks and owners.
     names: usize,
-    /// How many owners all locks have together.
+    /// The number of owners of all locks together.
     owners: usize,
 }
 
 impl JointOwners {
-    /// Nobody. The seed decides the hash of keys: clients choose their names.
+    /// Creates an empty table. The seed decides the hash of keys, because clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         JointOwners { by_lock: HashMap::with_hasher(FixedState::with_seed(seed)), names: 0, owners: 0 }
     }
 
-    /// The owners of a lock. O(1).
+    /// Returns the owners of a lock. O(1).
     pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&LockOwners> {
         self.by_lock.get(&DbKeyRef(db, key))
     }
 
-    /// An owner holds a lock by this grant. O(log n), n its owners.
+    /// Adds an owner of a lock, with its grant. O(log n), n the owners of the lock.
     pub(super) fn insert(&mut self, db: usize, key: &[u8], owner: &[u8], grant: Grant) {
         let owners = self.by_lock.entry((db, key.into())).or_default();
         self.names += if owners.is_empty() { key.len() } else { 0 };
@@ -40,7 +40,7 @@ impl JointOwners {
         }
     }
 
-    /// An owner no longer holds a lock; whether others do. O(log n), n its owners.
+    /// Removes an owner of a lock. Returns whether others still hold the lock. O(log n), n the owners of the lock.
     #[inline]
     pub(super) fn remove(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         if self.by_lock.is_empty() {
@@ -58,7 +58,7 @@ impl JointOwners {
         is_held
     }
 
-    /// Nobody holds a lock any more; who did. O(n), n its owners.
+    /// Removes and returns all owners of a lock. O(n), n the owners of the lock.
     pub(super) fn take(&mut self, db: usize, key: &[u8]) -> Option<LockOwners> {
         let owners = self.by_lock.remove(&DbKeyRef(db, key))?;
         self.names -= key.len() + names_of(&owners);
@@ -66,7 +66,7 @@ impl JointOwners {
         Some(owners)
     }
 
-    /// All locks of a database are gone. O(n), n all owners.
+    /// Removes all locks of a database. O(n), n all owners.
     pub(super) fn flushed(&mut self, db: usize) {
         let gone = self.by_lock.extract_if(|(of, _), _| *of == db);
         for ((_, key), owners) in gone {
@@ -75,7 +75,7 @@ impl JointOwners {
         }
     }
 
-    /// The locks of two databases have been exchanged. O(n), n all locks.
+    /// Exchanges the locks of two databases. O(n), n all locks.
     pub(super) fn swap(&mut self, one: usize, other: usize) {
         let moved: Vec<(DbKey, LockOwners)> =
             self.by_lock.extract_if(|(db, _), _| *db == one || *db == other).collect();
@@ -84,9 +84,10 @@ impl JointOwners {
         }
     }
 
-    /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
+    /// Returns the bytes of the table, before an allocator rounds them up; the part of the tree nodes is approximate.
+    /// O(1).
     pub(super) fn memory(&self) -> usize {
-        /// Places in a node of a tree; a lock with fewer owners has one node.
+        /// Slots in a node of a tree. A lock with fewer owners has one node.
         const NODE: usize = 11;
         let places = self.owners.max(self.by_lock.len() * NODE);
         self.by_lock.allocation_size() + self.names + places * size_of::<(Box<[u8]>, Grant)>()

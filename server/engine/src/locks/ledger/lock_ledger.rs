@@ -1,4 +1,4 @@
-//! Who holds locks, by which grants, and how holds ended.
+//! The owners of locks, the grants by which they hold them, and how holds ended.
 
 use super::super::redisson::{self, DELAY_FIELD};
 use super::details::{Detail, Details};
@@ -22,21 +22,21 @@ pub(in crate::locks) struct LockLedger {
     pub(in crate::locks) details: Details,
     /// The leases of read holds.
     pub(in crate::locks) read_leases: ReadLeases,
-    /// How the last hold of a key ended, as far as it is remembered.
+    /// The end of the last hold of each key, unless it has been forgotten since.
     causes: RecentReleases<LastEnd>,
-    /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
-    /// remembered.
+    /// The last loss by key and owner: a release that the owner did not make. It is kept until that owner acquires the
+    /// lock again, unless it is forgotten before.
     losses: RecentReleases<Release>,
-    /// Why the present command ends holds, where it says so itself.
+    /// The cause that the present command declares for the holds that it ends.
     declared: Option<ReleaseCause>,
-    /// Whether holds are observed that no native command has taken.
+    /// Whether the ledger observes holds that no native command has taken.
     pub(in crate::locks) observes: bool,
     /// The keys that LOCK.OBSERVE names.
     pub(in crate::locks) observed: Observed,
 }
 
 impl LockLedger {
-    /// Nobody holds anything. The seed decides the hash of keys.
+    /// Creates an empty ledger. The seed decides the hash of keys.
     pub(in crate::locks) fn new(seed: u64) -> Self {
         LockLedger {
             owners: JointOwners::new(seed),
@@ -50,17 +50,17 @@ impl LockLedger {
         }
     }
 
-    /// From now on holds end for this cause; with `None`, for the one that is seen.
+    /// Declares the cause of all holds that end from now on. `None` returns to the cause that the ledger sees.
     pub(in crate::locks) fn declare(&mut self, cause: Option<ReleaseCause>) {
         self.declared = cause;
     }
 
-    /// For which cause holds end at present, if the command says so itself.
+    /// Returns the declared cause of the holds that end at present.
     pub(in crate::locks) fn declared(&self) -> Option<ReleaseCause> {
         self.declared
     }
 
-    /// How the last hold of a key ended, as far as it is remembered. O(1).
+    /// Returns how the last hold of a key ended, unless it has been forgotten. O(1).
     #[inline]
     pub(in crate::locks) fn last_cause(
         &self,
@@ -72,23 +72,24 @@ impl LockLedger {
         self.causes.get(db, key, b"").map(|last| last.cause).or_else(given_back)
     }
 
-    /// Whether a native command has taken a key, as far as that is remembered. O(1).
+    /// Whether a native command has taken a key, as far as the ledger remembers. O(1).
     pub(in crate::locks) fn was_native(&self, db: usize, key: &[u8]) -> bool {
         self.causes.get(db, key, b"").is_some_and(|last| last.was_native)
     }
 
-    /// Whether the last hold of a key ended as the key was given another value, as far as that is remembered. O(1).
+    /// Whether the last hold of a key ended because the key was given another value, as far as the ledger remembers.
+    /// O(1).
     pub(in crate::locks) fn was_overwritten(&self, db: usize, key: &[u8]) -> bool {
         let last = self.causes.get(db, key, b"");
         last.is_some_and(|last| last.cause == ReleaseCause::Overwritten)
     }
 
-    /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
+    /// Returns how an owner last lost a key, until it acquires the key again or the loss is forgotten. O(1).
     pub(in crate::locks) fn last_loss(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<Release> {
         self.losses.get(db, key, owner).copied()
     }
 
-    /// The number of the last grant of those who hold a marked key. O(n), n the owners.
+    /// Returns the number of the latest grant among the owners of a marked key. O(n), n the owners.
     pub(in crate::locks) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
@@ -97,7 +98,7 @@ impl LockLedger {
         }
     }
 
-    /// Whether this is the token of one of those who hold a marked key. O(n), n the owners.
+    /// Whether an owner of a marked key has this token. O(n), n the owners.
     pub(in crate::locks) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, token: u64) -> bool {
         match Marked::read(mark) {
             Marked::One(grant) => self.details.token_of(grant.number) == token,
@@ -108,7 +109,8 @@ impl LockLedger {
         }
     }
 
-    /// The grant by which an owner holds a marked key of this value, if it was seen to take it. O(log n), n the owners.
+    /// Returns the grant by which an owner holds a marked key of this value, if the server saw it taken. O(log n), n
+    /// the owners.
     #[inline]
     pub(in crate::locks) fn grant_of(
         &self,
@@ -127,7 +129,8 @@ impl LockLedger {
         }
     }
 
-    /// Who is known to hold a marked key of this value, and whether natively. O(n log n), n the owners.
+    /// Returns the known owners of a marked key of this value, and whether each holds it natively. O(n log n), n the
+    /// owners.
     pub(in crate::locks) fn owners_of(
         &self,
         db: usize,
@@ -141,8 +144,8 @@ impl LockLedger {
         }
     }
 
-    /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
-    /// grant. O(log n), n the owners.
+    /// Begins a hold of the key of this entry, which has this mark and names the owner already. Returns the number of
+    /// the grant. O(log n), n the owners.
     #[inline(always)]
     pub(in crate::locks) fn begin(
         &mut self,
@@ -168,7 +171,7 @@ impl LockLedger {
         grant.number
     }
 
-    /// The same of a key that has had an owner already, or names others.
+    /// Stores a grant for a key that has had an owner already, or names others.
     fn begin_another(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -194,8 +197,8 @@ impl LockLedger {
         context.set_mark(at, Marked::Several.mark());
     }
 
-    /// An owner that a key names holds it by the grant of another server; `replaces`: also if one is known here, which
-    /// a replica has made up. Whether it is news.
+    /// Gives an owner that a key names the grant that it has on another server. With `replaces`, that grant also
+    /// replaces a known one, which a replica has made up. Returns whether the grant is new here.
     pub(in crate::locks) fn inherit(
         &mut self,
         (db, key): (usize, &[u8]),
@@ -222,7 +225,7 @@ impl LockLedger {
         is_news
     }
 
-    /// An owner is about to be taken out of the hash of a key.
+    /// Ends the hold of an owner that is about to be taken out of the hash of a key.
     #[inline(never)]
     pub(in crate::locks) fn end(
         &mut self,
@@ -243,7 +246,7 @@ impl LockLedger {
         noted.tell(db, key, context);
     }
 
-    /// A key no longer has a value: whoever held it as a lock holds it no longer.
+    /// Ends all holds of a key that no longer has a value.
     #[inline(always)]
     pub(in crate::locks) fn end_all(
         &mut self,
@@ -270,7 +273,7 @@ impl LockLedger {
                 }
             }
             Some(Marked::ReadLease(number)) => drop(self.read_leases.take(number)),
-            // Nobody was seen to take it, but somebody waits until it is free.
+            // The server saw nobody take the lock, but a client waits until it is free.
             None if context.is_waited_for_in(db, key) => {
                 redisson::with_first_owner(value, |owner| {
                     // After a delay the cause is still that of the loss.
@@ -285,7 +288,7 @@ impl LockLedger {
         noted
     }
 
-    /// The holds of one field are another's from now on, by the same grant; both are in the hash of the key.
+    /// Passes the holds of one field to another, by the same grant. Both fields are in the hash of the key.
     pub(in crate::locks) fn convert(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -301,37 +304,37 @@ impl LockLedger {
         subscriber.converted((db, key), to, context);
     }
 
-    /// Bytes of what is remembered of holds that have ended. O(1).
+    /// Returns the bytes that the memories of ended holds take. O(1).
     pub(in crate::locks) fn past_bytes(&self) -> usize {
         self.causes.memory() + self.losses.memory()
     }
 
-    /// Forgets how holds have ended, and gives that memory back.
+    /// Forgets how holds have ended, and frees that memory.
     pub(in crate::locks) fn forget_past(&mut self) {
         self.causes.clear();
         self.losses.clear();
     }
 
-    /// Bytes of what is known of present holds, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the facts about present holds, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes_of_holds(&self) -> usize {
         self.owners.memory() + self.details.memory() + self.read_leases.memory()
     }
 
-    /// Whether nothing is known of holds beyond the numbers of their grants.
+    /// Whether the ledger knows nothing but the numbers of grants.
     pub(in crate::locks) fn is_bare(&self) -> bool {
         let forgets = || self.causes.is_empty() && self.losses.is_empty();
         let is_no_more_known = || self.details.is_empty() && self.read_leases.is_empty();
         forgets() && is_no_more_known() && self.declared.is_none()
     }
 
-    /// All keys of a database are gone, and their owners have been seen to.
+    /// Removes the facts about a database whose keys are all gone. The end of their holds has been handled before.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         self.owners.flushed(db);
         self.details.flushed(db);
         self.read_leases.flushed(db);
     }
 
-    /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
+    /// Exchanges the facts about two databases, as their keys have been exchanged. O(all facts).
     pub(in crate::locks) fn swapped(&mut self, one: usize, other: usize) {
         self.owners.swap(one, other);
         self.details.swap(one, other);
@@ -340,7 +343,7 @@ impl LockLedger {
         self.losses.swap(one, other);
     }
 
-    /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
+    /// Handles the end of a hold. A foreign owner's release is not worth a record if nobody waited natively.
     #[inline]
     fn ended(
         &mut self,
@@ -394,25 +397,25 @@ impl LockLedger {
     }
 }
 
-/// What is to be noted of a key whose last hold has ended, where there is nothing else to remember.
+/// The note to make of a key whose last hold has ended, if nothing else is to be remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(in crate::locks) enum Noted {
-    /// No more than is known.
+    /// Nothing is to be added to the known facts.
     Nothing,
-    /// It was given back.
+    /// The lock was given back.
     GivenBack,
-    /// It has ended otherwise.
+    /// The hold has ended otherwise.
     Otherwise,
 }
 
 impl Noted {
-    /// This, and then that.
+    /// Combines two notes: the later one counts, unless it is `Nothing`.
     fn then(self, later: Noted) -> Noted {
         if later == Noted::Nothing { self } else { later }
     }
 
-    /// Notes it beside the keys.
+    /// Writes the note beside the keys.
     #[inline]
     pub(in crate::locks) fn tell(self, db: usize, key: &[u8], context: &mut Context<'_>) {
         match self {

@@ -1,4 +1,4 @@
-//! Keys that are named after what they are: `lock:order:1`, `orderLock`, `cache~lock`, `job-mutex`.
+//! Keys whose names say that they are locks: `lock:order:1`, `orderLock`, `cache~lock`, `job-mutex`.
 //!
 //! A text that is set by `SET NX` without a lease may be a counter, a mark or a unique name as well as a lock. The name
 //! of its key decides.
@@ -6,10 +6,10 @@
 /// The words that name a lock, alone or at the end of another word.
 const WORDS: [&[u8]; 4] = [b"lock", b"locks", b"mutex", b"mutexes"];
 
-/// Words that end as a lock does, and are none.
+/// Words that end like the name of a lock, but name something else.
 const OTHERS: [&[u8]; 7] = [b"block", b"blocks", b"clock", b"clocks", b"flock", b"flocks", b"unlock"];
 
-/// Whether one of the words of a key's name is that of a lock. O(n), n its bytes.
+/// Whether one of the words in a key's name means a lock. O(n), n its bytes.
 pub(in crate::locks) fn names_lock(key: &[u8]) -> bool {
     let mut from = 0;
     for at in 0..key.len() {

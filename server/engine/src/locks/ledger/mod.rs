@@ -1,8 +1,8 @@
 //! The ledger: the facts about holds that the values of keys do not show.
 //!
-//! By which grants locks are held, since when in the order of grants, and how holds ended. Redisson's layout has no
-//! place for these: the number of a key's only grant stands beside its entry, as a mark; everything else is here. The
-//! ledger keeps no record of the past beyond the last end of a hold, and notifies its [`LedgerSubscriber`] of each hold
+//! It keeps the grants by which locks are held, their order, and how holds ended. Redisson's layout has no place for
+//! these facts. The number of a key's only grant stands beside its entry, as a mark; everything else is kept here. Of
+//! the past, the ledger keeps no more than the last end of a hold. It notifies its [`LedgerSubscriber`] of each hold
 //! that begins or ends.
 
 mod details;

@@ -1,9 +1,9 @@
-//! What else is a lock: keys that LOCK.OBSERVE names.
+//! Further keys that are locks: those that LOCK.OBSERVE names.
 
 use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::{block, of_vec};
 
-/// The most patterns.
+/// The largest number of patterns.
 const MOST: usize = 1024;
 
 /// The patterns of LOCK.OBSERVE.
@@ -15,12 +15,13 @@ pub(in crate::locks) struct Observed {
 }
 
 impl Observed {
-    /// Whether there are none.
+    /// Whether there are no patterns.
     pub(in crate::locks) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// Keys like these are observed from now on; `false` when there are too many patterns. O(patterns).
+    /// Adds a pattern; keys that match it are observed from now on. Returns `false` if there are too many patterns.
+    /// O(patterns).
     pub(in crate::locks) fn add(&mut self, pattern: &[u8]) -> bool {
         let is_known = self.patterns.iter().any(|known| **known == *pattern);
         let has_room = is_known || self.patterns.len() < MOST;
@@ -31,7 +32,7 @@ impl Observed {
         has_room
     }
 
-    /// They are no longer; whether they were. O(patterns).
+    /// Removes a pattern. Returns whether it was present. O(patterns).
     pub(in crate::locks) fn remove(&mut self, pattern: &[u8]) -> bool {
         let before = self.patterns.len();
         self.patterns.retain(|known| **known != *pattern);
@@ -42,12 +43,12 @@ impl Observed {
         is_removed
     }
 
-    /// Whether a key is one of them. O(patterns).
+    /// Whether a key matches one of the patterns. O(patterns).
     pub(in crate::locks) fn has(&self, key: &[u8]) -> bool {
         self.patterns.iter().any(|pattern| glob::matches(pattern, key, false))
     }
 
-    /// Bytes of all of it. O(1).
+    /// Returns the bytes of all patterns. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         of_vec(&self.patterns) + self.pattern_bytes
     }

@@ -1,5 +1,7 @@
-//! The keys that hold the leases of native read holds: whose each is, so that a hold ends when its last lease does; and
-//! in which order those of a lock end, so that the last is found at once, however many read.
+//! The keys that hold the leases of native read holds.
+//!
+//! Each key has its owner, so that a hold ends when its last lease does. The leases of a lock are ordered by their end,
+//! so that the last is found at once, however many clients read.
 
 use super::super::redisson::{MAX_READ_LEASES, MODE_FIELD, read_lease_key};
 use super::grant::Marked;
@@ -10,22 +12,22 @@ use lockwheel_store::keyspace::{Context, DbKey, DbKeyRef, EntryId};
 use lockwheel_store::values::{Hash, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A lock, one of its readers, and which of its holds it is.
+/// A lock, one of its readers, and the number of the hold among those of the reader.
 #[derive(Clone, Debug)]
 pub(in crate::locks) struct ReadLease {
     pub(in crate::locks) key: Box<[u8]>,
     pub(in crate::locks) owner: Box<[u8]>,
     hold: i64,
-    /// When it ends, in wall milliseconds.
+    /// The end of the lease, in wall milliseconds.
     ends_ms: i64,
 }
 
 /// The native leases of a lock.
 #[derive(Debug)]
 struct LockLeases {
-    /// When each ends, and its number.
+    /// The end of each lease, and its number.
     by_end: BTreeSet<(i64, u64)>,
-    /// Owners that may have other leases: somebody else may have taken holds for them.
+    /// Owners that may have further leases, since a script or a bare command may have taken holds for them.
     others: Others,
 }
 
@@ -33,17 +35,18 @@ struct LockLeases {
 #[derive(Debug, Default)]
 struct Others {
     names: BTreeSet<Box<[u8]>>,
-    /// Whether any owner of the lock may be another one.
+    /// Whether every owner of the lock may have further leases.
     are_all: bool,
 }
 
-/// The most others whose leases are looked for again and again. Those of more are listed with the native ones.
+/// The largest number of other owners whose leases are looked up again and again. The leases of more owners are listed
+/// with the native ones.
 const OTHERS_MAX: usize = 64;
 
 impl Others {
-    /// All owners of a lock but the one whose holds are known.
+    /// Returns all owners of a lock except the one whose holds are known.
     fn beside(hash: &Hash, known: Option<&[u8]>) -> Self {
-        // Beside the owners there is the mode.
+        // Besides the owners, the hash has the field of the mode.
         if hash.len() > OTHERS_MAX + 2 {
             return Others { are_all: true, ..Others::default() };
         }
@@ -58,18 +61,18 @@ impl Others {
         }
     }
 
-    /// Whether they are too many to be looked for again and again.
+    /// Whether the owners are too many to look up their leases again and again.
     fn are_many(&self) -> bool {
         self.are_all || self.names.len() > OTHERS_MAX
     }
 
-    /// Bytes of the names. O(names).
+    /// Returns the bytes of the names. O(names).
     fn bytes(&self) -> usize {
         self.names.iter().map(|owner| owner.len()).sum()
     }
 }
 
-/// All such leases, by the number in the mark beside their keys.
+/// All leases of native read holds, by the number in the mark beside their keys.
 #[derive(Debug)]
 pub(in crate::locks) struct ReadLeases {
     leases: BTreeMap<u64, (usize, ReadLease)>,
@@ -80,7 +83,7 @@ pub(in crate::locks) struct ReadLeases {
 }
 
 impl ReadLeases {
-    /// None. The seed decides the hash of keys: clients choose their names.
+    /// Creates an empty table. The seed decides the hash of keys, because clients choose their names.
     pub(in crate::locks) fn new(seed: u64) -> Self {
         let by_lock = HashMap::with_hasher(FixedState::with_seed(seed));
         ReadLeases { leases: BTreeMap::new(), by_lock, last: 0, names: 0 }
@@ -91,7 +94,7 @@ impl ReadLeases {
         self.leases.is_empty()
     }
 
-    /// The key of this entry holds the lease of a reader's so many-th hold of a lock. O(log n).
+    /// Adds the lease in the key of this entry: `hold` numbers the hold among those of its reader. O(log n).
     pub(in crate::locks) fn add(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -114,7 +117,7 @@ impl ReadLeases {
         self.list((db, key, at), (owner, hold), context);
     }
 
-    /// Lists the lease in the key of this entry, of a lock that has leases. O(log n).
+    /// Lists the lease in the key of this entry, for a lock that has leases. O(log n).
     fn list(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -132,7 +135,7 @@ impl ReadLeases {
         context.set_mark(at, Marked::ReadLease(self.last).mark());
     }
 
-    /// The key with this number is gone, or holds something else. O(log n).
+    /// Removes and returns the lease with this number: its key is gone, or holds something else. O(log n).
     pub(in crate::locks) fn take(&mut self, number: u64) -> Option<ReadLease> {
         let (db, lease) = self.leases.remove(&number)?;
         self.names -= lease.key.len() + lease.owner.len();
@@ -140,7 +143,7 @@ impl ReadLeases {
         Some(lease)
     }
 
-    /// The lease with this number. O(log n).
+    /// Returns the lease with this number. O(log n).
     pub(in crate::locks) fn get(&self, number: u64) -> Option<&ReadLease> {
         self.leases.get(&number).map(|(_, lease)| lease)
     }
@@ -155,7 +158,7 @@ impl ReadLeases {
         }
     }
 
-    /// The key with this number has another deadline. O(log n).
+    /// Changes the end of the lease with this number, as its key has another deadline. O(log n).
     pub(in crate::locks) fn redate(&mut self, number: u64, ends_ms: i64) {
         let Some((db, lease)) = self.leases.get_mut(&number) else { return };
         let before = std::mem::replace(&mut lease.ends_ms, ends_ms);
@@ -166,7 +169,7 @@ impl ReadLeases {
         }
     }
 
-    /// Somebody else has taken a hold of a lock for an owner, perhaps as a reader.
+    /// Notes that a script or a bare command has taken a hold of a lock for an owner, perhaps as a reader.
     pub(in crate::locks) fn mix(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
             let before = of_lock.others.names.len();
@@ -175,8 +178,8 @@ impl ReadLeases {
         }
     }
 
-    /// Returns when the last listed lease of a lock ends, and the owners that may have others; `None` if no lease is
-    /// listed. O(log n), and what has become void or has been added by others since.
+    /// Returns the end of the last listed lease of a lock, and the owners that may have others. Returns `None` if no
+    /// lease is listed. O(log n), plus the leases that have become void or that others have added since.
     pub(in crate::locks) fn last_end(
         &mut self,
         db: usize,
@@ -207,7 +210,7 @@ impl ReadLeases {
         None
     }
 
-    /// Lists the leases of a lock that others have made, so that each is looked for once. O(their holds).
+    /// Lists the leases of a lock that others have made, so that each is looked up once. O(their holds).
     fn list_others(&mut self, db: usize, key: &[u8], context: &mut Context<'_>) {
         let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) else { return };
         self.names -= of_lock.others.bytes();
@@ -227,7 +230,7 @@ impl ReadLeases {
         }
     }
 
-    /// All keys of a database are gone. O(n).
+    /// Removes all leases of a database. O(n).
     pub(in crate::locks) fn flushed(&mut self, gone: usize) {
         let locks = self.by_lock.extract_if(|(db, _), _| *db == gone);
         self.names -= locks.map(|(_, of_lock)| of_lock.others.bytes()).sum::<usize>();
@@ -235,7 +238,7 @@ impl ReadLeases {
         self.names -= gone.map(|(_, (_, lease))| lease.key.len() + lease.owner.len()).sum::<usize>();
     }
 
-    /// The keys of two databases have been exchanged. O(n).
+    /// Exchanges the leases of two databases. O(n).
     pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for (db, _) in self.leases.values_mut().filter(|(db, _)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };
@@ -247,14 +250,15 @@ impl ReadLeases {
         }
     }
 
-    /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
+    /// Returns the bytes of the table, before an allocator rounds them up; the part of the tree nodes is approximate.
+    /// O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let of_lease = size_of::<(u64, (usize, ReadLease))>() + size_of::<(i64, u64)>();
         self.by_lock.allocation_size() + self.names + self.leases.len() * of_lease
     }
 }
 
-/// Whether the owner of a lease has that hold still.
+/// Whether the owner of a lease still has the hold of this lease.
 fn is_held(hash: &Hash, lease: &ReadLease) -> bool {
     hash.get(&lease.owner).and_then(number::parse_i64).is_some_and(|holds| holds >= lease.hold)
 }

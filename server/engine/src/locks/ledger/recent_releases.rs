@@ -1,17 +1,17 @@
-//! How holds ended lately, by key, or by key and owner; when it is full, the oldest is dropped.
+//! Recent releases by key, or by key and owner. A full store drops the oldest release.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// The most releases remembered.
+/// The largest number of releases that are remembered.
 pub(in crate::locks) const MOST: usize = 4096;
 
-/// The most bytes of keys and owners that are remembered.
+/// The largest number of bytes of keys and owners that are remembered.
 pub(in crate::locks) const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// One release that is remembered.
+/// A remembered release.
 #[derive(Debug)]
 struct Memory<T> {
     db: usize,
@@ -25,20 +25,21 @@ struct Memory<T> {
 #[derive(Debug)]
 pub(in crate::locks) struct RecentReleases<T> {
     hasher: FixedState,
-    /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner is stored elsewhere.
+    /// Up to [`MOST`] releases. `None`: the release is forgotten, or a later one of the same key and owner is stored
+    /// elsewhere.
     ring: Vec<Option<Memory<T>>>,
-    /// Where the next one goes.
+    /// The slot of the next release.
     next: usize,
-    /// The oldest that may be remembered.
+    /// The slot of the oldest release that may be remembered.
     oldest: usize,
-    /// Places in the ring.
+    /// Slots in the ring.
     places: HashTable<u16>,
     /// Bytes of keys and owners.
     names: usize,
 }
 
 impl<T> RecentReleases<T> {
-    /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
+    /// Creates an empty store. The seed decides the hash of keys and owners, because clients choose their names.
     pub(in crate::locks) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         RecentReleases { hasher, ring: Vec::new(), next: 0, oldest: 0, places: HashTable::new(), names: 0 }
@@ -70,7 +71,7 @@ impl<T> RecentReleases<T> {
         self.ring[at].as_mut().map(|memory| &mut memory.what)
     }
 
-    /// Remembers what happened to a key and owner, in place of their former release or of the oldest. O(1).
+    /// Remembers a release of a key and owner. It replaces their former release, or the oldest of all. O(1).
     pub(in crate::locks) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
         let at = self.next;
         self.next = (at + 1) % MOST;
@@ -103,7 +104,7 @@ impl<T> RecentReleases<T> {
         }
     }
 
-    /// Forgets the oldest until there are no more bytes of names than may be. O(1) for each.
+    /// Forgets the oldest releases until the names take no more than [`MAX_NAME_BYTES`]. O(1) for each.
     #[cold]
     fn forget_oldest(&mut self) {
         for _ in 0..self.ring.len() {
@@ -118,13 +119,13 @@ impl<T> RecentReleases<T> {
         }
     }
 
-    /// Forgets all of it, and gives its memory back. O(n).
+    /// Forgets all releases, and frees their memory. O(n).
     pub(in crate::locks) fn clear(&mut self) {
         (self.ring, self.places, self.next, self.oldest, self.names) =
             (Vec::new(), HashTable::new(), 0, 0, 0);
     }
 
-    /// Forgets what happened to a key and owner.
+    /// Forgets the release of a key and owner.
     pub(in crate::locks) fn forget(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         if let Some(at) = self.find(db, key, owner)
             && let Some(memory) = self.ring[at].take()
@@ -133,7 +134,7 @@ impl<T> RecentReleases<T> {
         }
     }
 
-    /// The keys of two databases have been exchanged. O(n), n all releases.
+    /// Exchanges the releases of two databases. O(n), n all releases.
     pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for memory in self.ring.iter_mut().flatten() {
             match memory.db {
@@ -150,7 +151,7 @@ impl<T> RecentReleases<T> {
         }
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the store, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         self.ring.capacity() * size_of::<Option<Memory<T>>>() + self.places.allocation_size() + self.names
     }

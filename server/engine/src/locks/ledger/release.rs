@@ -9,28 +9,28 @@ use lockwheel_store::values::has_digest;
 pub(in crate::locks) enum ReleaseCause {
     /// The owner released it, natively or by Redisson's script: the command named its owner.
     Released,
-    /// Its lease ran out.
+    /// The lease ran out.
     Expired,
-    /// LOCK.FORCEUNLOCK removed it, or a script that does not name its owner.
+    /// LOCK.FORCEUNLOCK removed the hold, or a script that does not name its owner.
     Forced,
-    /// The connection that it was held for has ended.
+    /// The connection ended for which the lock was held.
     Disconnected,
-    /// LOCK.TRANSFER has given it to another owner.
+    /// LOCK.TRANSFER gave the lock to another owner.
     Transferred,
-    /// A command that deletes, renames or flushes keys removed it.
+    /// A command that deletes, renames or flushes keys removed the hold.
     Deleted,
-    /// Its key was given another value.
+    /// The key was given another value.
     Overwritten,
-    /// Memory was short.
+    /// The server evicted the key because memory was short.
     Evicted,
-    /// Another server has taken over, or this one begun anew, without it.
+    /// Another server has taken over without the hold, or this one has started anew without it.
     FailedOver,
-    /// Its key is in another database, which was exchanged with its own; there the hold goes on.
+    /// SWAPDB moved the key to another database, where the hold goes on.
     Swapped,
 }
 
 impl ReleaseCause {
-    /// As replies spell it.
+    /// Returns the name that replies use.
     pub(in crate::locks) fn name(self) -> &'static str {
         match self {
             ReleaseCause::Released => "released",
@@ -46,7 +46,7 @@ impl ReleaseCause {
         }
     }
 
-    /// How a hold of `owner` ends when its key is gone for this cause.
+    /// Returns how a hold of `owner` ends when its key is gone for this cause.
     #[inline]
     pub(in crate::locks) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
         match cause {
@@ -58,8 +58,8 @@ impl ReleaseCause {
         }
     }
 
-    /// How a hold of `owner` ends that this actor removes: released, if the command names the owner, or is one of a
-    /// transaction that had the key watched while the client looked.
+    /// Returns how a hold of `owner` ends if this actor removes it. The owner has released it if the command names that
+    /// owner. A command of a transaction also releases it if the transaction watched the key.
     pub(in crate::locks) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
         let named_by_command = || is_named(owner, actor.command.get(1..).unwrap_or_default());
         match actor.called_by {
@@ -74,8 +74,8 @@ impl ReleaseCause {
     }
 }
 
-/// Whether the actor that overwrites the text of a lock has named its owner, in a script or by a condition of SET, or
-/// had the key watched.
+/// Whether the actor that overwrites the text of a lock may be taken for its owner. It names the owner in a script or
+/// in a condition of SET, or had the key watched.
 fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
     match actor.called_by {
         CalledBy::Script(script) => is_named(owner, script.arguments),
@@ -84,7 +84,8 @@ fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
     }
 }
 
-/// Whether a condition of the command compares the key's text with its owner: IFEQ, or IFDEQ with its digest.
+/// Whether a condition of the command compares the key's text with its owner: IFEQ with the text, or IFDEQ with the
+/// digest.
 fn compares_in_command(actor: &Actor<'_>, owner: &[u8]) -> bool {
     actor.command.windows(2).any(|words| match words[0].len() {
         4 => words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner,
@@ -93,7 +94,7 @@ fn compares_in_command(actor: &Actor<'_>, owner: &[u8]) -> bool {
     })
 }
 
-/// Whether all that a command deletes or overwrites was watched.
+/// Whether the transaction watched all keys that a command deletes or overwrites.
 fn is_watched(command: &[&[u8]], watched: &Watched) -> bool {
     let Some((name, words)) = command.split_first() else { return false };
     let is = |one: &[u8]| name.eq_ignore_ascii_case(one);
@@ -105,7 +106,7 @@ fn is_watched(command: &[&[u8]], watched: &Watched) -> bool {
     keys.iter().all(|key| watched.has(key))
 }
 
-/// Whether one of these words is an owner, which a command mostly names in its last.
+/// Whether one of these words is an owner. Commands mostly name the owner last, so the search begins there.
 #[inline(always)]
 pub(in crate::locks) fn is_named(owner: &[u8], words: &[&[u8]]) -> bool {
     let is_owner = |word: &[u8]| {
@@ -114,7 +115,7 @@ pub(in crate::locks) fn is_named(owner: &[u8], words: &[&[u8]]) -> bool {
     words.iter().rev().any(|word| is_owner(word))
 }
 
-/// Whether an owner is that name in its write lock.
+/// Whether an owner is this name in its write lock.
 fn is_writer(name: &[u8], owner: &[u8]) -> bool {
     owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }
@@ -123,7 +124,8 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct LastEnd {
     pub(in crate::locks) cause: ReleaseCause,
-    /// Whether it, or one before, was a native command's: so the key is a lock's, whoever takes it next.
+    /// Whether a native command took this hold or an earlier one. If so, the key counts as a lock, whoever takes it
+    /// next.
     pub(in crate::locks) was_native: bool,
 }
 
@@ -132,8 +134,8 @@ pub(in crate::locks) struct LastEnd {
 pub(in crate::locks) struct Release {
     /// How it ended.
     pub(in crate::locks) cause: ReleaseCause,
-    /// When, in wall milliseconds.
+    /// The time of the end, in wall milliseconds.
     pub(in crate::locks) wall_ms: i64,
-    /// The number of its grant.
+    /// The number of the grant.
     pub(in crate::locks) grant: u64,
 }

@@ -11,25 +11,25 @@ impl LockRecords {
         keyspace.subscribe(Box::new(LockRecords::new(seed)));
     }
 
-    /// The records that a transaction reads. O(1).
+    /// Returns the records for a transaction to read. O(1).
     #[inline]
     pub(in crate::locks) fn of<'t>(tx: &'t Tx<'_>) -> &'t Self {
         tx.marker().expect(SUBSCRIBED)
     }
 
-    /// The records that a transaction changes, and their view of its database. O(1).
+    /// Returns the records for a transaction to change, and their view of its database. O(1).
     #[inline]
     pub(in crate::locks) fn of_mut<'t>(tx: &'t mut Tx<'_>) -> (&'t mut Self, Context<'t>) {
         tx.marker_mut().expect(SUBSCRIBED)
     }
 
-    /// The records of a keyspace, if it has any. O(1).
+    /// Returns the records of a keyspace, if it has any. O(1).
     #[inline]
     pub(in crate::locks) fn in_keyspace(keyspace: &Keyspace) -> Option<&Self> {
         keyspace.marker()
     }
 
-    /// Returns them to be changed. O(1).
+    /// Returns the records of a keyspace for changes, if it has any. O(1).
     #[inline]
     pub(in crate::locks) fn in_keyspace_mut(keyspace: &mut Keyspace) -> Option<&mut Self> {
         keyspace.marker_mut(0).map(|(records, _)| records)

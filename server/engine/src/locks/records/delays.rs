@@ -1,25 +1,25 @@
-//! The delays of locks that were lost just now: for so long nobody gets the lock.
+//! The delays of locks that were just lost. During the delay nobody gets the lock.
 
 use super::super::ledger::Delay;
 use lockwheel_store::keyspace::Context;
 use std::collections::VecDeque;
 
-/// The delays that are to begin, in the order in which their follow-ups come.
+/// The delays that are to begin, in the order of their follow-ups.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
     delays: VecDeque<(usize, Box<[u8]>, Delay)>,
-    /// The number of those that have no follow-up yet.
+    /// The number of delays that have no follow-up yet.
     untold: usize,
 }
 
 impl Delays {
-    /// A delay of a key is to begin.
+    /// Adds a delay of a key that is to begin.
     pub(super) fn begin(&mut self, db: usize, key: &[u8], delay: Delay) {
         self.delays.push_back((db, key.into(), delay));
         self.untold += 1;
     }
 
-    /// The next delay that is to begin: its database, its key, and for how long.
+    /// Removes and returns the next delay that is to begin: its database, its key, and its length.
     pub(super) fn next(&mut self) -> Option<(usize, Box<[u8]>, Delay)> {
         self.delays.pop_front()
     }
@@ -40,7 +40,7 @@ impl Delays {
         }
     }
 
-    /// The keys of two databases have been exchanged. O(n).
+    /// Exchanges the delays of two databases. O(n).
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         for (db, ..) in self.delays.iter_mut().filter(|(db, ..)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };

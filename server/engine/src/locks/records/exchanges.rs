@@ -1,7 +1,7 @@
-//! Entries of the history, while it is on, for whole databases that go: by a flush, or by SWAPDB.
+//! Entries of the history for whole databases that go, by a flush or by SWAPDB, while the history is on.
 //!
-//! A lock goes with its database, by the grant that it has; who asks for it by its old place finds it free. So the hold
-//! is lost there, and begins at the new place; all are lost before any begins.
+//! A lock moves with its database and keeps its grant. A client that asks for the lock at the old place finds it free.
+//! So the hold is lost there, and begins at the new place. All holds are lost before any begins.
 
 use super::super::history::{Cause, Event, Happening, Mode};
 use super::super::ledger::{Grant, ReleaseCause};
@@ -11,7 +11,7 @@ use super::recording::{client, recorded};
 use lockwheel_store::keyspace::{Change, Context, EntryId};
 
 impl LockRecords {
-    /// The keys of a database are about to go to another one.
+    /// Records that the keys of a database are about to move to another one.
     #[cold]
     pub(super) fn leave(&mut self, change: &Change<'_>, context: &Context<'_>) {
         for (key, _, owners) in self.held(change.db, context) {
@@ -24,7 +24,7 @@ impl LockRecords {
         self.semaphores_leave(change);
     }
 
-    /// The keys of a database have come from another one.
+    /// Records that the keys of a database have come from another one.
     #[cold]
     pub(super) fn arrive(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let before = self.ledger.declared();
@@ -40,7 +40,7 @@ impl LockRecords {
         self.semaphores_arrive(change);
     }
 
-    /// All keys of a database are gone, and the queues of fair locks among them.
+    /// Records that the queues of fair locks are gone, with all other keys of a database.
     pub(super) fn queues_flushed(&mut self, change: &Change<'_>) {
         if self.subscribers.history.is_some() {
             let cause = self.ledger.declared().map_or(Cause::Deleted, recorded);
@@ -51,7 +51,7 @@ impl LockRecords {
         }
     }
 
-    /// The locks of a database, with who holds each by which grant.
+    /// Returns the locks of a database, with the owners of each and their grants.
     fn held(&self, db: usize, context: &Context<'_>) -> Vec<Held> {
         let held = context.marked().into_iter().filter_map(|(key, at)| {
             let known = (context.value(at), context.mark(at)?);
@@ -66,7 +66,7 @@ impl LockRecords {
         held.collect()
     }
 
-    /// Those who stand in the queues of a database's fair locks have left them, or stand there now.
+    /// Records that the waiters in the queues of a database's fair locks have left them, or are there now.
     fn record_queues(&mut self, change: &Change<'_>, event: Event, cause: Cause) {
         let Some(history) = self.subscribers.history.as_deref_mut() else { return };
         let &Change { db, now, actor, .. } = change;

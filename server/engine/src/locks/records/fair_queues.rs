@@ -1,4 +1,4 @@
-//! The queues of Redisson's fair locks, as the history follows them: who joins one, and who leaves it.
+//! The queues of Redisson's fair locks, as the history follows them: the owners that join and leave each queue.
 
 use lockwheel_store::keyspace::DbKey;
 use lockwheel_store::memory::{block, of_trees};
@@ -11,20 +11,21 @@ pub(super) type Owner = Box<[u8]>;
 #[derive(Debug, Default)]
 pub(super) struct FairQueues {
     by_key: BTreeMap<DbKey, VecDeque<Owner>>,
-    /// Bytes of names, and how many owners wait.
+    /// Bytes of the names of owners.
     names: usize,
+    /// The number of owners that wait.
     owners: usize,
 }
 
 impl FairQueues {
-    /// Bytes of all of it, about. O(1).
+    /// Returns the bytes of all queues, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, VecDeque<Owner>)>();
         let trees = of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
         trees + self.names + self.owners * size_of::<Owner>()
     }
 
-    /// The databases have been exchanged.
+    /// Exchanges the queues of two databases.
     pub(super) fn swap(&mut self, one: usize, other: usize) {
         for ((db, key), queue) in std::mem::take(&mut self.by_key) {
             let db = match db {
@@ -36,13 +37,13 @@ impl FairQueues {
         }
     }
 
-    /// The queues of a database, by the keys of their lists, in the order of these. O(queues).
+    /// Returns the queues of a database, by the keys of their lists and in the order of these keys. O(queues).
     pub(super) fn of_database(&self, db: usize) -> Vec<(Box<[u8]>, VecDeque<Owner>)> {
         let from = self.by_key.range((db, Box::default())..).take_while(|((of, _), _)| *of == db);
         from.map(|((_, key), queue)| (key.clone(), queue.clone())).collect()
     }
 
-    /// Takes the queue of a list out, empty if there was none.
+    /// Removes and returns the queue of a list; empty if there was none.
     pub(super) fn take(&mut self, db: usize, key: &[u8]) -> VecDeque<Owner> {
         let place: DbKey = (db, key.into());
         let queue = self.by_key.remove(&place).unwrap_or_default();
@@ -51,7 +52,7 @@ impl FairQueues {
         queue
     }
 
-    /// Puts the queue of a list in, unless it is empty.
+    /// Adds the queue of a list, unless the queue is empty.
     pub(super) fn put(&mut self, db: usize, key: &[u8], queue: VecDeque<Owner>) {
         if !queue.is_empty() {
             self.owners += queue.len();
@@ -61,8 +62,8 @@ impl FairQueues {
     }
 }
 
-/// Who has left a queue and who has joined it, between two looks at it. One that has changed places has done both.
-/// O(n).
+/// Returns the owners that have left a queue and those that have joined it, between two looks. An owner that has
+/// changed places has done both. O(n).
 pub(super) fn difference(before: &VecDeque<Owner>, after: &VecDeque<Owner>) -> (Vec<Owner>, Vec<Owner>) {
     let (mut left, mut kept) = (Vec::new(), 0);
     for owner in before {

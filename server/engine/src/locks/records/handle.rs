@@ -1,4 +1,4 @@
-//! Functions by which native commands reach the records, within their transaction.
+//! Functions by which native commands reach the records within their transaction.
 
 use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
@@ -15,57 +15,58 @@ fn ledger<'t>(tx: &'t Tx<'_>) -> &'t LockLedger {
     &LockRecords::of(tx).ledger
 }
 
-/// The grant by which an owner holds a key, if the server saw it taken. O(log n), n the owners.
+/// Returns the grant by which an owner holds a key, if the server saw it taken. O(log n), n the owners.
 pub(in crate::locks) fn grant(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Grant> {
     ledger(tx).grant_of(tx.db(), key, tx.marked(key)?, owner)
 }
 
-/// The token of an owner's hold of a key, if the server saw it taken. O(log n), n the owners.
+/// Returns the token of an owner's hold of a key, if the server saw it taken. O(log n), n the owners.
 pub(in crate::locks) fn token(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<u64> {
     let grant = grant(tx, key, owner)?;
     Some(ledger(tx).details.token_of(grant.number))
 }
 
-/// What else is known of the hold of this grant, if anything is. O(log n).
+/// Returns the details of the hold of this grant, if it has any. O(log n).
 pub(in crate::locks) fn detail<'t>(tx: &'t Tx<'_>, grant: u64) -> Option<&'t Detail> {
     ledger(tx).details.get(grant)
 }
 
-/// More is known of the hold of this grant than before. O(log n).
+/// Adds details to the hold of this grant. O(log n).
 pub(in crate::locks) fn describe(tx: &mut Tx<'_>, grant: u64, detail: Detail) {
     let db = tx.db();
     LockRecords::of_mut(tx).0.ledger.details.add(db, grant, detail);
 }
 
-/// The next delay that is to begin: its database, its key, and for how long.
+/// Returns the next delay that is to begin: its database, its key, and its length.
 pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>, Delay)> {
     LockRecords::of_mut(tx).0.subscribers.delays.next()
 }
 
-/// The key of this entry holds the lease of a native reader's so many-th hold of a lock. O(log n), n its leases.
+/// Records that the key of this entry holds the lease of a native reader; `hold` numbers the hold among those of the
+/// reader. O(log n), n the leases of the lock.
 pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner, hold): (&[u8], i64)) {
     let db = tx.db();
     let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
-/// Returns when the last lease of a lock that is known ends, and the readers that may have others; `None` if none is
-/// known. O(log n) amortised, n its leases.
+/// Returns the end of the last known lease of a lock, and the readers that may have others. Returns `None` if no lease
+/// is known. O(log n) amortised, n the leases of the lock.
 pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
     let (records, mut context) = LockRecords::of_mut(tx);
-    // What scripts do may be unseen.
+    // The server may not see what scripts do.
     if records.ledger.observes { records.ledger.read_leases.last_end(db, key, &mut context) } else { None }
 }
 
-/// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
+/// Passes the holds of one field to another, by the same grant. The hash of the key still has both fields.
 pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
     let db = tx.db();
     let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.convert((db, key, at), (from, to), &mut context, &mut records.subscribers);
 }
 
-/// That is complete: the lease is set.
+/// Records a conversion that is complete, including the lease.
 pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -78,33 +79,33 @@ pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]
     }
 }
 
-/// Whether a key is held as a lock by somebody whom the server saw take it. O(1).
+/// Whether an owner that the server saw take it holds a key as a lock. O(1).
 pub(in crate::locks) fn is_held(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.marked(key).is_some_and(|(_, mark)| !matches!(Marked::read(mark), Marked::ReadLease(_)))
 }
 
-/// The number of the last grant among a key's holders. O(n), n the owners.
+/// Returns the number of the latest grant among a key's holders. O(n), n the owners.
 pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
 }
 
-/// The token of the last grant among a key's holders. O(n), n the owners.
+/// Returns the token of the latest grant among a key's holders. O(n), n the owners.
 pub(in crate::locks) fn current_token(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     current_grant(tx, key).map(|number| ledger(tx).details.token_of(number))
 }
 
-/// Whether the token of an owner's hold of a key is Redisson's counter. O(log n), n the owners.
+/// Whether the token of an owner's hold of a key comes from Redisson's counter. O(log n), n the owners.
 pub(in crate::locks) fn is_fenced(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     let grant = grant(tx, key, owner);
     grant.and_then(|grant| detail(tx, grant.number)).is_some_and(|detail| detail.token.is_some())
 }
 
-/// Whether this is the token of one of a key's holders. O(n), n the owners.
+/// Whether a holder of a key has this token. O(n), n the owners.
 pub(in crate::locks) fn has_grant(tx: &Tx<'_>, key: &[u8], number: u64) -> bool {
     tx.marked(key).is_some_and(|(_, mark)| ledger(tx).has_grant(tx.db(), key, mark, number))
 }
 
-/// Runs `end`: the holds that it ends have ended for this cause, whoever the command names.
+/// Runs `end`. The holds that it ends get this cause, whichever owner the command names.
 pub(in crate::locks) fn ending_as<T>(
     tx: &mut Tx<'_>,
     cause: ReleaseCause,
@@ -120,7 +121,7 @@ fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
     LockRecords::of_mut(tx).0.ledger.declare(cause);
 }
 
-/// Runs `end`: the holds that it ends are lost for this reason, as their owners are told.
+/// Runs `end`. The owners of the holds that it ends are notified of this reason for the loss.
 pub(in crate::locks) fn because<T>(
     tx: &mut Tx<'_>,
     reason: Option<&[u8]>,
@@ -136,31 +137,31 @@ fn news<'t>(tx: &'t mut Tx<'_>) -> &'t mut News {
     &mut LockRecords::of_mut(tx).0.subscribers.news
 }
 
-/// The connection that a hold is for is to be told when it is lost or contended. O(log n).
+/// Notifies the connection of a hold when that hold is lost or contended. O(log n).
 pub(in crate::locks) fn follow(tx: &mut Tx<'_>, grant: u64, connection: HolderConnection) {
     news(tx).follow(grant, connection);
 }
 
-/// Whether any connection is to be told of its holds, or anybody listens.
+/// Whether any connection is to be notified of its holds, or any client listens.
 pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
     LockRecords::of(tx).subscribers.news.is_wanted()
 }
 
-/// The lock and the native reader whose lease the key is. O(log n), n their leases.
+/// Returns the lock and the native reader whose lease the key is. O(log n), n their leases.
 pub(in crate::locks) fn reader_of(tx: &Tx<'_>, key: &[u8]) -> Option<[Box<[u8]>; 2]> {
     let (_, mark) = tx.marked(key)?;
     let Marked::ReadLease(number) = Marked::read(mark) else { return None };
     ledger(tx).read_leases.get(number).map(|lease| [lease.key.clone(), lease.owner.clone()])
 }
 
-/// The connections of a hold that are told now that its lease is about to run out: those that have been told of no
-/// other hold of this lock at this instant.
+/// Returns the connections of a hold to notify now that its lease is about to run out. Connections already notified of
+/// another hold of this lock at this instant are left out.
 pub(in crate::locks) fn untold_of_jeopardy(tx: &mut Tx<'_>, grant: u64) -> Vec<u64> {
     let at_ms = tx.now().wall_ms();
     news(tx).untold_of_jeopardy(grant, at_ms)
 }
 
-/// The connections with a wanted hold of a lock, each with the first of these holds by its grant.
+/// Returns the connections with a wanted hold of a lock. Each comes with the first of these holds by its grant.
 pub(in crate::locks) fn wanted_holds<'t>(
     tx: &'t Tx<'_>,
     key: &[u8],
@@ -169,12 +170,12 @@ pub(in crate::locks) fn wanted_holds<'t>(
     LockRecords::of(tx).subscribers.news.wanted_holds(tx.db(), key, is_wanted)
 }
 
-/// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
+/// Returns the rest of a lease at which the owner is warned, in milliseconds; 0 for no warning.
 pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
     LockRecords::of(tx).subscribers.jeopardy_ms
 }
 
-/// The leases of connections.
+/// Returns the leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
     &LockRecords::of(tx).subscribers.leases
 }
@@ -186,12 +187,12 @@ pub(in crate::locks) fn with_leases(tx: &mut Tx<'_>, change: impl FnOnce(&mut Se
     records.subscribers.leases.tell(&mut context);
 }
 
-/// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
+/// Returns how an owner last lost a key, until it acquires the key again or the loss is forgotten. O(1).
 pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Release> {
     ledger(tx).last_loss(tx.db(), key, owner)
 }
 
-/// How the last hold of a key ended, as far as it is remembered. O(1).
+/// Returns how the last hold of a key ended, unless it has been forgotten. O(1).
 pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<ReleaseCause> {
     let db = tx.db();
     let (records, context) = LockRecords::of_mut(tx);
@@ -200,16 +201,16 @@ pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<Releas
 
 /// The result of a native acquisition.
 pub(in crate::locks) struct Acquired {
-    /// The number of its grant.
+    /// The number of the grant.
     pub(in crate::locks) grant: u64,
-    /// The token: that number, unless the lock was taken FENCED.
+    /// The token: the number of the grant, unless the lock was taken FENCED.
     pub(in crate::locks) token: u64,
-    /// How the last hold before it ended, as far as it is remembered.
+    /// The end of the last hold before this one, unless it has been forgotten.
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// A native command has written an owner into the hash of a key: a new hold is a new grant, a re-entry is the same one.
-/// O(log n), n the owners.
+/// Records that a native command has written an owner into the hash of a key. A new hold gets a new grant; a re-entry
+/// keeps its grant. O(log n), n the owners.
 #[inline]
 pub(in crate::locks) fn acquired(
     tx: &mut Tx<'_>,
@@ -245,7 +246,7 @@ pub(in crate::locks) fn acquired(
     Acquired { grant, token: grant, predecessor }
 }
 
-/// Adds an entry to the history, if it is on; the request that runs is its client.
+/// Adds an entry to the history, if it is on. The running request is the client of the entry.
 pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let (db, now) = (tx.db(), tx.now());
     let (records, _) = LockRecords::of_mut(tx);
@@ -254,8 +255,8 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     }
 }
 
-/// A text that was set by NX without a lease may be a lock: another owner asks for it, `native`: by a LOCK command.
-/// O(1).
+/// Records that another owner asks for a key whose text was set by NX without a lease: the text may be a lock. `native`
+/// says whether a LOCK command asks. O(1).
 pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], native: Option<bool>) {
     let text: Box<[u8]> = match tx.peek(key) {
         Some(Value::Str(text)) => (*text.text()).into(),
@@ -268,7 +269,7 @@ pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8],
     }
 }
 
-/// A client was to give back a key by a comparison of its text, and has not: the text is another's, or gone. O(1).
+/// Records that a client failed to give back a key by a comparison of its text: the text is another's, or gone. O(1).
 pub(in crate::locks) fn note_comparison(tx: &mut Tx<'_>, key: &[u8]) {
     let text: Box<[u8]> = match tx.peek(key) {
         Some(Value::Str(text)) => (*text.text()).into(),
@@ -280,7 +281,7 @@ pub(in crate::locks) fn note_comparison(tx: &mut Tx<'_>, key: &[u8]) {
     records.record_comparison((db, key, now), &text);
 }
 
-/// What has just been taken by this grant lasts as long as a connection.
+/// Records that the hold of this grant, just taken, lasts as long as a connection.
 pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
     let (records, _) = LockRecords::of_mut(tx);
     if let Some(history) = records.history_mut() {
@@ -288,7 +289,7 @@ pub(in crate::locks) fn leased_to_session(tx: &mut Tx<'_>, grant: u64) {
     }
 }
 
-/// A native command, or the end of a lease, has changed a semaphore.
+/// Records a change of a semaphore by a native command or by the end of a lease.
 pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
     let (db, now) = (tx.db(), tx.now());
     let client = if tx.client().is_some() { None } else { Some(0) };
@@ -298,13 +299,13 @@ pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
     }
 }
 
-/// A native command has given back some of an owner's holds; so many are left. The end of the last hold is noticed by
-/// itself.
+/// Records that a native command has given back some of an owner's holds; `left` of them are left. The end of the last
+/// hold is noticed by itself.
 pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
     if LockRecords::of(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)
     {
-        // What is declared is nobody's request.
+        // No request has caused the end of a hold with a declared cause.
         let declared = ledger(tx).declared();
         let (cause, client) = (declared.map_or(Cause::Released, recorded), declared.map(|_| 0));
         let released =
@@ -313,7 +314,8 @@ pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8
     }
 }
 
-/// A native command has set the leases of an owner's holds anew, as a reader or plain holder and as a writer.
+/// Records that a native command has renewed the leases of an owner: that of its read or plain hold, and that of its
+/// write hold.
 pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -330,8 +332,8 @@ pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// An owner that a key names holds it by the grant of another server; `replaces`: also if one is known here. Whether it
-/// is news. O(log n), n the owners.
+/// Gives an owner that a key names the grant that it has on another server. With `replaces`, that grant also replaces a
+/// known one. Returns whether the grant is new here. O(log n), n the owners.
 pub(in crate::locks) fn inherit(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -343,8 +345,8 @@ pub(in crate::locks) fn inherit(
     records.ledger.inherit((db, key), owner, (grant, replaces), &mut context)
 }
 
-/// What an owner holds of a lock that it waits for among others is known from now on, if the server has not seen it
-/// taken: when it ends, the owner waits for that, too. O(log n), n the owners.
+/// Gives an owner a grant for its hold of a lock that the server did not see it take. The owner waits for several
+/// locks, this one among them: once the hold ends, the owner waits for this lock, too. O(log n), n the owners.
 pub(in crate::locks) fn adopt(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     for field in [owner, &write_field(owner)] {
         if grant(tx, key, field).is_none() {
@@ -354,8 +356,8 @@ pub(in crate::locks) fn adopt(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// A semaphore of another server has so many permits in all, and may have begun with none; so many of them this server
-/// has given out before, and what else is not left is out, too. O(log n).
+/// Records the permits of a semaphore from another server: their total, and whether it may have begun with none. This
+/// server has given out `native` of them before; all others that are not left are out, too. O(log n).
 pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64, bool), native: i64) {
     let db = tx.db();
     let (records, context) = LockRecords::of_mut(tx);
@@ -364,7 +366,7 @@ pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64
     }
 }
 
-/// MIGRATE has brought a lock that is held by this grant.
+/// Records that MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -373,7 +375,7 @@ pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]
     }
 }
 
-/// The number of a grant of something that is no lock, above that of every earlier grant.
+/// Returns the number of a grant of something other than a lock, above that of every earlier grant.
 pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
     LockRecords::of_mut(tx).1.next_number()
 }

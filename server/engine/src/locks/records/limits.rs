@@ -1,10 +1,10 @@
-//! What LOCK.VERIFY goes by.
+//! The limits of LOCK.VERIFY.
 
-/// From where on LOCK.VERIFY tells of what is not wrong by itself.
+/// The limits beyond which LOCK.VERIFY reports what is not wrong by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VerifyLimits {
-    /// `lock-wakeup-limit`: how long a lock may be free while somebody waits, in milliseconds.
+    /// `lock-wakeup-limit`: the time for which a lock may be free while a client waits for it, in milliseconds.
     pub(crate) wakeup_ms: u64,
-    /// `lock-herd-limit`: how many may be woken in vain by one hand-off.
+    /// `lock-herd-limit`: the number of waiters that one hand-off may wake in vain.
     pub(crate) herd: u64,
 }

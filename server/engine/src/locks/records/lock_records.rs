@@ -1,4 +1,4 @@
-//! The records of locks: the ledger, its subscribers, and what the history is fed from besides.
+//! The records of locks: the ledger, its subscribers, and further sources of the history.
 
 use super::super::history::{History, Sections};
 use super::super::ledger::{LockLedger, Noted, RecentReleases};
@@ -18,23 +18,23 @@ pub(crate) struct LockRecords {
     pub(in crate::locks) ledger: LockLedger,
     /// The subscribers of the ledger.
     pub(super) subscribers: LedgerSubscribers,
-    /// Whether leases and counts that change matter: to the history, or to owners who are told when little is left.
+    /// Whether changes of leases and counts matter: to the history, or to owners that are warned of a short rest.
     pub(super) sees_leases: bool,
-    /// An owner has just been written into a hash, of which the grant has been recorded: the event of that follows.
+    /// Whether an owner has just been written into a hash, and its grant recorded. The event of that write follows.
     pub(super) is_granted: bool,
     /// The entry of the lock that was taken last.
     pub(super) last_taken: EntryId,
-    /// Texts that were set lately because they were absent, without a lease; while the history is on.
+    /// Texts without a lease that were recently set because they were absent; kept while the history is on.
     pub(super) unleased: RecentReleases<Unleased>,
-    /// Texts that were set lately without a condition, and compared; while the history is on.
+    /// Texts that were recently set without a condition, and texts that were compared; kept while the history is on.
     pub(super) plain_sets: PlainSets,
-    /// The queues of fair locks; while the history is on.
+    /// The queues of fair locks; kept while the history is on.
     pub(super) fair_queues: FairQueues,
-    /// Semaphores; while the history is on.
+    /// Semaphores; kept while the history is on.
     pub(super) semaphores: Semaphores,
     /// Sections that clients have declared.
     pub(in crate::locks) sections: Sections,
-    /// The number of histories that have begun.
+    /// The number of histories that have been started.
     pub(in crate::locks) histories: u64,
     /// The last entry of the history that LOCK.STATS does not count.
     pub(in crate::locks) counted_up_to: u64,
@@ -44,7 +44,7 @@ pub(crate) struct LockRecords {
 }
 
 impl LockRecords {
-    /// Nobody holds anything. The seed decides the hash of keys.
+    /// Creates empty records. The seed decides the hash of keys.
     pub(in crate::locks) fn new(seed: u64) -> Self {
         LockRecords {
             ledger: LockLedger::new(seed),
@@ -64,8 +64,8 @@ impl LockRecords {
         }
     }
 
-    /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
-    /// grant. O(log n), n the owners.
+    /// Begins a hold of the key of this entry, which has this mark and names the owner already. Returns the number of
+    /// the grant. O(log n), n the owners.
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
@@ -78,7 +78,7 @@ impl LockRecords {
         self.ledger.begin(place, mark, (owner, native), now, context, &mut self.subscribers)
     }
 
-    /// A key no longer has a value: whoever held it as a lock holds it no longer.
+    /// Ends all holds of a key that no longer has a value.
     #[inline(always)]
     pub(super) fn end_all(
         &mut self,
@@ -89,23 +89,23 @@ impl LockRecords {
         self.ledger.end_all(change, removal, context, &mut self.subscribers)
     }
 
-    /// Bytes of what is remembered of holds that have ended. O(1).
+    /// Returns the bytes that the memories of ended holds take. O(1).
     pub(in crate::locks) fn past_bytes(&self) -> usize {
         self.ledger.past_bytes() + self.unleased.memory()
     }
 
-    /// Forgets how holds have ended, and gives that memory back.
+    /// Forgets how holds have ended, and frees that memory.
     pub(in crate::locks) fn forget_past(&mut self) {
         self.ledger.forget_past();
         self.unleased.clear();
     }
 
-    /// Bytes of what clients have had recorded: the history, open sections and observed patterns. O(1).
+    /// Returns the bytes of what clients have had recorded: the history, open sections and observed patterns. O(1).
     pub(in crate::locks) fn recorded_bytes(&self) -> usize {
         self.history().map_or(0, History::memory) + self.ledger.observed.memory() + self.sections.memory()
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the records, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
         let followed = self.fair_queues.memory() + self.semaphores.memory() + self.plain_sets.memory();
         let of_connections = self.subscribers.leases.bytes() + self.subscribers.news.bytes();
@@ -113,13 +113,13 @@ impl LockRecords {
         size_of::<Self>() + self.ledger.bytes_of_holds() + followed + of_clients
     }
 
-    /// All keys of a database are gone, and their owners have been seen to.
+    /// Removes the facts about a database whose keys are all gone. The end of their holds has been handled before.
     pub(super) fn flushed(&mut self, db: usize) {
         self.ledger.flushed(db);
         self.subscribers.flushed(db);
     }
 
-    /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
+    /// Exchanges the facts about two databases, as their keys have been exchanged. O(all facts).
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         self.ledger.swapped(one, other);
         self.subscribers.swapped(one, other);
@@ -128,9 +128,9 @@ impl LockRecords {
         self.semaphores.swap(one, other);
     }
 
-    /// Whether nothing is known beyond numbers of grants, and nobody wants to know more: that a script takes a free
-    /// lock is a number then, and when it gives it back there is nothing to know but that. The keyspace may see to such
-    /// locks by itself.
+    /// Whether the records know only numbers of grants, and nobody wants to know more. Then a script that takes a free
+    /// lock adds only a number, and its release adds only the fact of the release. The keyspace may handle such locks
+    /// by itself.
     pub(super) fn is_quiet(&self) -> bool {
         self.ledger.is_bare() && self.subscribers.is_quiet()
     }

@@ -1,9 +1,9 @@
-//! The records of locks: what is remembered, recorded and told of them.
+//! The records of locks: the facts that are remembered and recorded about them, and the news for clients.
 //!
-//! [`LockRecords`] is what the keyspace has as its [`Subscriber`](lockwheel_store::keyspace::Subscriber). It is
-//! notified of changes of keys, within the command that makes them, and keeps the ledger of holds by them. The ledger
-//! notifies its own subscribers: the history, the leases of connections and the news of holds. Native commands reach
-//! all of it through `Tx`. No command on keys shows it.
+//! [`LockRecords`] is the [`Subscriber`](lockwheel_store::keyspace::Subscriber) of the keyspace. The keyspace notifies
+//! it of changes of keys, within the command that makes them. From these changes it keeps the ledger of holds. The
+//! ledger notifies its own subscribers: the history, the leases of connections and the news of holds. Native commands
+//! reach all of these through `Tx`. No command on keys shows them.
 
 mod access;
 mod delays;

@@ -1,7 +1,8 @@
-//! Entries of the history, while it is on, for permits of semaphores, whoever takes them.
+//! Entries of the history for permits of semaphores, while the history is on, whoever takes them.
 //!
-//! Native commands tell themselves what they do. What scripts and bare commands do is seen from the count and from the
-//! set of leases; a semaphore is known from a native command, or from a script that names its channel beside its key.
+//! Native commands record by themselves what they do. Changes by scripts and bare commands are seen in the count and in
+//! the set of leases. A semaphore is known from a native command, or from a script that names its channel beside its
+//! key.
 
 use super::super::history::{Cause, Event, Happening};
 use super::super::ledger::ReleaseCause;
@@ -16,31 +17,31 @@ use lockwheel_store::keyspace::{
 use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
-/// What a native command has done to a semaphore.
+/// A change of a semaphore by a native command.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct PermitsNote<'a> {
     pub(in crate::locks) key: &'a [u8],
-    /// Empty: nobody in particular.
+    /// The owner; empty if the change concerns no owner in particular.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) cause: Cause,
-    /// How many it is about.
+    /// The number of permits that the change concerns.
     pub(in crate::locks) permits: i64,
-    /// How many more there are in all.
+    /// The number of permits that the total grows by.
     pub(in crate::locks) added: i64,
-    /// How many without an id native commands have given out.
+    /// The number of permits without an id that native commands have given out.
     pub(in crate::locks) native: i64,
-    /// For how long they are given out; `None`: until they are given back.
+    /// The lease of the permits; `None` if they are held until they are given back.
     pub(in crate::locks) lease_ms: Option<i64>,
 }
 
-/// Whether a semaphore's own command runs, or its timer, which say themselves what they do.
+/// Whether a SEM command or the engine's timer acts. Both record by themselves what they do.
 pub(in crate::locks) fn is_semaphore_command(actor: &Actor<'_>) -> bool {
     let name = actor.command.first().copied().unwrap_or_default();
     let is_command = name.get(..4).is_some_and(|family| family.eq_ignore_ascii_case(b"sem."));
     is_command || matches!(actor.called_by, CalledBy::Engine)
 }
 
-/// The count in the key of a semaphore, and how many leases there are beside it.
+/// Returns the count in the key of a semaphore, and the number of leases beside the key.
 pub(in crate::locks) fn permits_of_key(key: &[u8], context: &Context<'_>) -> Option<(i64, i64)> {
     let Some(Value::Str(count)) = context.peek(key) else { return None };
     let leases = match context.peek(&redisson::permit_leases_key(key)) {
@@ -50,7 +51,7 @@ pub(in crate::locks) fn permits_of_key(key: &[u8], context: &Context<'_>) -> Opt
     Some((count.to_i64()?, leases))
 }
 
-/// The numbers among the arguments of a script.
+/// Returns the numbers among the arguments of a script.
 fn numbers(actor: &Actor<'_>) -> Vec<i64> {
     let CalledBy::Script(inputs) = actor.called_by else { return Vec::new() };
     inputs.arguments.iter().filter_map(|word| number::parse_i64(word)).collect()
@@ -61,7 +62,7 @@ fn names_channel(actor: &Actor<'_>, key: &[u8]) -> bool {
 }
 
 impl LockRecords {
-    /// A native command has done this.
+    /// Records a change by a native command.
     pub(super) fn note_permits(
         &mut self,
         (db, now): (usize, Now),
@@ -99,8 +100,8 @@ impl LockRecords {
         }
     }
 
-    /// A semaphore has come from another server, which has known how many permits there are; so many of them this one
-    /// has given out before.
+    /// Takes over a semaphore from another server, which has known the total of permits. This server has given out
+    /// `native` of them before.
     pub(super) fn inherit_permits(
         &mut self,
         (db, key): (usize, &[u8]),
@@ -115,7 +116,7 @@ impl LockRecords {
         }
     }
 
-    /// A script sets the count of a semaphore, which had another one.
+    /// Notes the former count of a semaphore whose count a script sets.
     pub(super) fn semaphore_replaced(&mut self, change: &Change<'_>, before: &Value, context: &Context<'_>) {
         let &Change { db, key, actor, .. } = change;
         if self.subscribers.history.is_some()
@@ -130,12 +131,12 @@ impl LockRecords {
         }
     }
 
-    /// Whether such an event may be of a semaphore's count, or of its leases.
+    /// Whether an event of this class may concern the count or the leases of a semaphore.
     pub(super) fn is_of_permits(event: KeyEvent) -> bool {
         event.class.intersects(EventClasses::STRING | EventClasses::ZSET)
     }
 
-    /// A key has changed by a script or a bare command, perhaps the count or the leases of a semaphore.
+    /// Handles a change of a key by a script or a bare command, perhaps of the count or the leases of a semaphore.
     pub(super) fn semaphore_changed(
         &mut self,
         change: &Change<'_>,
@@ -170,13 +171,13 @@ impl LockRecords {
         }
     }
 
-    /// What is known of a semaphore when a request finds it.
+    /// Returns a new state for a semaphore that the running request meets for the first time.
     fn fresh(&self, actor: &Actor<'_>) -> Followed {
         let request = self.subscribers.history.as_deref().map_or(0, |history| history.request());
         Followed { request: if actor.session.is_some() { request } else { 0 }, ..Followed::default() }
     }
 
-    /// A followed semaphore has changed.
+    /// Records a change of a followed semaphore.
     fn follow_change(
         &mut self,
         change: &Change<'_>,
@@ -207,8 +208,8 @@ impl LockRecords {
         self.put_and_record(change, key, followed, what_for);
     }
 
-    /// The count of a followed semaphore was set: by a script as one adds permits, by a bare command as one makes it
-    /// anew, which is right while nobody holds any.
+    /// Records that the count of a followed semaphore was set. A script does so to add permits; a bare command does so
+    /// to start anew, which is right while nobody holds any.
     fn count_set(
         &mut self,
         change: &Change<'_>,
@@ -237,7 +238,8 @@ impl LockRecords {
         }
     }
 
-    /// Follows a semaphore as this, and adds an entry, or changes the one that the request has made for it.
+    /// Follows a semaphore in this state, and adds an entry. If the request has made an entry for the semaphore
+    /// already, that entry is changed instead.
     fn put_and_record(
         &mut self,
         change: &Change<'_>,
@@ -267,7 +269,7 @@ impl LockRecords {
         }
     }
 
-    /// The key of a semaphore is gone, and so are its permits; or the key of its leases.
+    /// Records that the key of a semaphore is gone with its permits, or the key of its leases.
     pub(super) fn semaphore_gone(&mut self, change: &Change<'_>, cause: Gone, context: &Context<'_>) {
         if self.semaphores.get(change.db, change.key).is_some() {
             return self.semaphore_ended(change, change.key, cause);
@@ -275,7 +277,7 @@ impl LockRecords {
         if self.ledger.declared() == Some(ReleaseCause::FailedOver)
             && let Some(key) = redisson::semaphore_of_leases(change.key)
         {
-            // Other leases take their place, which nobody has seen begin.
+            // Other leases take their place, whose begin nobody has seen.
             return self.semaphore_ended(change, key, cause);
         }
         self.semaphore_changed(change, None, context);
@@ -297,7 +299,7 @@ impl LockRecords {
         history.record(now, what);
     }
 
-    /// Why a semaphore has ended.
+    /// Returns why a semaphore has ended.
     fn ending_of(&self, cause: Gone, actor: &Actor<'_>) -> Cause {
         let seen = match ReleaseCause::of(cause, actor, b"") {
             ReleaseCause::Released => ReleaseCause::Deleted,
@@ -306,7 +308,7 @@ impl LockRecords {
         super::recording::recorded(self.ledger.declared().unwrap_or(seen))
     }
 
-    /// The semaphores of a database are about to go to another one.
+    /// Records that the semaphores of a database are about to move to another one.
     pub(super) fn semaphores_leave(&mut self, change: &Change<'_>) {
         let &Change { db, .. } = change;
         for key in self.semaphores.of_database(db) {
@@ -315,7 +317,7 @@ impl LockRecords {
         }
     }
 
-    /// They have come from another one, as they were there.
+    /// Records that semaphores have come from another database, in the state that they had there.
     pub(super) fn semaphores_arrive(&mut self, change: &Change<'_>) {
         let &Change { db, .. } = change;
         for key in self.semaphores.of_database(db) {
@@ -342,7 +344,7 @@ impl LockRecords {
         history.record(now, with(what));
     }
 
-    /// All keys of a database are gone.
+    /// Records the end of all semaphores of a database.
     pub(super) fn semaphores_flushed(&mut self, change: &Change<'_>) {
         for key in self.semaphores.of_database(change.db) {
             self.semaphore_ended(change, &key, Gone::Command);
@@ -350,17 +352,18 @@ impl LockRecords {
     }
 }
 
-/// An entry with what it shows of the permits.
+/// Returns an entry with the state of the permits.
 fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
     let held = permits.held().max(0).unsigned_abs();
     Happening { grant: held, ttl_ms: Some(permits.left), total: permits.total, ..what }
 }
 
-/// The least that is an instant, and no number of permits, among the arguments of Redisson's scripts: in the year 2001.
+/// The smallest number among the arguments of Redisson's scripts that is an instant, and no number of permits: in the
+/// year 2001.
 const LEAST_INSTANT: i64 = 1_000_000_000_000;
 
-/// The lease of a permit that a script gives an id: until when it writes itself, by the clock of its client, which it
-/// may name, too.
+/// Returns the lease of a permit that a script gives an id. The script writes the end of the lease itself, by the clock
+/// of its client, whose time it may name, too.
 fn lease_given(change: &Change<'_>) -> Option<i64> {
     let &Change { actor, now, .. } = change;
     let [name, _, score, ..] = actor.command else { return None };
@@ -369,13 +372,14 @@ fn lease_given(change: &Change<'_>) -> Option<i64> {
     Some(until_ms.saturating_sub(instants.max().unwrap_or(now.wall_ms())))
 }
 
-/// Whether a script removes an id that is one of its arguments: it gives back a permit, which is not over.
+/// Whether a script removes an id that is one of its arguments. If so, it gives back a permit whose lease has not
+/// ended.
 fn names_an_argument(actor: &Actor<'_>) -> bool {
     let CalledBy::Script(inputs) = actor.called_by else { return true };
     actor.command.iter().skip(2).any(|id| inputs.arguments.contains(id))
 }
 
-/// What a request was for, as far as it has come: who takes any may have given back before what was over.
+/// Returns what a request has done so far. A request that takes permits may first have given back expired ones.
 fn what_for(followed: &Followed) -> (Cause, i64) {
     let Followed { before, now, taken, given, names_ids, .. } = followed;
     let is_adjusted = before.total != now.total && !now.is_signal;

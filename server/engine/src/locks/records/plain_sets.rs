@@ -1,17 +1,17 @@
-//! Keys that SETs without a condition have set lately, and keys that were given back as locks by a comparison of their
-//! text. One that is both is a lock which some clients take by a SET that excludes nobody.
+//! Keys that were recently set by a SET without a condition, and keys that were given back as locks by a comparison of
+//! their text. A key that is both is a lock which some clients take by a SET that excludes nobody.
 //!
-//! Names are not kept: a hash stands for each, and a later one takes its place.
+//! Names are not kept: a hash stands for each, and a later hash may replace an earlier one.
 
 use foldhash::fast::FixedState;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Actor, CalledBy};
 use std::hash::BuildHasher;
 
-/// The number of places, a power of two.
+/// The number of slots, a power of two.
 const PLACES: usize = 4096;
 
-/// Hashes of keys, each at its place.
+/// Hashes of keys, each in its slot.
 #[derive(Debug, Default)]
 struct Keys {
     places: Vec<u64>,
@@ -40,10 +40,10 @@ impl Keys {
     }
 }
 
-/// How a SET without a condition has changed a key.
+/// The effect of a SET without a condition on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlainSet {
-    /// Whether another text was there, which the request does not name.
+    /// Whether the SET replaced another text, which the request does not name.
     pub(super) overwrites: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) enum Replacement {
     Same,
     /// Another text, by a request that names the one before.
     Compared,
-    /// Another text, whatever was there.
+    /// Another text, whichever was there before.
     Other,
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Replacement {
 pub(super) struct PlainSets {
     hasher: FixedState,
     set: Keys,
-    /// The keys among these whose text has taken the place of another.
+    /// The keys among those set plainly whose text has replaced another one.
     overwritten: Keys,
     compared: Keys,
     /// The last key whose text was replaced, until its change is seen.
@@ -78,7 +78,7 @@ pub(super) struct PlainSets {
 }
 
 impl PlainSets {
-    /// Nothing yet. The seed decides the hash of keys: clients choose their names.
+    /// Creates empty sets. The seed decides the hash of keys, because clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         PlainSets {
             hasher: FixedState::with_seed(seed),
@@ -89,7 +89,7 @@ impl PlainSets {
         }
     }
 
-    /// Never 0, which is an empty place.
+    /// Returns the hash of a key. A hash is never 0, which stands for an empty slot.
     fn hash_of(&self, db: usize, key: &[u8]) -> u64 {
         self.hasher.hash_one((db, key)) | 1 << 63
     }
@@ -105,7 +105,7 @@ impl PlainSets {
         let hash = self.hash_of(db, key);
         let replaced = self.replaced.take().filter(|replaced| replaced.hash == hash);
         let overwrites = match replaced.map(|replaced| replaced.by) {
-            // Its owner goes on.
+            // The owner of the text goes on.
             Some(Replacement::Same) => return None,
             by => by == Some(Replacement::Other),
         };
@@ -129,15 +129,15 @@ impl PlainSets {
         self.set.has(hash).then(|| PlainSet { overwrites: self.overwritten.has(hash) })
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the sets, before an allocator rounds them up. O(1).
     pub(super) fn memory(&self) -> usize {
         let places = [&self.set, &self.overwritten, &self.compared].map(|keys| keys.places.capacity());
         places.iter().sum::<usize>() * size_of::<u64>()
     }
 }
 
-/// Whether an actor sets the text of a key without asking what is there. A script, or `SET XX`, may have asked: these
-/// count only where they overwrite the text of another.
+/// Whether an actor sets the text of a key without asking what is there. A script, or `SET XX`, may have asked: both
+/// count only if they overwrite the text of another owner.
 fn is_plain(actor: &Actor<'_>, key: &[u8], overwrites: bool) -> bool {
     const CONDITIONS: [&[u8]; 5] = [b"nx", b"ifeq", b"ifne", b"ifdeq", b"ifdne"];
     const PRESENT: [&[u8]; 2] = [b"xx", b"keepttl"];

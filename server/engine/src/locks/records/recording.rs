@@ -1,4 +1,4 @@
-//! Entries of the history, while it is on, for locks.
+//! Entries of the history for locks, while the history is on.
 
 use super::super::history::{Cause, Event, Happening, Mode};
 use super::super::ledger::{Grant, ReleaseCause, names_lock};
@@ -14,7 +14,7 @@ use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 use std::collections::VecDeque;
 
-/// A cause as the history has it, by the same name.
+/// Returns the cause of the same name in the history.
 pub(super) fn recorded(cause: ReleaseCause) -> Cause {
     match cause {
         ReleaseCause::Released => Cause::Released,
@@ -30,13 +30,13 @@ pub(super) fn recorded(cause: ReleaseCause) -> Cause {
     }
 }
 
-/// How the owner of a field holds the lock that a value is.
+/// Returns the mode in which the owner of a field holds the lock of this value.
 fn mode(value: &Value, field: &[u8]) -> Mode {
     match value {
         _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,
         Value::Hash(hash) if hash.len() == 1 => Mode::Exclusive,
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
-            // A reader's, perhaps beneath its own exclusive one.
+            // The hold is a reader's, perhaps beneath an exclusive one of the same owner.
             Some(_) => Mode::Shared,
             None => Mode::Exclusive,
         },
@@ -44,7 +44,7 @@ fn mode(value: &Value, field: &[u8]) -> Mode {
     }
 }
 
-/// How often the owner of a field holds it.
+/// Returns the number of holds of a field's owner.
 fn holds(value: &Value, field: &[u8]) -> i64 {
     match value {
         Value::Hash(hash) => hash.get(field).and_then(number::parse_i64).unwrap_or(1),
@@ -52,15 +52,15 @@ fn holds(value: &Value, field: &[u8]) -> i64 {
     }
 }
 
-/// Whether a lock command runs, which says itself what it does.
+/// Whether a LOCK command runs. Such a command records by itself what it does.
 pub(super) fn is_native(actor: &Actor<'_>) -> bool {
     let name = actor.command.first().copied().unwrap_or_default();
     !matches!(actor.called_by, CalledBy::Engine)
         && name.get(..5).is_some_and(|family| family.eq_ignore_ascii_case(b"lock."))
 }
 
-/// Why an owner has left a fair queue: who asks and is answered leaves it; scripts, and native requests, take others
-/// out by their scores. What a bare command removes is deleted.
+/// Returns why an owner has left a fair queue. An owner that asks and is answered leaves by itself. Scripts and native
+/// requests take others out by their scores. An owner that a bare command removes is deleted.
 fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     match ReleaseCause::by(actor, owner) {
         _ if event == events::EXPIRED => Cause::Expired,
@@ -72,14 +72,15 @@ fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     }
 }
 
-/// The client that is to be named: time is none.
+/// Returns the client that an entry names: 0 if time acts, which is no client.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
 }
 
 impl LedgerSubscribers {
-    /// An owner has come to hold a lock, or holds it once more; or a writer has become a reader. It is the running
-    /// request's doing, or this client's. `declared` is the cause for which the command ends holds, if it says so.
+    /// Records that an owner has come to hold a lock or holds it once more, or that a writer has become a reader. The
+    /// entry names this client, or the running request's if there is none. `declared` is the cause that the command
+    /// declares for ended holds.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(
@@ -102,7 +103,7 @@ impl LedgerSubscribers {
             .flatten();
         let deadline = own.and_then(|own| context.deadline(own)).or_else(|| context.deadline(at));
         let ttl_ms = deadline.map(|deadline| deadline - now.wall_ms());
-        // Nobody has asked for what a replica has.
+        // No client has asked for a hold that a replica takes over.
         let is_found = declared == Some(ReleaseCause::FailedOver);
         let came = declared.filter(|cause| is_found || *cause == ReleaseCause::Swapped);
         let what = Happening {
@@ -120,7 +121,7 @@ impl LedgerSubscribers {
         history.record(now, what);
     }
 
-    /// A hold has ended. A delay begins, perhaps: for so long nobody gets the lock.
+    /// Records the end of a hold. `delay_ms` is the delay that begins, during which nobody gets the lock.
     #[cold]
     #[inline(never)]
     pub(super) fn record_end(
@@ -158,7 +159,7 @@ impl LedgerSubscribers {
 }
 
 impl LockRecords {
-    /// Records a hold that is known already.
+    /// Records a hold that the ledger knows already.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(
@@ -174,7 +175,7 @@ impl LockRecords {
         self.subscribers.record_grant(what, place, owner, grant, now, context);
     }
 
-    /// A lock has come from another server, by the grant that it had there.
+    /// Records a lock that has come from another server, with the grant that it had there.
     pub(super) fn record_arrival(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -199,7 +200,7 @@ impl LockRecords {
         history.record(now, what);
     }
 
-    /// A key has changed in a way that adds or removes no owner.
+    /// Handles a change of a key that adds or removes no owner.
     #[cold]
     #[inline(never)]
     pub(super) fn key_changed(
@@ -209,7 +210,7 @@ impl LockRecords {
         is_granted: bool,
         context: &mut Context<'_>,
     ) {
-        // What locks do most is never done to a queue, and known already of native ones.
+        // The most frequent changes of locks never happen to queues, and native ones are known already.
         let is_count = event == events::HINCRBY;
         if is_count || event == events::EXPIRE {
             if self.sees_leases
@@ -230,7 +231,7 @@ impl LockRecords {
         }
         match event {
             events::SET => self.string_set(change, context),
-            // A text that is counted or written to is no owner's.
+            // A text that is counted or written to does not name an owner.
             events::INCRBY | events::INCRBYFLOAT | events::APPEND | events::SETRANGE | events::SETBIT => {
                 self.unleased.forget(change.db, change.key, b"");
             }
@@ -243,7 +244,7 @@ impl LockRecords {
         }
     }
 
-    /// A key has another lease, or another count of an owner's.
+    /// Handles a new lease of a key, or a new count of an owner's holds.
     #[inline(always)]
     fn lease_or_count_changed(
         &mut self,
@@ -264,15 +265,15 @@ impl LockRecords {
         }
     }
 
-    /// A key has been set to a text: a hold begins, its owner renews it, or the key is no lock as yet.
+    /// Handles a SET of a text: a hold begins, its owner renews it, or the key is no lock as yet.
     fn string_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         if self.key_set(change, context) || !self.text_renewed(change, context) {
             self.text_set(change, context);
         }
     }
 
-    /// A key that LOCK.OBSERVE names has a text, which is its owner; or one that is named after a lock, in place of the
-    /// owner that has held it until now. Whether a hold begins.
+    /// Begins a hold of a key that has a new text, which is its owner. LOCK.OBSERVE names the key; or its name means a
+    /// lock, and the text replaces that of the former owner. Returns whether a hold begins.
     fn key_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
         let &Change { db, key, now, .. } = change;
         let is_overwritten = || self.ledger.was_overwritten(db, key) && names_lock(key);
@@ -289,8 +290,8 @@ impl LockRecords {
         begins
     }
 
-    /// A key that is a lock has been set to the text that it has: its owner renews it, or takes its lease away.
-    /// Whether it is a lock.
+    /// Records that a lock was set to the text that it has: its owner renews it, or takes its lease away. Returns
+    /// whether the key is a lock.
     fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
         if self.subscribers.history.is_none() {
             return false;
@@ -302,8 +303,8 @@ impl LockRecords {
         true
     }
 
-    /// A key has a text that it had not before. A SET without a condition takes no lock; where the key is given back by
-    /// a comparison it was meant to.
+    /// Handles a new text of a key. A SET without a condition takes no lock. If the key is given back by a comparison,
+    /// it was meant to take one.
     fn text_set(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         if self.subscribers.history.is_some()
@@ -315,14 +316,14 @@ impl LockRecords {
         }
     }
 
-    /// A script has counted an owner's holds up or down.
+    /// Records that a script has counted an owner's holds up or down.
     fn count_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let (Some(mark), &[_, _, owner, by, ..]) = (context.mark(at), actor.command) else { return };
         let value = context.value(at);
         let (left, ups) = (holds(value, owner), number::parse_i64(by).unwrap_or(0));
         if ups == left {
-            // It is new: the grant has been recorded.
+            // The hold is new, and its grant has been recorded.
             return;
         }
         let Some(grant) = self.ledger.grant_of(db, key, (value, mark), owner) else { return };
@@ -343,7 +344,7 @@ impl LockRecords {
         history.record(now, Happening { cause: Cause::Released, ..what });
     }
 
-    /// A lock has another lease, or none.
+    /// Records that a lock has another lease, or none.
     fn lease_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
@@ -351,10 +352,10 @@ impl LockRecords {
         if !self.unleased.is_empty() {
             self.note_late_lease(change, context.value(at));
         }
-        // What the end of a hold leaves to others is nobody's renewal.
+        // If a hold ends, the lease that it leaves to others is not a renewal.
         let is_end = self.ledger.declared().is_some();
         let Some(history) = self.subscribers.history.as_deref_mut().filter(|_| !is_end) else { return };
-        // What the server renews by itself is no part of the request that ran last.
+        // A renewal by the server itself is no part of the request that ran last.
         let is_of_request = client(actor).is_none();
         if is_of_request && ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
             return;
@@ -364,7 +365,7 @@ impl LockRecords {
         let named = |owner: &[u8]| ReleaseCause::by(actor, owner) == ReleaseCause::Released;
         let only = owners.len() == 1;
         let renewed: Vec<_> = owners.into_iter().filter(|(owner, _)| only || named(owner)).collect();
-        // What the server does for a connection that lives is not the doing of the request that ran last.
+        // A renewal for a connection that lives is not an act of the request that ran last.
         let what = (Event::Renewed, client(actor));
         for (owner, _) in renewed {
             if let Some(grant) = self.ledger.grant_of(db, key, (context.value(at), mark), &owner) {
@@ -373,7 +374,8 @@ impl LockRecords {
         }
     }
 
-    /// A text that was set on the condition that it was absent, without a lease, gets one: that is a lock too.
+    /// Begins a hold of a text that gets a lease only now. It was set on the condition that it was absent: that is a
+    /// lock too.
     fn late_lease(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, .. } = change;
         if self.unleased.get(db, key, b"").is_none() {
@@ -385,8 +387,8 @@ impl LockRecords {
         self.note_late_lease(change, context.value(at));
     }
 
-    /// The same by another request than the one that took it: a habit that leaves a lock for ever when its client dies
-    /// in between.
+    /// Records that another request than the one that took the lock has set its lease. With this habit, a lock stays
+    /// for ever when its client dies in between.
     fn note_late_lease(&mut self, change: &Change<'_>, value: &Value) {
         let &Change { db, key, now, .. } = change;
         let Some(&Unleased { request: taken_by, .. }) = self.unleased.get(db, key, b"") else { return };
@@ -400,8 +402,8 @@ impl LockRecords {
         }
     }
 
-    /// Whether a field that has been added is an owner's: by its form, because its key is known to be a lock, or since
-    /// somebody waits for that as a lock, and the owner for others.
+    /// Whether a field that has been added is an owner's. Its form may say so, or its key may be known to be a lock.
+    /// Otherwise a client must wait for the key as a lock, and this owner for other locks.
     pub(super) fn is_owner(&self, (db, key): (usize, &[u8]), field: &[u8], context: &Context<'_>) -> bool {
         if redisson::is_owner(field) {
             return true;
@@ -413,7 +415,7 @@ impl LockRecords {
         is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
     }
 
-    /// The list of a fair lock's waiters has changed, whose key belongs to this lock.
+    /// Records the change of a fair lock's list of waiters, whose key belongs to this lock.
     fn queue_changed(&mut self, change: &Change<'_>, event: KeyEvent, lock: &[u8], context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let is_move = [events::EXPIRE, events::PERSIST].contains(&event);
@@ -432,10 +434,10 @@ impl LockRecords {
             if !is_again && history.left_queue(db, lock, owner) {
                 continue;
             }
-            // One that stands there still has only changed places, or has stood in two.
+            // An owner that is still in the queue has only changed places, or was in it twice.
             let is_there = is_again || joined.contains(owner);
             let cause = if is_there { Cause::None } else { left_by(actor, owner, event) };
-            // Who is served by a native command has waited for it.
+            // A served owner has waited for the native command.
             let native = if cause == Cause::Served && native.is_none() { Some(true) } else { native };
             history.record(now, Happening { owner, cause, native, ..what });
         }

@@ -1,7 +1,7 @@
-//! The semaphores that the history follows: how many permits of each are left, held, and in all.
+//! The semaphores that the history follows: the numbers of permits that are left, that are held, and in all.
 //!
-//! What natively is held and what has an id is known; of what a script or a bare command takes without an id only the
-//! number is, by what it does to the count.
+//! Permits that are held natively or have an id are known. Of the permits that a script or a bare command takes without
+//! an id only the number is known, from the change of the count.
 
 use lockwheel_store::keyspace::DbKey;
 use lockwheel_store::memory::{block, of_trees};
@@ -11,61 +11,62 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Permits {
     pub(super) left: i64,
-    /// Those that have ids and leases of their own.
+    /// Permits that have ids and leases of their own.
     pub(super) with_id: i64,
-    /// Those without an id that native commands have given out.
+    /// Permits without an id that native commands have given out.
     pub(super) native: i64,
-    /// Those without an id that others have taken.
+    /// Permits without an id that scripts and bare commands have taken.
     pub(super) foreign: i64,
-    /// All of them; `None` when the beginning was not seen.
+    /// The number of all permits; `None` if the begin of the semaphore was not seen.
     pub(super) total: Option<i64>,
-    /// It began with none: whoever gives one makes it, as a signal.
+    /// Whether the semaphore began without permits. A permit that is given then is a new one, as a signal.
     pub(super) is_signal: bool,
 }
 
-/// What somebody without a native command does to a semaphore.
+/// A change of a semaphore by a script or a bare command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deed<'a> {
-    /// It is a script that names the semaphore's channel: it may tell of permits that come.
+    /// Whether the change is by a script that names the semaphore's channel, and so may announce new permits.
     pub(super) names_channel: bool,
     /// The numbers among a script's arguments, in their order.
     pub(super) numbers: &'a [i64],
 }
 
 impl Permits {
-    /// It begins with so many.
+    /// Returns the permits of a semaphore that begins with this number.
     pub(super) fn new(left: i64) -> Self {
         Permits { left, total: Some(left), is_signal: left == 0, ..Permits::default() }
     }
 
-    /// The same of so many, as another server knew: those of which nothing is known here are out, whoever has them.
+    /// Returns the permits with the total that another server knew. Permits of which nothing is known here count as
+    /// taken, whoever has them.
     pub(super) fn inherited(self, total: i64) -> Self {
         let known = self.left.saturating_add(self.held());
         let foreign = self.foreign.saturating_add(total.saturating_sub(known).max(0));
         Permits { foreign, total: Some(total.max(known)), ..self }
     }
 
-    /// How many are held.
+    /// Returns the number of permits that are held.
     pub(super) fn held(&self) -> i64 {
         self.native.saturating_add(self.foreign).saturating_add(self.with_id)
     }
 
-    /// There are so many more in all, or fewer; more than can be counted are not known.
+    /// Adds to the total, or subtracts from it. A total that overflows becomes unknown.
     pub(super) fn add_to_total(&mut self, permits: i64) {
         self.total = self.total.and_then(|total| total.checked_add(permits));
     }
 
-    /// Permits have come back that no native owner held: of those that others have taken, as far as there are any; the
-    /// rest there is more of in all.
+    /// Takes back permits that no native owner held. They come from those that scripts and bare commands have taken, as
+    /// far as there are any. The rest increases the total.
     pub(super) fn add_forced(&mut self, permits: i64) {
         let returned = permits.min(self.foreign).max(0);
         self.foreign -= returned;
         self.add_to_total(permits.saturating_sub(returned));
     }
 
-    /// The same semaphore after a deed by which so many are left and so many with ids are out. What was taken without
-    /// an id is held, what was given back is not; what nobody held is nobody's, unless the deed says how many there are
-    /// to be.
+    /// Returns the permits after a deed that leaves so many permits and so many with ids. Permits taken without an id
+    /// are held then; permits given back are not. Permits beyond those that were held go to nobody, unless the deed
+    /// says how many there are to be.
     pub(super) fn after(self, left: i64, with_id: i64, deed: Deed<'_>) -> Self {
         let (more, more_ids) = (left.saturating_sub(self.left), with_id.saturating_sub(self.with_id));
         let mut after = Permits { left, with_id, ..self };
@@ -89,8 +90,8 @@ impl Permits {
         after
     }
 
-    /// The same after its count was set, to so many: what that changes there is more of in all, or less; but none left
-    /// means that all were taken, unless so many were asked for.
+    /// Returns the permits after their count was set. The change of the count changes the total. But a count of zero
+    /// means that all permits were taken, unless the script names their number.
     pub(super) fn after_set(self, left: i64, numbers: &[i64]) -> Self {
         let more = left.saturating_sub(self.left);
         let mut after = Permits { left, ..self };
@@ -102,30 +103,31 @@ impl Permits {
         after
     }
 
-    /// The same semaphore once its count was overwritten: nobody holds any of it natively, and what is there is all.
+    /// Returns the permits after their count was overwritten. No permit is held natively any more, and the present ones
+    /// make up the total.
     pub(super) fn made_anew(self) -> Self {
         let anew = Permits { native: 0, ..self };
         Permits { total: anew.left.checked_add(anew.held()), ..anew }
     }
 
-    /// Whether setting its count takes all that are left.
+    /// Whether setting the count to `left` takes all permits that are left.
     pub(super) fn is_drained_by(&self, left: i64, numbers: &[i64]) -> bool {
         left == 0 && self.left > 0 && !numbers.iter().any(|number| number.checked_abs() == Some(self.left))
     }
 }
 
-/// A semaphore, and what the running request has done to it so far.
+/// A semaphore, and the changes that the running request has made to it so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Followed {
     pub(super) now: Permits,
-    /// As the request found it.
+    /// The permits as the request found them.
     pub(super) before: Permits,
     /// The number of the request.
     pub(super) request: u64,
-    /// How many it has taken, and given back.
+    /// The number of permits that the request has taken, and the number that it has given back.
     pub(super) taken: i64,
     pub(super) given: i64,
-    /// It has given back permits by their ids.
+    /// Whether the request has given back permits by their ids.
     pub(super) names_ids: bool,
 }
 
@@ -137,19 +139,19 @@ pub(super) struct Semaphores {
 }
 
 impl Semaphores {
-    /// A semaphore, if it is followed. O(log n).
+    /// Returns a semaphore, if it is followed. O(log n).
     pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&Followed> {
         if self.by_key.is_empty() { None } else { self.by_key.get(&(db, key.into())) }
     }
 
-    /// Follows a semaphore from now on, as this. O(log n).
+    /// Follows a semaphore from now on, in this state. O(log n).
     pub(super) fn put(&mut self, db: usize, key: &[u8], followed: Followed) {
         if self.by_key.insert((db, key.into()), followed).is_none() {
             self.names += block(key.len());
         }
     }
 
-    /// A semaphore has ended. O(log n).
+    /// Removes and returns a semaphore that has ended. O(log n).
     pub(super) fn take(&mut self, db: usize, key: &[u8]) -> Option<Followed> {
         if self.by_key.is_empty() {
             return None;
@@ -159,12 +161,12 @@ impl Semaphores {
         Some(followed)
     }
 
-    /// Those of a database, in the order of their keys. O(n).
+    /// Returns the keys of the semaphores of a database, in their order. O(n).
     pub(super) fn of_database(&self, db: usize) -> Vec<Box<[u8]>> {
         self.by_key.range((db, Box::default())..).take_while(|((of, _), _)| *of == db).map(key_of).collect()
     }
 
-    /// The databases have been exchanged. O(n).
+    /// Exchanges the semaphores of two databases. O(n).
     pub(super) fn swap(&mut self, one: usize, other: usize) {
         let moved = |db: usize| match db {
             db if db == one => other,
@@ -175,7 +177,7 @@ impl Semaphores {
         self.by_key = all.map(|((db, key), followed)| ((moved(db), key), followed)).collect();
     }
 
-    /// Bytes of all of it, about. O(1).
+    /// Returns the bytes of all semaphores, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, Followed)>();
         self.names + of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
@@ -194,7 +196,7 @@ mod tests {
         Deed { names_channel, numbers }
     }
 
-    /// What is left, held, and in all.
+    /// Returns the permits that are left, that are held, and in all.
     fn shown(permits: Permits) -> (i64, i64, Option<i64>) {
         (permits.left, permits.held(), permits.total)
     }

@@ -11,19 +11,19 @@ use lockwheel_store::keyspace::Keyspace;
 /// The parameters that concern the records of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct LedgerSettings {
-    /// `lock-ledger`: whether holds are observed that no native command has taken.
+    /// `lock-ledger`: whether the server observes holds that no native command has taken.
     pub(crate) observes: bool,
-    /// `lock-history-max` while `lock-history` is yes.
+    /// `lock-history-max`, if `lock-history` is yes.
     pub(crate) history: Option<usize>,
-    /// What LOCK.VERIFY goes by.
+    /// The limits of LOCK.VERIFY.
     pub(crate) limits: VerifyLimits,
-    /// `lock-jeopardy`.
+    /// `lock-jeopardy`, in milliseconds.
     pub(crate) jeopardy_ms: i64,
-    /// What orders the history among those of other servers, if there are such.
+    /// The source of the stamps that order the history among those of other servers, if there are any.
     pub(crate) stamps: Option<StampSource>,
 }
 
-/// Makes parameters hold for the records of a keyspace, if it has one.
+/// Applies parameters to the records of a keyspace, if it has any.
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
     if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.configure(settings);
@@ -61,12 +61,12 @@ impl LockRecords {
         self.subscribers.history.as_deref()
     }
 
-    /// Another one takes its place, or none does; the one that there was.
+    /// Replaces the history by another one, or by none. Returns the former history.
     pub(in crate::locks) fn exchange_history(&mut self, other: Option<Box<History>>) -> Option<Box<History>> {
         std::mem::replace(&mut self.subscribers.history, other)
     }
 
-    /// The same, to be added to.
+    /// The history, while it is on, for adding entries.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
         self.subscribers.history.as_deref_mut()

@@ -1,6 +1,6 @@
-//! The records as the keyspace's subscriber: they learn of locks from what happens to keys.
+//! The records as the keyspace's subscriber: they learn of locks from the changes of keys.
 //!
-//! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
+//! A native command, a script or a bare SET may have taken a lock. The records go by the content of the key alone.
 
 use super::super::ledger::{MAX_RELEASES, Marked, names_lock};
 use super::super::redisson::{self, MODE_FIELD};
@@ -69,7 +69,8 @@ impl Subscriber for LockRecords {
 }
 
 impl LockRecords {
-    /// Two databases have been exchanged. Those who wait in them stay, and others may hold what they wait for.
+    /// Handles an exchange of two databases. Their waiters stay, and the locks that they wait for may have other
+    /// holders.
     fn exchanged(&mut self, one: usize, other: usize, context: &Context<'_>) {
         self.swapped(one, other);
         for db in [one, other] {
@@ -79,9 +80,9 @@ impl LockRecords {
         }
     }
 
-    /// A field has been added to a hash: perhaps an owner's. O(1) for all others.
+    /// Handles a field that has been added to a hash, perhaps an owner's. O(1) for all others.
     ///
-    /// Inlined, as is the end of a key: that is what scripts do with locks most.
+    /// The function is inlined, as is the end of a key, because scripts do these two things with locks most.
     #[inline(always)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
@@ -101,7 +102,7 @@ impl LockRecords {
         }
     }
 
-    /// A text that is marked has another deadline: perhaps it is the lease of a reader.
+    /// Handles a marked text that has another deadline: perhaps it is the lease of a reader.
     #[cold]
     #[inline(never)]
     fn redated(&mut self, change: &Change<'_>, context: &Context<'_>) {
@@ -113,8 +114,8 @@ impl LockRecords {
         }
     }
 
-    /// That is how a lock is taken that has no command of its own: SET NX PX. Without a lease it may be something else,
-    /// unless it is named after a lock.
+    /// Handles a text that was set by SET NX. With PX, clients take a lock so without a LOCK command. A text without a
+    /// lease may be something else, unless the key is named after a lock.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
         let has_lease = context.has_deadline(at);
@@ -122,7 +123,7 @@ impl LockRecords {
             self.unleased.remember(change.db, change.key, b"", Unleased::new(history.request()));
         }
         if context.mark(at).is_some() {
-            // It is observed: that it was set has been seen already.
+            // The key is observed, and the SET has been seen already.
         } else if has_lease || names_lock(change.key) {
             self.begin((change.db, change.key, at), None, (text, false), change.now, context);
         }
@@ -131,7 +132,7 @@ impl LockRecords {
         }
     }
 
-    /// The owners that held the one key hold the other now, as a lock of its own.
+    /// Gives the owners that held one key the other key, as a lock of its own.
     #[inline(never)]
     fn copied(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         let What::Copied { at, from_db, from, mark, moved } = *change.what else { return };
@@ -154,7 +155,7 @@ impl LockRecords {
         }
     }
 
-    /// The owners of a lock that has come from elsewhere, or come back, hold it from now on. O(fields).
+    /// Begins the holds of the owners of a lock that has come from elsewhere, or come back. O(fields).
     #[inline(never)]
     fn restored(&mut self, change: &Change<'_>, at: EntryId, mark: Option<Mark>, context: &mut Context<'_>) {
         let is_lock = matches!(mark.map(Marked::read), Some(Marked::One(_) | Marked::Several));
@@ -173,7 +174,7 @@ impl LockRecords {
         }
     }
 
-    /// A key that may be a lock was given another value. The same text again is its owner's, who goes on holding it.
+    /// Handles a new value of a key that may be a lock. If the text stays the same, its owner goes on holding the key.
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         self.semaphore_replaced(change, before, context);
@@ -213,8 +214,8 @@ impl LockRecords {
         }
     }
 
-    /// All keys of the database are gone. As many losses are remembered as would be if they had gone one by one, and
-    /// those of keys that are waited for. O(these).
+    /// Handles the loss of all keys of a database. The ledger remembers as many losses as if the keys had gone one by
+    /// one, and all losses of keys that are waited for. O(these losses).
     #[inline(never)]
     fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
         let waited_for: BTreeSet<&[u8]> = flushed.waited_for().map(|(key, _)| key).collect();
@@ -229,8 +230,8 @@ impl LockRecords {
     }
 }
 
-/// The lease of a lock was turned to its end, which those who wait by Redisson's means cannot know: they count its time
-/// on their own machine. To them it is a spurious wake-up.
+/// Wakes clients that wait by Redisson's means, when the manual clock has ended the lease of a lock. These clients
+/// measure the lease on their own machine, so they cannot know. To them it is a spurious wake-up.
 #[cold]
 fn wake_listeners(key: &[u8], value: &Value, context: &mut Context<'_>) {
     let Value::Hash(hash) = value else { return };

@@ -15,13 +15,13 @@ use lockwheel_store::time::Now;
 pub(super) struct LedgerSubscribers {
     /// The history, while it is on.
     pub(super) history: Option<Box<History>>,
-    /// The holds, and what else is leased, that last as long as a connection.
+    /// The holds, and whatever else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
-    /// News of holds, with the connections that are told.
+    /// News of holds, with the connections that are notified.
     pub(super) news: News,
     /// The delays of locks that were lost.
     pub(super) delays: Delays,
-    /// The rest of a lease at which the owner is warned, in milliseconds; 0: never.
+    /// The rest of a lease at which the owner is warned, in milliseconds; 0 for no warning.
     pub(super) jeopardy_ms: i64,
 }
 
@@ -78,16 +78,16 @@ impl LedgerSubscriber for LedgerSubscribers {
 }
 
 impl LedgerSubscribers {
-    /// Has the owners of a lock told when little of its lease is left.
+    /// Sets the timer that warns the owners of a lock when little of its lease is left.
     #[cold]
     pub(super) fn watch_lease(&mut self, key: &[u8], at: EntryId, now: Now, context: &mut Context<'_>) {
-        // A script that is taking the lock sets its lease next: that is looked at when the script has ended.
+        // A script that is taking the lock sets its lease next. The lease is looked at when the script has ended.
         let near_ms = context.deadline(at).map(|deadline| deadline.saturating_sub(self.jeopardy_ms));
         context.set_key_timer(key, KeyTimer::Jeopardy, near_ms.unwrap_or(now.wall_ms()));
     }
 
-    /// An owner has come to hold a key that is waited for, or no longer holds it: what it waits for itself may close a
-    /// cycle now.
+    /// Notes that an owner now holds a key that is waited for, or no longer holds it. The waits of that owner may close
+    /// a cycle now.
     #[cold]
     #[inline(never)]
     fn waits_again(&mut self, (db, key): (usize, &[u8]), owner: &[u8], context: &Context<'_>) {
@@ -97,20 +97,20 @@ impl LedgerSubscribers {
         }
     }
 
-    /// All keys of a database are gone.
+    /// Removes the facts about a database whose keys are all gone.
     pub(super) fn flushed(&mut self, db: usize) {
         self.leases.flushed(db);
         self.news.flushed(db);
     }
 
-    /// The keys of two databases have been exchanged. O(all that is known).
+    /// Exchanges the facts about two databases. O(all facts).
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         self.leases.swapped(one, other);
         self.news.swapped(one, other);
         self.delays.swapped(one, other);
     }
 
-    /// Whether nobody is to be told of any hold.
+    /// Whether nobody is to be notified of any hold.
     pub(super) fn is_quiet(&self) -> bool {
         let follows = self.history.is_some() || self.jeopardy_ms > 0;
         let is_for_sessions = !self.leases.is_empty() || self.news.has_connections();
@@ -118,7 +118,7 @@ impl LedgerSubscribers {
     }
 }
 
-/// Whether a command of a client removes what it names, and not all that there is.
+/// Whether a client's command removes the keys or fields that it names, and does not flush a database.
 fn is_delete(change: &Change<'_>) -> bool {
     const DELETES: [&[u8]; 4] = [b"del", b"unlink", b"getdel", b"hdel"];
     let name = change.actor.command.first().copied().unwrap_or_default();

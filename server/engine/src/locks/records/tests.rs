@@ -1,4 +1,4 @@
-//! The records alone: how it follows changes.
+//! Tests of the records alone: how they follow changes.
 
 use super::{LockRecords, current_grant, grant, last_loss};
 use lockwheel_store::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
@@ -94,22 +94,22 @@ fn a_text_that_is_set_if_absent_is_an_owner_while_it_has_a_deadline() {
 const OTHER: &[u8] = b"8743c9c0-0795-4907-87fd-6c719a6b4586:22";
 const KEYS: [&[u8]; 3] = [b"a", b"b", b"c"];
 
-/// What somebody does to a key.
+/// An action on a key.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// A script adds the owner's field, with a lease.
     Take,
     /// A script that names the owner removes the key.
     GiveBack,
-    /// A script that does not, removes the key.
+    /// A script that does not name the owner removes the key.
     Force,
-    /// The same by its key alone, which a client names.
+    /// A client's command that names only the key removes it.
     Delete,
     /// The lease ends.
     Expire,
 }
 
-/// Does it; by a script with these arguments, or a client.
+/// Does the action, by a script with these arguments or by a client.
 fn act(keyspace: &mut Keyspace, act: Act, key: &[u8], owner: &[u8]) {
     let (keys, named, unnamed) = ([key], [&b"0"[..], owner, b"30000"], [&b"0"[..]]);
     let inputs = ScriptInputs::new(&keys, if matches!(act, Act::Force) { &unnamed } else { &named });
@@ -135,7 +135,7 @@ fn act(keyspace: &mut Keyspace, act: Act, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// What is known of all keys after these acts, where somebody listens to events or nobody does.
+/// Returns what is known of all keys after these actions, with or without a listener to events.
 fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
     let mut keyspace = keyspace();
     keyspace.set_audience(is_listening, is_listening);
@@ -154,7 +154,7 @@ fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
 }
 
 proptest! {
-    /// What the keyspace does by itself while nobody listens is what the ledger does.
+    /// The keyspace does by itself, while nobody listens, what the ledger does otherwise.
     #[test]
     fn nothing_is_lost_while_nobody_listens(
         acts in prop::collection::vec(

@@ -1,5 +1,5 @@
 //! Texts that were set by NX without a lease, on keys that are not named after locks, and texts that were set without
-//! NX. What clients do with them later tells whether they may be locks.
+//! NX. The later use by clients tells whether they may be locks.
 
 use super::super::history::{Cause as HistoryCause, Event, Happening, OVERWRITES};
 use super::super::ledger::ReleaseCause;
@@ -10,7 +10,8 @@ use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
 impl LockRecords {
-    /// Records, once, that a text without a lease is used as a lock: its owner is the text. `native`: by LOCK commands.
+    /// Records, once, that a text without a lease is used as a lock, with the text as its owner. `native` says whether
+    /// a LOCK command uses the text so.
     #[cold]
     pub(super) fn record_unleased(
         &mut self,
@@ -27,7 +28,7 @@ impl LockRecords {
         history.record(now, Happening { db, cause: HistoryCause::NoLease, native, ..habit });
     }
 
-    /// A text is gone. A client that removes it and names it compares, as owners of locks do.
+    /// Handles the removal of a text. A client that names the text it removes compares it, as owners of locks do.
     pub(super) fn text_removed(&mut self, change: &Change<'_>, removal: &Removal<'_>) {
         let &Change { db, key, actor, now, .. } = change;
         let Value::Str(text) = removal.value else { return };
@@ -41,8 +42,8 @@ impl LockRecords {
         self.unleased.forget(db, key, b"");
     }
 
-    /// Records that a key was given back, or was to be, by a comparison of its text, if a SET that excludes nobody has
-    /// set it.
+    /// Records that a key was given back by a comparison of its text, or was to be. The history gets an entry only if a
+    /// SET that excludes nobody has set the key.
     pub(super) fn record_comparison(&mut self, (db, key, now): (usize, &[u8], Now), owner: &[u8]) {
         if self.subscribers.history.is_some()
             && let Some(plain) = self.plain_sets.compare(db, key)
@@ -51,7 +52,7 @@ impl LockRecords {
         }
     }
 
-    /// Notes which text has taken the place of another one.
+    /// Notes which text has replaced another one.
     pub(super) fn text_replaced(&mut self, change: &Change<'_>, before: &[u8], after: &[u8]) {
         if self.subscribers.history.is_none() {
             return;

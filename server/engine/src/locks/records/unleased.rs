@@ -3,14 +3,14 @@
 /// A text that was set by NX without a lease.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unleased {
-    /// The number of the request that has set it.
+    /// The number of the request that has set the text.
     pub(super) request: u64,
-    /// Whether the history says that it may be a lock.
+    /// Whether the history has an entry that the text may be a lock.
     pub(super) is_recorded: bool,
 }
 
 impl Unleased {
-    /// A text that this request has set.
+    /// Returns a text that this request has set.
     pub(super) fn new(request: u64) -> Self {
         Unleased { request, is_recorded: false }
     }
