@@ -1,4 +1,4 @@
-//! The counter of a fenced lock, which Redisson's fenced locks count on too.
+//! The counter of a fenced lock, which Redisson's fenced locks use, too.
 
 use super::super::redisson::token_key;
 use crate::spec::{CommandError, errors};
@@ -12,9 +12,11 @@ const NEGATIVE: CommandError = CommandError::text(
     "ERR value is out of range, must be positive: the counter of tokens in its key is negative",
 );
 
-/// Counts on; the token of the next grant.
+/// Increments the counter and returns the token of the next grant.
 ///
-/// Errors: the counter is no number, or at its end. Then nothing has changed.
+/// # Errors
+///
+/// Returns an error if the counter is no number, or at its end. Nothing has changed then.
 pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);
@@ -23,7 +25,7 @@ pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, Command
     Ok(token)
 }
 
-/// What the counter will say next.
+/// Returns the next number of the counter, without a change.
 pub(super) fn following(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let last = match tx.get(&token_key(key)) {
         None => 0,

@@ -1,4 +1,4 @@
-//! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
+//! Grants: an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
 use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::{Layout, Standing};
@@ -14,7 +14,7 @@ use crate::spec::CommandError;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// A grant, as its owner is told of it.
+/// A grant, as reported to the owner.
 #[derive(Debug)]
 pub(in crate::locks) struct Granted {
     /// The fencing token.
@@ -22,14 +22,16 @@ pub(in crate::locks) struct Granted {
     pub(in crate::locks) holds: i64,
     /// The time that the hold lasts, in milliseconds.
     pub(in crate::locks) ttl_ms: i64,
-    /// How the last hold before it ended, as far as it is remembered.
+    /// The end of the last hold before this one, unless it has been forgotten.
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Gives an owner the lock that it asks for, or one hold more; `None` while others hold it, or while it is free and the
-/// request `yields`, since others are to be served before.
+/// Gives an owner the lock that it asks for, or one hold more. Returns `None` while others hold the lock. A free lock
+/// is not given either if the request `yields` to others that are to be served before.
 ///
-/// Errors: it may not have it, or the key holds something else. Then nothing has changed.
+/// # Errors
+///
+/// Returns an error if the owner may not have the lock, or if the key holds something else. Nothing has changed then.
 pub(in crate::locks) fn grant(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -82,13 +84,14 @@ pub(in crate::locks) fn grant(
     Ok(Some(Granted { token, holds, ttl_ms, predecessor }))
 }
 
-/// Where the token of an owner comes from that now has so many holds: one hold more has the token of those before.
+/// Returns the source of the token of an owner that now has `holds` holds. A further hold keeps the token of the
+/// earlier ones.
 fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
     let is_counted = if holds > 1 { records::is_fenced(tx, key, field) } else { options.fenced };
     if is_counted { TokenSource::Counter((tx.db(), key.into())) } else { TokenSource::Sequence }
 }
 
-/// Checks that the resource that is to be fenced takes the tokens of all these locks, which their owner may have.
+/// Checks that the resource of `FENCE` takes the tokens of all these locks, which their owner may have.
 pub(super) fn check_fence(
     tx: &mut Tx<'_>,
     keys: &[&[u8]],
@@ -108,8 +111,8 @@ pub(super) fn check_fence(
     Fences::check(tx, resource, sources)
 }
 
-/// The lease of a hold that was there before: a connection may lease it for longer, and a writer's is never made
-/// shorter.
+/// Returns the lease of a hold that was there before. A connection may lease the hold for longer, and the lease of a
+/// writer is never made shorter.
 fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
     let of_session = sessions::longest_ms(tx, grant);
     let of_lock = tx.deadline(key).filter(|_| options.layout == Layout::Exclusive);
@@ -117,7 +120,7 @@ fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
     of_session.into_iter().chain(of_lock).fold(options.lease_ms, i64::max)
 }
 
-/// From now on the hold lasts as long as the connection that has asked for it.
+/// Makes the hold last as long as the connection that has asked for it.
 fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], options: &Options) {
     let Some(session) = tx.client() else { return };
     let &Options { lease_ms, ping_ms, .. } = options;
@@ -126,7 +129,7 @@ fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], optio
 }
 
 impl Granted {
-    /// Writes the reply of a grant after a wait.
+    /// Writes the reply of a grant, with the time that the request has waited.
     pub(in crate::locks) fn write(&self, waited_ms: u64, reply: &mut dyn Reply) {
         reply.map(5);
         field(reply, "token", self.token as i64);

@@ -1,4 +1,4 @@
-//! `GETHOLDER`: who is refused is told who holds the lock.
+//! `GETHOLDER`: tells a refused client who holds the lock.
 
 use super::super::{records, redisson, wait_queue};
 use crate::spec::Answer;
@@ -6,21 +6,22 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Value;
 
-/// What a refused request is told.
+/// The reply to a refused request.
 #[derive(Debug)]
 struct Holder {
-    /// The lock that it did not get, of several.
+    /// The lock that was refused, if the request named several.
     key: Option<Box<[u8]>>,
-    /// `None`: it is free, and others are to be served first.
+    /// The owner. `None`: the lock is free, and other clients are to be served first.
     owner: Option<Box<[u8]>>,
-    /// As PTTL shows it.
+    /// The rest of the lease, as PTTL shows it.
     ttl_ms: i64,
-    /// The place in the line that a request of this rank would have now, the first being 1.
+    /// The place in the queue that a request of this rank would have now; the first place is 1.
     position: usize,
     data: Option<Box<[u8]>>,
 }
 
-/// The answer of a request of this rank that was refused a lock, one of several or the only one. O(n), n the waiters.
+/// Returns the answer to a request of this rank that was refused a lock, one of several or the only one. O(n), n the
+/// waiters.
 pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> Answer {
     let field = tx.peek(key).and_then(first_holder);
     let owner = field.as_deref().map(|field| Box::from(redisson::owner_of(field)));
@@ -35,7 +36,7 @@ pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> An
     Box::new(move |reply| holder.write(reply))
 }
 
-/// The field of the first holder of a lock.
+/// Returns the field of the first holder of a lock.
 fn first_holder(value: &Value) -> Option<Box<[u8]>> {
     match value {
         Value::Hash(hash) => redisson::owners(hash).next().map(Box::from),
@@ -44,7 +45,7 @@ fn first_holder(value: &Value) -> Option<Box<[u8]>> {
     }
 }
 
-/// What a holder says of itself.
+/// Returns the data that a holder has given about itself.
 fn data(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Box<[u8]>> {
     let grant = records::grant(tx, key, field)?;
     records::detail(tx, grant.number)?.data.clone()

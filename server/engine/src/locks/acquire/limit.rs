@@ -1,24 +1,27 @@
-//! How often an owner may come to hold a lock: `NOREENTER` and `MAXHOLDS`.
+//! The limit of an owner's holds of a lock: `NOREENTER` and `MAXHOLDS`.
 
 use crate::spec::{CommandError, errors};
 
 const REENTRANT: CommandError = CommandError::text("REENTRANT this owner holds the lock already");
 
-/// How often an owner may come to hold a lock.
+/// The limit of an owner's holds of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum Limit {
-    /// As often as it asks.
+    /// No limit.
     None,
-    /// Once: `NOREENTER`.
+    /// One hold: `NOREENTER`.
     Once,
-    /// So many times: `MAXHOLDS`.
+    /// This number of holds: `MAXHOLDS`.
     Most(i64),
 }
 
 impl Limit {
-    /// One hold more than the owner has, who perhaps holds the lock already.
+    /// Returns the number of holds with one more than the owner has. `again` says whether the owner holds the lock
+    /// already.
     ///
-    /// Errors: it may not have another.
+    /// # Errors
+    ///
+    /// Returns an error if the owner may not have another hold.
     pub(super) fn another(self, holds: i64, again: bool) -> Result<i64, CommandError> {
         match self {
             Limit::Once if again => Err(REENTRANT),

@@ -1,4 +1,4 @@
-//! The options of `LOCK.ACQUIRE`, and what they choose.
+//! The options of `LOCK.ACQUIRE`.
 
 use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
@@ -10,7 +10,7 @@ use crate::spec::{CommandError, CommandGrammar, ParsedArgs, Symbol, SymbolSet, e
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
-/// A synopsis that ends with the options: these arguments, then these modes.
+/// Builds a synopsis that ends with the options: these arguments, then these modes.
 macro_rules! with_options {
     ($head:literal, $modes:literal) => {
         concat!(
@@ -30,17 +30,19 @@ pub(super) const ACQUIRE: &CommandGrammar = grammar!(with_options!("key owner", 
 /// The grammar of `LOCK.MACQUIRE`.
 pub(super) const MACQUIRE: &CommandGrammar =
     grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE"));
-/// The grammar of `LOCK.MACQUIRE` with `FAIR`: it has the symbols of `ACQUIRE`, and that mode has an error of its own.
+/// The grammar of `LOCK.MACQUIRE` with `FAIR`. It has the symbols of `ACQUIRE`, so that this mode gets an error of its
+/// own.
 pub(super) const MACQUIRE_IN_ANY_MODE: &CommandGrammar =
     grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE | FAIR"));
 
 symbols!(ACQUIRE: SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, NOREENTER, MAXHOLDS, FENCED, STRING);
 symbols!(ACQUIRE: SESSION, PING, FENCE, DELAY, DATA, GETHOLDER, ASYNC);
 
-/// Scores are doubles, and those behind add up: a time beyond this is as good as none.
+/// The longest wait in a fair queue, in milliseconds. Scores are doubles, and the waits of one queue add up: a longer
+/// time is as good as none.
 const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
 
-/// What a holder can say of itself, in bytes.
+/// The largest size of a holder's data, in bytes.
 const DATA_MAX: usize = 4096;
 
 const FAIR_PRIORITY: CommandError =
@@ -49,37 +51,38 @@ const STRING_MODE: CommandError =
     CommandError::text("ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR");
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR the data of a hold is at most 4096 bytes");
 
-/// What a request for a lock asks for.
+/// The options of a request for a lock.
 #[derive(Debug)]
 pub(in crate::locks) struct Options {
-    /// How the lock is to stand in its key.
+    /// The layout of the lock in its key.
     pub(in crate::locks) layout: Layout,
     pub(in crate::locks) lease_ms: i64,
-    /// `None`: do not wait. `Some(None)`: wait for ever.
+    /// The time to wait, in milliseconds. `None`: do not wait. `Some(None)`: wait for ever.
     pub(in crate::locks) block: Option<Option<u64>>,
-    /// Who has a higher one is served before those with a lower one.
+    /// The priority: waiters with a higher one are served first.
     pub(in crate::locks) priority: i64,
-    /// How often the owner may come to hold it.
+    /// The limit of the owner's holds.
     pub(in crate::locks) limit: Limit,
-    /// The token is Redisson's counter, and not the number of the grant.
+    /// Whether the token comes from Redisson's counter, instead of the number of the grant.
     pub(in crate::locks) fenced: bool,
-    /// The server renews the lease while the connection lives, and gives the lock back when it closes.
+    /// Whether the server renews the lease while the connection lives, and gives the lock back when the connection
+    /// closes.
     pub(in crate::locks) session: bool,
-    /// How long the client of a session may say nothing.
+    /// The longest silence of a session's client, in milliseconds.
     pub(in crate::locks) ping_ms: Option<i64>,
-    /// After a loss nobody else gets the lock for so long.
+    /// The time after a loss during which nobody else gets the lock, in milliseconds.
     pub(in crate::locks) delay_ms: Option<i64>,
-    /// What the holder says of itself.
+    /// The data that the holder gives about itself.
     pub(in crate::locks) data: Option<Box<[u8]>>,
-    /// Who is refused is told who holds the lock.
+    /// Whether a refused client is told who holds the lock.
     pub(in crate::locks) get_holder: bool,
-    /// Who would wait is answered at once, and told of the grant by a push.
+    /// Whether a client that would wait is answered at once, and notified of the grant by a push.
     pub(in crate::locks) asynchronous: bool,
     /// The resource whose highest token the grant raises.
     pub(in crate::locks) fence: Option<Box<[u8]>>,
 }
 
-/// The options that many requests have. The others are looked for only if there are any.
+/// The options that many requests have. The others are read only if there are any.
 const USUAL: SymbolSet = SymbolSet::of(&[EX, PX, BLOCK]);
 
 impl Options {
@@ -100,7 +103,7 @@ impl Options {
         fence: None,
     };
 
-    /// The options of a request of `command`: one of those whose grammars have them.
+    /// Reads the options of a request of `command`, whose grammar has them.
     #[inline]
     pub(in crate::locks) fn of(
         tx: &Tx<'_>,
@@ -146,7 +149,7 @@ impl Options {
     }
 }
 
-/// The layout that a request asks for. A string knows no modes; a fair queue has an order of its own.
+/// Returns the layout that a request asks for. A string has no modes; a fair queue has an order of its own.
 fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, CommandError> {
     const MODES: &[(Symbol, Layout)] = &[
         (SHARED, Layout::Shared),
@@ -163,7 +166,7 @@ fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, C
     }
 }
 
-/// The time for which an owner that waits so long stands in the queue of a fair lock.
+/// Returns the time for which a waiting owner stays in the queue of a fair lock.
 fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
     let block = block.flatten().and_then(|ms| i64::try_from(ms).ok());
     block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
@@ -176,7 +179,7 @@ fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
     Ok(args.integer(MAXHOLDS)?.map_or(Limit::None, Limit::Most))
 }
 
-/// The milliseconds of `DELAY`: their end is an instant that the wall clock can show.
+/// Returns the milliseconds of `DELAY`. They end at an instant that the wall clock can show.
 fn delay_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<Option<i64>, CommandError> {
     if !args.has(DELAY) {
         return Ok(None);
@@ -186,28 +189,29 @@ fn delay_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<Option<i64>, CommandEr
 }
 
 impl Options {
-    /// The rank in the queue of the lock: the lower, the further ahead.
+    /// Returns the rank in the queue of the lock. A lower rank is further ahead.
     pub(super) fn rank(&self) -> i64 {
         self.priority.saturating_neg()
     }
 
-    /// Whether more is to be known of the hold than who has it.
+    /// Whether the hold gets details beyond its owner.
     #[inline]
     pub(super) fn describes(&self) -> bool {
         self.data.is_some() || self.delay_ms.is_some()
     }
 
-    /// How long the request waits, if it does: one that leaves its client a ticket for ever, unless told.
+    /// Returns the time that the request waits, if it waits. A request with a ticket waits for ever, unless it gives a
+    /// time.
     pub(super) fn wait(&self) -> Option<Option<u64>> {
         self.block.or(self.asynchronous.then_some(None))
     }
 
-    /// Checks that the client can be told by a push what it asks to be told so.
+    /// Checks that the client can receive the push that it asks for.
     pub(super) fn check_pushes(&self, tx: &Tx<'_>, protocol: Protocol) -> Result<(), CommandError> {
         if self.asynchronous { check_pushes(tx, protocol) } else { Ok(()) }
     }
 
-    /// What is to be known of it; a fenced one has this token.
+    /// Returns the details of the hold, with the token of a fenced lock.
     pub(super) fn detail(&self, token: Option<u64>) -> Detail {
         let (layout, mode) = self.layout.kind();
         let delay = self.delay_ms.map(|ms| Delay { ms, layout, mode });
@@ -215,7 +219,7 @@ impl Options {
     }
 }
 
-/// Checks what a holder says of itself.
+/// Checks the data that a holder gives about itself.
 fn data(data: &[u8]) -> Result<&[u8], CommandError> {
     if data.len() > DATA_MAX { Err(DATA_TOO_LONG) } else { Ok(data) }
 }

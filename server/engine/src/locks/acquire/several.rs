@@ -1,7 +1,7 @@
 //! `LOCK.MACQUIRE`: takes several locks for an owner, all of them or none.
 //!
-//! A request that waits has one place in the queues of all its locks, and is served when it is the first in each of
-//! them and all are free. So of two such requests the older one never waits for the younger.
+//! A request that waits has one place in the queues of all its locks. Such a request is served when it is the first in
+//! each queue and all locks are free. So of two such requests the older one never waits for the younger.
 
 use super::super::layouts::{Layout, Standing};
 use super::super::wait_queue::{self, LOCK_LINE, SEVERAL};
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");
 
-/// Redisson has a list of waiters for each key, and no place in several at once.
+/// The error for `FAIR`: Redisson has a list of waiters for each key, and no place in several lists at once.
 const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
 
 /// The rows of this file.
@@ -110,8 +110,8 @@ struct AcquireSeveral {
 }
 
 impl AcquireSeveral {
-    /// Whether the owner can have this lock: it holds it, or it is free and nobody stands before it in the queue; who
-    /// comes to share it passes others who do.
+    /// Whether the owner can have this lock. The owner holds it already, or it is free and no waiter is ahead in the
+    /// queue. A newcomer that shares the lock passes other waiters that share it.
     fn is_next(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8], waits: bool) -> Result<bool, CommandError> {
         match self.options.layout.standing(tx, key, owner)? {
             Standing::Others => return Ok(false),
@@ -146,7 +146,7 @@ impl Attempt for AcquireSeveral {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let (keys, owner) = (&args.from(2)[..self.count], &args[self.count + 2]);
-        // All are checked before any is taken: what is refused is so wherever it stands among them.
+        // All locks are checked before any is taken, so that an error does not depend on the order of the keys.
         let mut can_have_all = true;
         for key in keys {
             can_have_all &= self.is_next(tx, key, owner, waited_ms.is_some())?;

@@ -1,12 +1,13 @@
-//! Telling of a grant: listeners of events, and the connection that is to hear when the hold is lost.
+//! The notices of a grant: to listeners of events, and to the connection that is to be notified when the hold is lost.
 
 use super::super::events::HolderConnection;
 use super::super::{records, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
-/// Tells of a grant to an owner, whose hold stands in this field; `waited_ms` when it came after a wait. A RESP3
-/// connection is told from now on what happens to the hold. Of a hold that nothing is known of, nothing is told.
+/// Notifies listeners of a grant to an owner, whose hold is in this field. `waited_ms` is the time of a wait, if the
+/// grant came after one. From now on, a RESP3 connection is notified of what happens to the hold. A hold without a
+/// known grant causes no notice.
 #[inline]
 pub(in crate::locks) fn tell(
     tx: &mut Tx<'_>,

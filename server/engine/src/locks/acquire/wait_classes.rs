@@ -1,4 +1,4 @@
-//! The retries of waiters for a lock: a class for each layout.
+//! The wait classes of waiters for a lock: one for each layout.
 
 use super::super::layouts::{Layout, fair, read_write};
 use super::super::redisson;
@@ -9,8 +9,8 @@ use crate::spec::{Asking, OutOfTurn, WaitClass};
 use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
 use lockwheel_store::values::Value;
 
-/// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
-/// released the lock itself.
+/// Returns the class of waiters for a lock. An owner that already holds the lock is served out of order. In order it
+/// would be served only after it has released the lock itself.
 const fn class(name: &'static str) -> WaitClass {
     served_besides(name, waiting_holders)
 }
@@ -32,12 +32,12 @@ const SHARED: WaitClass = class(SHARED_NAME);
 const EXCLUSIVE: WaitClass = class(EXCLUSIVE_NAME);
 const CONVERSION: WaitClass = class(CONVERSION_NAME);
 
-/// The waiters for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
-/// need not queue there any more.
+/// The waiters for several locks. A waiter whose owner comes to hold one of the locks is retried out of order. The
+/// waiter need not queue for that lock any more.
 const SEVERAL_ALONE: WaitClass = class(SEVERAL[0]);
 const SEVERAL_SHARED: WaitClass = served_besides(SEVERAL[1], several_out_of_turn);
 
-/// The class of those who wait for a lock in a layout.
+/// Returns the class of waiters for a lock in a layout.
 pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     match layout {
         Layout::Shared => &SHARED,
@@ -47,25 +47,26 @@ pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     }
 }
 
-/// The class of those who wait for several locks in a layout.
+/// Returns the class of waiters for several locks in a layout.
 pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
     if layout == Layout::Shared { &SEVERAL_SHARED } else { &SEVERAL_ALONE }
 }
 
-/// The class of those who wait until they can write what they read.
+/// Returns the class of readers that wait until they can write.
 pub(in crate::locks) const fn conversion() -> &'static WaitClass {
     &CONVERSION
 }
 
-/// The waiters on a lock whose owner holds it already, in the order of their places. They have been retried when that
-/// owner came to hold it: with less in the key, or one waiter less, nobody else holds it.
+/// Returns the waiters for a lock whose owner holds it already, in the order of their places. They have been retried
+/// when that owner came to hold it. So if there is less in the key, or one waiter fewer, no further owner has come to
+/// hold it.
 fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     if what == Signal::Less {
         return Vec::new();
     }
     let Some(value) = tx.peek(key) else { return Vec::new() };
     let mut waiting: Vec<(Place, WaiterId)> = match value {
-        // A large hash, which may be no lock, is not walked.
+        // A large hash, which may be no lock, is not iterated.
         Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
             let names = tx.names_waiting(key).filter(|name| redisson::names_owner(hash, name));
             names.flat_map(|name| tx.waiting_as(key, name)).collect()
@@ -77,15 +78,17 @@ fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     waiting.into_iter().map(|(_, id)| id).collect()
 }
 
-/// The waiters on a fair lock that are served out of order: an owner that holds it, and the head of Redisson's queue.
+/// Returns the waiters for a fair lock that are served out of order: an owner that holds it, and the head of Redisson's
+/// queue.
 fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     let mut waiting = waiting_holders(tx, key, what);
     waiting.append(&mut fair::waiting_head(tx, key));
     waiting
 }
 
-/// The waiters that are served though one who wants to share several locks is not: an owner that holds this one, and
-/// the readers right behind it, which it keeps from nothing while it waits for its other locks.
+/// Returns the waiters that are served although a waiter that shares several locks is not. They are an owner that holds
+/// this lock, and the readers right behind that waiter. While it waits for its other locks, it keeps these readers from
+/// nothing.
 fn several_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     let mut waiting = waiting_holders(tx, key, what);
     if !tx.exists(key) || read_write::is_read(tx, key) {

@@ -5,7 +5,7 @@ use lockwheel_store::keyspace::{Effect, EventValue, Tx};
 /// The fields of an event.
 pub(in crate::locks) type Fields<'f> = &'f [(&'static str, EventValue)];
 
-/// Tells listeners of an event. What nobody listens to costs nothing but the test; so callers make the fields lazily.
+/// Notifies listeners of an event. Without a listener it costs only the test, since callers build the fields lazily.
 pub(in crate::locks) fn announce(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -18,7 +18,7 @@ pub(in crate::locks) fn announce(
     }
 }
 
-/// The message of an event on its way to listeners.
+/// Returns the effect that brings an event to its listeners.
 pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: Fields<'_>) -> Effect {
     let channel = [format!("__lock@{db}__:").as_bytes(), key].concat();
     let mut message = name.as_bytes().to_vec();
@@ -32,7 +32,7 @@ pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: Fields
     Effect::Announce { channel: channel.into(), message: message.into() }
 }
 
-/// A text as it is, or between quotes, as at a terminal, when it would not be one word.
+/// Writes a text as it is, or in quotes, as at a terminal, if it would not be one word.
 fn write_text(text: &[u8], message: &mut Vec<u8>) {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b'=');
     if !text.is_empty() && text.iter().all(is_plain) {

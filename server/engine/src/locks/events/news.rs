@@ -1,4 +1,4 @@
-//! News of holds that begin and end, until they are told.
+//! News of holds that begin and end, kept until they are sent.
 
 use super::message;
 use lockwheel_store::keyspace::{Context, DbKey, Effect, EventValue};
@@ -15,7 +15,7 @@ pub(in crate::locks) struct HolderConnection {
     pub(in crate::locks) owner: Box<[u8]>,
 }
 
-/// The end of a hold, or its beginning.
+/// The data of a hold that begins or ends.
 pub(in crate::locks) struct HoldNews<'n> {
     pub(in crate::locks) db: usize,
     pub(in crate::locks) key: &'n [u8],
@@ -23,36 +23,37 @@ pub(in crate::locks) struct HoldNews<'n> {
     pub(in crate::locks) grant: u64,
 }
 
-/// The most connections that are told of one hold.
+/// The largest number of connections that are notified of one hold.
 const FOLLOWERS_MAX: usize = 64;
 
-/// What is to be told at the end of the present step, and who is to be told of losses.
+/// The news to send at the end of the present step, and the connections to notify of losses.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct News {
-    /// Whether anybody listens to events.
+    /// Whether any client listens to events.
     is_listening: bool,
     /// The RESP3 connections for which locks are held, by grant and connection.
     connections: BTreeMap<(u64, u64), HolderConnection>,
     /// Connections and their grants, by lock.
     by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>>,
     name_bytes: usize,
-    /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.
+    /// The reason that the caller of LOCK.FORCEUNLOCK gives for taking holds away.
     reason: Option<Arc<[u8]>>,
     untold: Vec<Effect>,
     in_jeopardy: JeopardyTold,
 }
 
-/// The connections that have been told at one instant that a lease of theirs is about to run out.
+/// The connections that have been notified at one instant that a lease of theirs is about to run out.
 #[derive(Debug, Default)]
 struct JeopardyTold {
     at_ms: i64,
-    /// Each with the lock's database and key, and the grant that it was told of.
+    /// The grant of the notice, by connection and by the lock's database and key.
     connections: BTreeMap<(u64, usize, Box<[u8]>), u64>,
     name_bytes: usize,
 }
 
 impl JeopardyTold {
-    /// Notes that a connection is told at this instant; whether it was told of no other grant then. O(log n).
+    /// Notes that a connection is notified at this instant. Returns whether it was notified of no other grant then.
+    /// O(log n).
     fn note(&mut self, at_ms: i64, grant: u64, hold: &HolderConnection) -> bool {
         if self.at_ms != at_ms {
             *self = JeopardyTold { at_ms, ..JeopardyTold::default() };
@@ -67,32 +68,32 @@ impl JeopardyTold {
         }
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the notes, before an allocator rounds them up. O(1).
     fn bytes(&self) -> usize {
         self.connections.len() * size_of::<((u64, usize, Box<[u8]>), u64)>() + self.name_bytes
     }
 }
 
 impl News {
-    /// A step begins in which holds may begin and end.
+    /// Begins a step in which holds may begin and end.
     #[inline]
     pub(in crate::locks) fn listen(&mut self, context: &Context<'_>) {
         self.is_listening = context.has_server_audience();
     }
 
-    /// Whether anybody is to be told of anything.
+    /// Whether any listener or connection is to be notified.
     #[inline]
     pub(in crate::locks) fn is_wanted(&self) -> bool {
         self.is_listening || !self.connections.is_empty()
     }
 
-    /// Whether a connection is to be told when a lock is lost.
+    /// Whether any connection is to be notified when a lock is lost.
     #[inline]
     pub(in crate::locks) fn has_connections(&self) -> bool {
         !self.connections.is_empty()
     }
 
-    /// What has been noted goes on its way.
+    /// Sends the news that have been noted.
     #[inline]
     pub(in crate::locks) fn tell(&mut self, context: &mut Context<'_>) {
         if !self.untold.is_empty() {
@@ -100,12 +101,12 @@ impl News {
         }
     }
 
-    /// Holds that end from now on end for this reason.
+    /// Sets the reason for holds that end from now on.
     pub(in crate::locks) fn set_reason(&mut self, reason: Option<&[u8]>) {
         self.reason = reason.map(Arc::from);
     }
 
-    /// A hold has begun.
+    /// Notes that a hold has begun.
     pub(in crate::locks) fn begun(&mut self, hold: &HoldNews<'_>, native: bool) {
         if self.is_listening {
             let kind: &[u8] = if native { b"native" } else { b"foreign" };
@@ -115,19 +116,19 @@ impl News {
         }
     }
 
-    /// An owner that waits has come to hold a key that is waited for, or no longer holds it.
+    /// Notes that a waiting owner now holds a key that is waited for, or no longer holds it.
     pub(in crate::locks) fn hold_changed(&mut self, db: usize, key: &[u8], owner: &[u8]) {
         self.untold.push(Effect::HoldChanged { db, key: key.into(), label: owner.into() });
     }
 
-    /// A hold has been taken once more.
+    /// Notes that a hold has been taken once more.
     pub(in crate::locks) fn re_entered(&mut self, hold: &HoldNews<'_>) {
         if self.is_listening {
             self.untold.push(message::effect(hold.db, hold.key, "reentered", &fields(hold)));
         }
     }
 
-    /// Somebody does with a lock what goes wrong some day.
+    /// Notes a habit that goes wrong some day, such as a lock without a lease.
     pub(in crate::locks) fn lint(&mut self, (db, key): (usize, &[u8]), owner: &[u8], habit: &str) {
         if self.is_listening {
             let text = |text: &[u8]| EventValue::Text(text.into());
@@ -136,7 +137,8 @@ impl News {
         }
     }
 
-    /// A connection that a hold is for is to be told when it is lost. Of many the latest are. O(log n).
+    /// Notifies the connection of a hold when the hold is lost. Of too many connections, the latest are notified. O(log
+    /// n).
     pub(in crate::locks) fn follow(&mut self, grant: u64, connection: HolderConnection) {
         let which = (grant, connection.session);
         self.unfollow(which);
@@ -150,13 +152,13 @@ impl News {
         self.connections.insert(which, connection);
     }
 
-    /// The connections that a hold is for.
+    /// Returns the connections of a hold.
     pub(in crate::locks) fn connections(&self, grant: u64) -> impl Iterator<Item = &HolderConnection> {
         self.connections.range((grant, 0)..=(grant, u64::MAX)).map(|(_, connection)| connection)
     }
 
-    /// The connections that a hold is for and that have been told of no other hold of this lock in jeopardy at this
-    /// instant of the wall clock: they are told now.
+    /// Returns the connections of a hold to notify now that the hold is in jeopardy. Connections already notified of
+    /// another hold of this lock at this instant of the wall clock are left out.
     pub(in crate::locks) fn untold_of_jeopardy(&mut self, grant: u64, at_ms: i64) -> Vec<u64> {
         let holds = self.connections.range((grant, 0)..=(grant, u64::MAX));
         let told = &mut self.in_jeopardy;
@@ -177,8 +179,8 @@ impl News {
         }
     }
 
-    /// The connections with a wanted hold of a lock, each with the first of these holds. O(log n) for each, but for
-    /// other holds.
+    /// Returns the connections with a wanted hold of a lock, each with the first of these holds. O(log n) for each
+    /// connection and each hold that is not wanted.
     pub(in crate::locks) fn wanted_holds(
         &self,
         db: usize,
@@ -195,14 +197,14 @@ impl News {
         found
     }
 
-    /// A hold has ended: the connections that it was for.
+    /// Removes and returns the connections of a hold that has ended.
     fn unfollow_all(&mut self, grant: u64) -> Vec<u64> {
         let sessions: Vec<u64> = self.connections(grant).map(|connection| connection.session).collect();
         sessions.iter().for_each(|session| self.unfollow((grant, *session)));
         sessions
     }
 
-    /// A hold has ended, for this cause; `released` when its owner gave it back.
+    /// Notes that a hold has ended for this cause, which is `released` if the owner gave it back.
     pub(in crate::locks) fn ended(&mut self, hold: &HoldNews<'_>, cause: &'static str) {
         let sessions = if self.connections.is_empty() { Vec::new() } else { self.unfollow_all(hold.grant) };
         let is_lost = !matches!(cause, "released" | "transferred");
@@ -221,7 +223,7 @@ impl News {
         }
     }
 
-    /// All keys of a database are gone: the holds that have not been told of yet are lost. O(n), n all connections.
+    /// Notes the loss of all holds of a database that have not been reported yet. O(n), n all connections.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         let gone: Vec<u64> =
             self.connections.iter().filter(|(_, hold)| hold.db == db).map(|((grant, _), _)| *grant).collect();
@@ -233,7 +235,7 @@ impl News {
         }
     }
 
-    /// The keys of two databases have been exchanged. O(n), n all connections.
+    /// Exchanges the holds of two databases. O(n), n all connections.
     pub(in crate::locks) fn swapped(&mut self, one: usize, other: usize) {
         let mut by_key: BTreeMap<DbKey, BTreeSet<(u64, u64)>> = BTreeMap::new();
         for ((grant, session), hold) in &mut self.connections {
@@ -247,7 +249,7 @@ impl News {
         self.by_key = by_key;
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of the news, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
         let of_each = size_of::<((u64, u64), HolderConnection)>() + size_of::<(u64, u64)>();
         self.connections.len() * of_each + self.name_bytes + self.in_jeopardy.bytes()
@@ -259,7 +261,7 @@ fn fields(hold: &HoldNews<'_>) -> Vec<(&'static str, EventValue)> {
     vec![("owner", EventValue::Text(hold.owner.into())), ("grant", EventValue::Number(grant))]
 }
 
-/// A push to the connection of a hold: the database and the key, then the fields of the event.
+/// Returns a push to the connection of a hold: the database and the key, then the fields of the event.
 pub(in crate::locks) fn push(
     session: u64,
     kind: &'static str,

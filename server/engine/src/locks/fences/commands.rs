@@ -1,4 +1,5 @@
-//! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests that have none.
+//! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests without such a
+//! resource.
 
 use super::super::history::{Event, Happening};
 use super::super::records;
@@ -75,7 +76,7 @@ fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The resource that a request names, if it names one.
+/// Returns the resource that a request names, if it names one.
 fn name(args: Args<'_>) -> Result<Option<&[u8]>, CommandError> {
     let parsed: ParsedArgs<'_> = RESOURCE.parse(args)?;
     Ok(parsed.value(NAME))

@@ -1,8 +1,8 @@
 //! All fenced resources.
 //!
-//! Clients choose their names, and resources outlive FLUSHALL. So all of them take no more than [`MAX_BYTES`], which
-//! do not count towards `maxmemory`: they can make no write be refused. The resource that was used the longest time ago
-//! goes first.
+//! Clients choose the names of resources, and resources outlive FLUSHALL. So all of them together take no more than
+//! [`MAX_BYTES`]. The bytes do not count towards `maxmemory`, so that resources never cause a write to be refused. The
+//! resource that was used the longest time ago goes first.
 
 use super::resource::Resource;
 pub(in crate::locks) use super::resource::TokenSource;
@@ -12,9 +12,9 @@ use lockwheel_store::memory::block;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most bytes that all resources take by this account.
+/// The largest number of bytes that all resources take, as counted here.
 const MAX_BYTES: usize = 4 << 20;
-/// Bytes of a resource beside its names: its entries in both trees, and the counts of its shared name.
+/// Bytes of a resource besides its names: its entries in both trees, and the counts of its shared name.
 const ENTRY_BYTES: usize = size_of::<(Arc<[u8]>, Resource)>() + size_of::<(u64, Arc<[u8]>)>() + 16;
 
 const TOO_LARGE: CommandError = CommandError::text(
@@ -25,7 +25,7 @@ const TOO_LARGE: CommandError = CommandError::text(
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Fences {
     resources: BTreeMap<Arc<[u8]>, Resource>,
-    /// Their names by the number of their last use.
+    /// The names by the number of their last use.
     by_use: BTreeMap<u64, Arc<[u8]>>,
     last_use: u64,
     /// Bytes of all resources.
@@ -33,7 +33,7 @@ pub(in crate::locks) struct Fences {
 }
 
 impl Subscriber for Fences {
-    /// None: no change of a key concerns a resource.
+    /// Returns no interests: no change of a key concerns a resource.
     fn interests(&self) -> Interests {
         Interests::NONE
     }
@@ -46,7 +46,7 @@ impl Subscriber for Fences {
 }
 
 impl Fences {
-    /// The fences, which an engine has subscribed.
+    /// Returns the fences, which an engine has subscribed.
     pub(super) fn of<'t>(tx: &'t Tx<'_>) -> &'t Fences {
         tx.subscriber().expect("an engine has subscribed its fences")
     }
@@ -55,12 +55,12 @@ impl Fences {
         tx.subscriber_mut().expect("an engine has subscribed its fences").0
     }
 
-    /// Bytes of all resources. O(1).
+    /// Returns the bytes of all resources. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Checks that a resource of this name can be shown tokens of these sources. O(log n).
+    /// Checks that a resource of this name takes tokens of these sources. O(log n).
     pub(in crate::locks) fn check(
         tx: &Tx<'_>,
         name: &[u8],
@@ -74,8 +74,8 @@ impl Fences {
         check_size(name, &resource)
     }
 
-    /// A lock was granted with this token, which has passed [`Fences::check`]: a lower one is refused from now on.
-    /// O(log n).
+    /// Raises the highest token of a resource to that of a granted lock, which has passed [`Fences::check`]. Lower
+    /// tokens are refused from now on. O(log n).
     pub(in crate::locks) fn raise(tx: &mut Tx<'_>, name: &[u8], token: i64, source: TokenSource) {
         Fences::of_mut(tx).change(name, |resource| {
             resource.source = Some(source);
@@ -91,17 +91,17 @@ impl Fences {
         self.change(name, |resource| resource.show(token))
     }
 
-    /// What a resource of this name has been shown.
+    /// Returns the state of the resource of this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<&Resource> {
         self.resources.get(name)
     }
 
-    /// All resources, in the order of their names.
+    /// Returns all resources, in the order of their names.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &Resource)> {
         self.resources.iter().map(|(name, resource)| (&**name, resource))
     }
 
-    /// Forgets a resource, or all; how many there were.
+    /// Forgets a resource, or all. Returns the number of forgotten resources.
     pub(super) fn forget(&mut self, name: Option<&[u8]>) -> usize {
         let before = self.resources.len();
         match name {
@@ -118,8 +118,8 @@ impl Fences {
         }
     }
 
-    /// Uses a resource, which is there from now on. Those that were used the longest time ago go if there are too many
-    /// bytes. O(log n), and each that goes.
+    /// Changes a resource, and creates it if it is absent. If there are too many bytes, the resources that were used
+    /// the longest time ago go. O(log n), and as much for each that goes.
     fn change<T>(&mut self, name: &[u8], change: impl FnOnce(&mut Resource) -> T) -> T {
         let (name, mut resource) = match self.resources.remove_entry(name) {
             Some((name, resource)) => {
@@ -144,12 +144,12 @@ impl Fences {
     }
 }
 
-/// Bytes of a resource.
+/// Returns the bytes of a resource.
 fn bytes_of(name: &[u8], resource: &Resource) -> usize {
     ENTRY_BYTES + block(name.len()) + block(resource.source_bytes())
 }
 
-/// Checks that there can be a resource of these names.
+/// Checks that a resource of these names is not too large.
 fn check_size(name: &[u8], resource: &Resource) -> Result<(), CommandError> {
     if bytes_of(name, resource) <= MAX_BYTES { Ok(()) } else { Err(TOO_LARGE) }
 }

@@ -1,7 +1,7 @@
 //! Fences: the highest token that each resource outside of the server has been shown.
 //!
-//! A resource stands for another system that checks tokens. So what is known of it does not go with keys: it stays when
-//! they are flushed.
+//! A resource stands for another system that checks tokens. So its state does not go with keys: it stays when they are
+//! flushed.
 
 mod commands;
 mod highest;

@@ -3,7 +3,7 @@
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::DbKey;
 
-/// Where a resource's tokens come from: those of different sources cannot be compared.
+/// The source of a resource's tokens. Tokens of different sources cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum TokenSource {
     /// The server's sequence of grants.
@@ -13,7 +13,7 @@ pub(in crate::locks) enum TokenSource {
 }
 
 impl TokenSource {
-    /// As replies spell it.
+    /// Returns the name that replies use.
     pub(super) fn name(&self) -> &'static str {
         match self {
             TokenSource::Sequence => "sequence",
@@ -21,7 +21,7 @@ impl TokenSource {
         }
     }
 
-    /// Bytes of the name of its lock.
+    /// Returns the bytes of the name of the counter's lock.
     fn bytes(&self) -> usize {
         match self {
             TokenSource::Sequence => 0,
@@ -30,22 +30,23 @@ impl TokenSource {
     }
 }
 
-/// What a resource has been shown.
+/// The state of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resource {
     /// The highest token.
     pub(super) highest: i64,
-    /// Where its tokens come from, once a grant has said so.
+    /// The source of the tokens, once a grant has named it.
     pub(super) source: Option<TokenSource>,
-    /// How many tokens it has accepted and refused.
+    /// The number of tokens that the resource has accepted.
     pub(super) accepted: u64,
+    /// The number of tokens that the resource has refused.
     pub(super) refused: u64,
-    /// The number of the last use of any resource that was of this one.
+    /// The number of the last use of this resource, among the uses of all resources.
     pub(super) last_use: u64,
 }
 
 impl Resource {
-    /// Shows it a token, which it accepts unless it has seen a higher one.
+    /// Shows the resource a token, which it accepts unless it has seen a higher one.
     pub(super) fn show(&mut self, token: i64) -> Result<(), CommandError> {
         if token < self.highest {
             self.refused += 1;
@@ -56,7 +57,7 @@ impl Resource {
         Ok(())
     }
 
-    /// Whether tokens of this source can be compared with those that it has seen.
+    /// Checks that tokens of this source can be compared with those that the resource has seen.
     pub(super) fn takes(&self, source: &TokenSource) -> Result<(), CommandError> {
         let Some(own) = self.source.as_ref().filter(|own| *own != source) else { return Ok(()) };
         let (own, other) = match (own.name(), source.name()) {
@@ -66,7 +67,7 @@ impl Resource {
         Err(CommandError::new(format!("ERR this resource takes tokens of the {own}, not of the {other}")))
     }
 
-    /// Bytes of the name of the lock whose counter it goes by.
+    /// Returns the bytes of the name of the lock whose counter gives the tokens.
     pub(super) fn source_bytes(&self) -> usize {
         self.source.as_ref().map_or(0, TokenSource::bytes)
     }

@@ -34,10 +34,10 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
             "ERR value is not an integer or out of range: *",
         ])];
 
-/// The name of the class of those who wait.
+/// The name of the wait class of `LATCH.AWAIT`.
 pub(in crate::locks) const CLASS: &str = "latch";
 
-/// Waiters on a latch: all of them go on at once.
+/// The class of waiters for a latch. All of them go on at once.
 const LATCH: WaitClass = WaitClass {
     name: CLASS,
     line: CLASS,
@@ -71,13 +71,13 @@ fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
 /// A request to go on when a latch is open.
 #[derive(Debug)]
 struct AwaitZero {
-    /// A latch that is absent is not open: it is to be set first.
+    /// Whether an absent latch counts as not open: it must be set first.
     armed: bool,
 }
 
 impl AwaitZero {
-    /// How the latch came to be open; `None`: it is not. A latch that has reached zero since the request began to wait
-    /// is open to it, even if it has been set again.
+    /// Returns how the latch came to be open, or `None` if it is not open. A latch that has reached zero since the
+    /// request began to wait is open to it, even if the latch has been set again.
     fn state(&self, tx: &mut Tx<'_>, key: &[u8], waits: bool) -> Result<Option<&'static str>, CommandError> {
         let ends = tx.subscriber::<LatchEnds>().expect(SUBSCRIBED);
         if waits && let Some(end) = ends.get(tx.db(), key) {
@@ -86,7 +86,7 @@ impl AwaitZero {
         Ok(match count::read(tx, key)? {
             Some(count) => (count <= 0).then_some(LatchEnd::Zero.name()),
             None if self.armed => None,
-            // It was there when the wait began: its database has become another's.
+            // The latch was there when the wait began: its database has been exchanged with another.
             None if waits => Some(LatchEnd::Deleted.name()),
             None => Some("absent"),
         })

@@ -1,4 +1,4 @@
-//! How latches ended that clients wait for: what is not in the keyspace any more when they are asked.
+//! The ends of latches that clients wait for. The keyspace no longer shows these ends when the clients are retried.
 
 use lockwheel_store::keyspace::{Cause, Change, Context, DbKey, Interests, Removal, Subscriber, What};
 use lockwheel_store::values::Value;
@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 /// How a latch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LatchEnd {
-    /// Its count had reached zero.
+    /// The count had reached zero.
     Zero,
-    /// It was deleted, moved away, flushed or evicted.
+    /// The latch was deleted, moved away, flushed or evicted.
     Deleted,
-    /// Its time ran out.
+    /// The time of the latch ran out.
     Expired,
 }
 
 impl LatchEnd {
-    /// As replies spell it.
+    /// Returns the name that replies use.
     pub(super) fn name(self) -> &'static str {
         match self {
             LatchEnd::Zero => "zero",
@@ -25,7 +25,7 @@ impl LatchEnd {
         }
     }
 
-    /// How a latch of this value ended, which a command has removed.
+    /// Returns how a latch of this value ended when a command removed it.
     fn by_command(value: &Value) -> Option<Self> {
         let Value::Str(text) = value else { return None };
         let is_zero = text.to_i64().is_some_and(|count| count <= 0);
@@ -37,13 +37,13 @@ impl LatchEnd {
 #[derive(Debug)]
 pub(crate) struct LatchEnds {
     ends: BTreeMap<DbKey, LatchEnd>,
-    /// When there are so many, those that nobody waits for any more are dropped.
+    /// The number of ends at which those without a waiter are dropped.
     most: usize,
-    /// The bytes of names from which on the same is done.
+    /// The bytes of names at which ends without a waiter are dropped.
     most_bytes: usize,
     /// Bytes of the names of keys.
     name_bytes: usize,
-    /// Whether anybody has ever waited for a latch: before that no end is of interest.
+    /// Whether any client has ever waited for a latch. Before that no end is of interest.
     is_awaited: bool,
 }
 
@@ -60,12 +60,12 @@ impl Default for LatchEnds {
 }
 
 impl LatchEnds {
-    /// So many are kept without a look at who waits.
+    /// The number of ends that are kept without a look at the waiters.
     const FEW: usize = 64;
-    /// So many bytes of their names too.
+    /// The number of bytes of their names that are kept so.
     const FEW_BYTES: usize = 64 << 10;
 
-    /// How the latch has ended since the last client began to wait for it. O(log n).
+    /// Returns how the latch has ended since the last client began to wait for it. O(log n).
     pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<LatchEnd> {
         if self.ends.is_empty() {
             return None;
@@ -73,8 +73,8 @@ impl LatchEnds {
         self.ends.get(&(db, key.into())).copied()
     }
 
-    /// A client begins to wait for a latch: those before it have been served. Whether nobody has waited before, so that
-    /// the interests of this are others now. O(log n).
+    /// Forgets the end of a latch when a client begins to wait for it: earlier waiters have been served. Returns
+    /// whether no client has waited before, so that the interests of this subscriber change. O(log n).
     pub(super) fn forget(&mut self, db: usize, key: &[u8]) -> bool {
         if self.ends.remove(&(db, key.into())).is_some() {
             self.name_bytes -= key.len();
@@ -109,7 +109,7 @@ impl LatchEnds {
             Cause::Command => LatchEnd::by_command(removal.value),
             Cause::Eviction => Some(LatchEnd::Deleted),
             Cause::Deadline { .. } => Some(LatchEnd::Expired),
-            // Another value takes its place, for which they go on waiting.
+            // Another value takes its place, and the clients go on waiting for that.
             Cause::Overwrite => None,
         };
         if let Some(end) = end {

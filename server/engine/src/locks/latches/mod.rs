@@ -1,6 +1,6 @@
-//! Latches: a count that others wait for to reach zero, on the layout of Redisson's `RCountDownLatch`.
+//! Latches: clients wait until a count reaches zero. The layout is that of Redisson's `RCountDownLatch`.
 //!
-//! The count is a string, which goes when it reaches zero. How it went, for those who wait, is in `ends`.
+//! The count is a string, which is deleted when it reaches zero. `ends` keeps how it ended, for the waiters.
 
 mod await_zero;
 mod ends;
@@ -16,5 +16,5 @@ pub(super) use await_zero::CLASS;
 /// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 
-/// The row of the one that may wait.
+/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = await_zero::ROWS;

@@ -89,7 +89,7 @@ fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
         return Ok(());
     };
     let after = before.saturating_sub(by);
-    // The count is written before the key goes, also when it is zero: it tells why the key goes.
+    // The count is written before the key is deleted, also when it is zero: the count shows why the key goes.
     count::write(tx, key, after);
     if after <= 0 {
         tx.delete(key);

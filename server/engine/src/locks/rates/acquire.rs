@@ -10,7 +10,7 @@ use crate::spec::{
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{CalledBy, Signal, Tx, WaiterId};
 
-/// Redisson's layout has 32 bits for permits.
+/// The grammar of `RATE.ACQUIRE`. Redisson's layout has 32 bits for permits.
 const ACQUIRE: &CommandGrammar =
     grammar!("key [permits:1..4294967295] [BLOCK milliseconds:0..] [CLIENT client-id=id:string]");
 const PERMITS: Symbol = ACQUIRE.symbol("permits");
@@ -43,11 +43,12 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR requested permits exceed the rate: *",
     ])];
 
-/// The name of the class of those who wait.
+/// The name of the wait class of `RATE.ACQUIRE`.
 pub(in crate::locks) const CLASS: &str = "rate";
 
-/// Waiters on a rate: the head waits for its time, those behind it for the head. Each client of a rate that is each
-/// client's own has a queue of its own, on the key of what it has left.
+/// The class of waiters for permits of a rate. The head waits for its time, and the waiters behind it wait for the
+/// head. In a rate with separate permits for each client, each client has a queue of its own, on the key of its
+/// remaining permits.
 const RATE: WaitClass = WaitClass {
     name: CLASS,
     line: CLASS,
@@ -57,7 +58,7 @@ const RATE: WaitClass = WaitClass {
     counts: true,
 };
 
-/// The first waiter of each client of a rate that is each client's own.
+/// Returns the first waiter of each client of a rate with separate permits for each client.
 fn heads_of_clients(tx: &Tx<'_>, key: &[u8], _: Signal) -> Vec<WaiterId> {
     let heads = tx.names_waiting(key).filter_map(|client| tx.waiting_as(key, client).next());
     let mut heads: Vec<_> = heads.collect();
@@ -73,7 +74,7 @@ struct Acquire {
     client: Option<usize>,
 }
 
-/// Reads a request, and how long it waits.
+/// Parses a request, and the time that it waits.
 fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
     let permits = options.integer(PERMITS)?.unwrap_or(1);
@@ -110,7 +111,7 @@ impl Acquire {
         Err(CommandError::new(format!("ERR requested permits exceed the rate: {permits} of {rate}")))
     }
 
-    /// Answers that there are not enough, or that others wait for them, and when to ask again.
+    /// Answers that there are not enough permits, or that other clients wait for them, and when to ask again.
     fn refuse(
         &self,
         tx: &mut Tx<'_>,
@@ -130,7 +131,8 @@ impl Acquire {
     }
 }
 
-/// Whether it was allowed, how many are left, and after how many milliseconds to ask again.
+/// Writes whether the request was allowed, the number of permits that are left, and the milliseconds after which to ask
+/// again.
 fn write(reply: &mut dyn Reply, allowed: bool, left: i64, retry_ms: i64) {
     reply.array(3);
     [i64::from(allowed), left, retry_ms].into_iter().for_each(|number| reply.integer(number));

@@ -1,4 +1,4 @@
-//! What a rate limiter's hash says.
+//! The settings in a rate limiter's hash.
 
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
 use crate::spec::{CommandError, errors};
@@ -12,27 +12,29 @@ const NO_CLIENT: CommandError = CommandError::text("ERR the rate is each client'
 /// The type of a limiter that counts each client by itself.
 pub(super) const PER_CLIENT: i64 = 1;
 
-/// A rate, and where its permits are counted.
+/// A rate, and the keys in which its permits are counted.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    /// Whether each client has its own.
+    /// Whether each client has permits of its own.
     pub(super) is_per_client: bool,
     /// The permits of an interval.
     pub(super) rate: i64,
     pub(super) interval_ms: i64,
-    /// Each acquisition lets the limiter live on for so long; 0: it does not end.
+    /// The time that each acquisition lets the limiter live on, in milliseconds; 0 if it does not end.
     pub(super) keep_alive_ms: i64,
-    /// The key of what is left.
+    /// The key of the permits that are left.
     pub(super) value_key: Vec<u8>,
-    /// The key of what was given out.
+    /// The key of the permits that were given out.
     pub(super) permits_key: Vec<u8>,
 }
 
 impl Limiter {
-    /// The limiter of a key, as this client sees it.
+    /// Reads the limiter of a key, as this client sees it.
     ///
-    /// Errors: the key holds another type or none, a number that is none; the limiter is each client's own, and no
-    /// client is named.
+    /// # Errors
+    ///
+    /// Returns an error if the key holds another type or none, or a field that should be a number is none. Also returns
+    /// an error if the limiter counts each client by itself, and no client is named.
     pub(super) fn read(tx: &mut Tx<'_>, key: &[u8], client: Option<&[u8]>) -> Result<Self, CommandError> {
         let hash = tx.read::<Hash>(key)?.ok_or(NOT_SET)?;
         let number = |field: &[u8]| match hash.get(field) {

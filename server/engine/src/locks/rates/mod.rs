@@ -1,7 +1,7 @@
-//! Rate limiters: so many permits in any interval, on the layout of Redisson's `RRateLimiter`.
+//! Rate limiters: a number of permits in any interval, on the layout of Redisson's `RRateLimiter`.
 //!
-//! A hash says the rate. Beside it stand what is left, and a sorted set of what was given out, by when: for all clients
-//! together, or for each of them.
+//! A hash holds the rate. Two further keys hold the permits that are left, and a sorted set of the permits that were
+//! given out, by time. They exist once for all clients together, or once for each client.
 
 mod acquire;
 mod limiter;
@@ -15,5 +15,5 @@ pub(super) use acquire::CLASS;
 /// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 
-/// The row of the one that may wait.
+/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = acquire::ROWS;

@@ -1,4 +1,4 @@
-//! `RATE.SET`: how many permits an interval has.
+//! `RATE.SET`: sets the permits of an interval.
 
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
 use super::limiter::PER_CLIENT;
@@ -50,7 +50,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let kind = if client.is_some() { PER_CLIENT } else { 0 };
     let values = [number(PERMITS)?, number(INTERVAL)?, 0, kind].map(|value| value.to_string().into_bytes());
     let [rate, interval, keep_alive, r#type] = RATE_FIELDS;
-    // Each in the order in which Redisson writes them.
+    // Both orders are those in which Redisson writes the fields.
     let order =
         if only_new { [rate, interval, keep_alive, r#type] } else { [rate, interval, r#type, keep_alive] };
     let is_set = tx.read::<Hash>(key)?.is_some_and(|hash| hash.contains(r#type));

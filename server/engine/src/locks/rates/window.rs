@@ -7,34 +7,36 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value, ZSet};
 use std::ops::Bound;
 
-/// A random part, so that no two acquisitions are the same member, and how many permits it took: `Bc0I` of Lua's
-/// `struct`.
+/// Returns a member of the sorted set: a random part, so that no two acquisitions are the same member, and the number
+/// of permits. The format is `Bc0I` of Lua's `struct`.
 pub(super) fn member(random: [u8; 16], permits: u32) -> Vec<u8> {
     [&[16], &random[..], &permits.to_le_bytes()].concat()
 }
 
-/// The permits of a member; 0 when it is none.
+/// Returns the permits of a member; 0 if the member has another format.
 fn permits(member: &[u8]) -> i64 {
     let permits = member.split_first().and_then(|(len, rest)| rest.get(usize::from(*len)..));
     let permits = permits.and_then(|permits| permits.first_chunk::<4>());
     permits.map_or(0, |permits| u32::from_le_bytes(*permits).into())
 }
 
-/// What is left at an instant, and what has come back since the last acquisition.
+/// The permits that are left at an instant, and the acquisitions whose permits have come back since the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// The permits that are left.
     pub(super) left: i64,
-    /// Acquisitions whose interval is over: the first so many.
+    /// The number of acquisitions whose interval is over, from the first on.
     over: usize,
-    /// What was left is not written yet: nothing was acquired before.
+    /// Whether the key of the permits that are left is not written yet, since nothing was acquired before.
     is_new: bool,
 }
 
 impl Window {
-    /// The window of a limiter now.
+    /// Reads the window of a limiter at the present instant.
     ///
-    /// Errors: a key beside it holds another type, or a number that is none.
+    /// # Errors
+    ///
+    /// Returns an error if a key of the limiter holds another type, or a value that should be a number is none.
     pub(super) fn read(tx: &mut Tx<'_>, limiter: &Limiter) -> Result<Self, CommandError> {
         let last_over = tx.over_until_ms().saturating_sub(limiter.interval_ms) as f64;
         let value = count::read(tx, &limiter.value_key)?;
@@ -55,7 +57,8 @@ impl Window {
         Ok(Window { left, over: if released > 0 { over } else { 0 }, is_new: false })
     }
 
-    /// When so many permits will be left if none is taken, in wall milliseconds; `None`: only a change can say.
+    /// Returns when the wanted permits will be left if none is taken, in wall milliseconds. `None`: only a change can
+    /// provide them.
     pub(super) fn ready_at_ms(&self, tx: &mut Tx<'_>, limiter: &Limiter, wanted: i64) -> Option<i64> {
         let taken = tx.read::<ZSet>(&limiter.permits_key).ok()??;
         let mut left = self.left;
@@ -68,7 +71,7 @@ impl Window {
         None
     }
 
-    /// Writes what is left now, as Redisson does whenever it looks.
+    /// Writes the permits that are left now, as Redisson does whenever it looks.
     pub(super) fn write(&self, tx: &mut Tx<'_>, limiter: &Limiter) -> Result<(), CommandError> {
         if self.over > 0 {
             if let Some(edit) = tx.write::<ZSet>(&limiter.permits_key)? {
@@ -84,7 +87,7 @@ impl Window {
         Ok(())
     }
 
-    /// Takes permits that are left; how many are left then.
+    /// Takes permits that are left. Returns the number that is left then.
     pub(super) fn take(self, tx: &mut Tx<'_>, limiter: &Limiter, wanted: u32) -> Result<i64, CommandError> {
         self.write(tx, limiter)?;
         let mut random = [0; 16];
@@ -101,7 +104,8 @@ impl Window {
     }
 }
 
-/// The keys beside a limiter end with it, which each look at it puts off if it is to be kept alive.
+/// Makes the further keys of a limiter end with it. If the limiter is to be kept alive, each look at it puts off the
+/// end.
 pub(super) fn keep_alive(tx: &mut Tx<'_>, key: &[u8], limiter: &Limiter) {
     let now_ms = tx.now().wall_ms();
     let deadline = match limiter.keep_alive_ms {

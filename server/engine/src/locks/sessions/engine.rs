@@ -1,11 +1,11 @@
-//! What the engine does about the leases of connections: it renews them in time, and gives them back at the end.
+//! The engine's work on the leases of connections: it renews them in time, and gives them back at the end.
 
 use super::super::records::{leases, with_leases};
 use super::super::session_leases::SessionLeases;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::time::Now;
 
-/// When the next lease of a connection is to be renewed, on the monotonic clock in milliseconds. O(log n).
+/// Returns when the next lease of a connection is to be renewed, in milliseconds of the monotonic clock. O(log n).
 pub(crate) fn next_renewal(keyspace: &mut Keyspace, session: u64, now: Now) -> Option<i64> {
     leases(&keyspace.tx(0, now)).first_of(session).map(|(due_ms, _)| due_ms)
 }
@@ -15,12 +15,12 @@ pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> boo
     leases(&keyspace.tx(0, now)).has(session)
 }
 
-/// The most leases of one connection that are renewed before others are looked after.
+/// The largest number of leases of one connection that are renewed before other connections are looked after.
 const MAX_RENEWED_AT_ONCE: u64 = 8192;
 
-/// Renews the leases of a connection that are due, and gives back those whose client has said nothing for too long: it
-/// was heard of last at that instant. How many these were, at most [`MAX_RENEWED_AT_ONCE`]: the rest is still due.
-/// O(log n) each.
+/// Renews the leases of a connection that are due, and gives back those whose client has been silent for too long. The
+/// client was last heard at `heard_at_ms`. Returns the number of handled leases, at most [`MAX_RENEWED_AT_ONCE`]: the
+/// rest is still due. O(log n) each.
 pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) -> u64 {
     let (mut tx, mut count) = (keyspace.tx(0, now), 0);
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
@@ -36,7 +36,7 @@ pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64,
     count
 }
 
-/// The client of a lease was heard of last at that instant: gives back what is leased when that is too long ago.
+/// Notes when the client of a lease was last heard. Gives back the lease if that is too long ago.
 fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) {
     with_leases(tx, |leases| leases.heard(which, heard_at_ms));
     if leases(tx).silent_at_ms(which).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {
@@ -44,8 +44,8 @@ fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) {
     }
 }
 
-/// Renews all leases as if it were so many milliseconds later; the connections that have some. A client that waits, of
-/// which it is asked, cannot say anything. O(n log n).
+/// Renews all leases as if it were `later_ms` later. Returns the connections that have leases. `waits` says whether a
+/// client waits; such a client cannot say anything. O(n log n).
 pub(crate) fn renew_all(
     keyspace: &mut Keyspace,
     later_ms: i64,
@@ -74,7 +74,7 @@ fn renew(tx: &mut Tx<'_>, which: (u64, u64), later_ms: i64) {
     });
 }
 
-/// Gives back what a connection has leased, in the order in which it was taken. O(n log n).
+/// Gives back everything that a connection has leased, in the order in which it was taken. O(n log n).
 pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
     let mut tx = keyspace.tx(0, now);
     for id in leases(&tx).of(session) {
@@ -82,7 +82,7 @@ pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
     }
 }
 
-/// All leases end, and what was leased stays as it is. O(n log n).
+/// Ends all leases. The locks and permits stay as they are. O(n log n).
 pub(crate) fn drop_all(keyspace: &mut Keyspace, now: Now) {
     with_leases(&mut keyspace.tx(0, now), SessionLeases::clear);
 }

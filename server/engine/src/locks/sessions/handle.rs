@@ -1,18 +1,18 @@
-//! How commands reach the leases of connections, within their transaction.
+//! Functions by which commands reach the leases of connections within their transaction.
 
 use super::super::records;
 use super::super::session_leases::SessionLease;
 use lockwheel_store::keyspace::Tx;
 
-/// A connection leases something from now on: the server renews it, and gives it back when the connection ends. The id
-/// is that of a grant. O(log n).
+/// Begins a lease of a connection. The server renews the lease, and gives it back when the connection ends. The id is
+/// the number of a grant. O(log n).
 pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
     records::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
     records::leased_to_session(tx, id);
 }
 
-/// A hold that connections lease has been given a lease by a command: it is no shorter than theirs. O(log n).
+/// Keeps a hold that connections lease at least as long as their leases, after a command has set its lease. O(log n).
 pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
     if records::leases(tx).is_empty() {
         return;
@@ -25,7 +25,7 @@ pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
     }
 }
 
-/// The longest lease of the connections that lease a hold, in milliseconds. O(log n).
+/// Returns the longest lease of the connections that lease a hold, in milliseconds. O(log n).
 pub(in crate::locks) fn longest_ms(tx: &Tx<'_>, id: u64) -> Option<i64> {
     records::leases(tx).by_id(id).iter().map(|lease| lease.lease_ms).max()
 }
@@ -37,8 +37,8 @@ pub(in crate::locks) fn lease_some(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> boo
         && records::grant(tx, key, field).is_some_and(|grant| leases.get(grant.number).is_some())
 }
 
-/// The client of this request has taken a hold once more without leasing it, or has given back one of several: that is
-/// one of its own, if it leases the hold. O(log n).
+/// Changes the number of holds of the client of this request, if the client leases the hold. The client has taken a
+/// hold once more without leasing it, or has given back one of several. O(log n).
 pub(in crate::locks) fn add_holds(tx: &mut Tx<'_>, id: u64, more: i64) {
     if let Some(session) = tx.client().filter(|_| !records::leases(tx).is_empty()) {
         records::with_leases(tx, |leases| leases.add_holds(id, session, more));

@@ -1,8 +1,8 @@
 //! Leases that last as long as a connection.
 //!
-//! The server renews such a lease when a third of it has passed, on the monotonic clock, and gives back what was leased
-//! when the connection ends. What that is, a lock's hold or permits, the kind of the lease knows. The records keep the
-//! leases, so that they end with the holds; the engine sets the timers and says when a connection has ended.
+//! The server renews such a lease when a third of it has passed, on the monotonic clock. At the end of the connection,
+//! the server gives back the lock or the permits. The kind of the lease knows which. The records keep the leases, so
+//! that they end with the holds. The engine sets the timers and reports the end of a connection.
 
 mod engine;
 mod handle;

@@ -2,10 +2,10 @@
 
 use crate::spec::{CommandError, ParsedArgs, Symbol};
 
-/// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
+/// The shortest lease, in milliseconds. Renewals cost work, and a shorter lease would run out before it is renewed.
 const LEAST_MS: i64 = 100;
 
-/// The shortest lease in milliseconds, of a session or of none.
+/// Returns the shortest lease in milliseconds, with or without a session.
 pub(in crate::locks) fn least_ms(is_session: bool) -> i64 {
     if is_session { LEAST_MS } else { 1 }
 }
@@ -19,7 +19,8 @@ pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
 const PING_TOO_SHORT: CommandError =
     CommandError::text("ERR the PING interval of a session is at least 100 milliseconds");
 
-/// The longest silence of a client that keeps its session, `PING milliseconds`; `None` without it.
+/// Returns the longest silence of a client that keeps its session, from `PING milliseconds`; `None` without that
+/// option.
 pub(in crate::locks) fn ping_ms(args: &ParsedArgs<'_>, ping: Symbol) -> Result<Option<i64>, CommandError> {
     args.integer_or(ping, PING_TOO_SHORT)
 }

@@ -31,7 +31,7 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats
         "ERR the history of locks is off: *",
     ])];
 
-/// Statistics on their way through the history.
+/// Statistics while they are counted from the history.
 #[derive(Debug)]
 struct Counting {
     filter: Filter,
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_a_reading_knows_is_counted() {
         const ENTRIES: usize = 4000;
-        /// The least bytes of a wait, and of an owner with its name.
+        /// The smallest number of bytes of a wait, and of an owner with its name.
         const OWNER_BYTES: usize = 80;
         let [few, many] = [1, ENTRIES].map(|owners| {
             let mut history = History::new(1 << 16, 7);

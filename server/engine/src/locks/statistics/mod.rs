@@ -1,4 +1,4 @@
-//! `LOCK.STATS`: how locks were used, counted from the history.
+//! `LOCK.STATS`: the use of locks, counted from the history.
 
 mod command;
 mod percentiles;

@@ -9,7 +9,7 @@ pub(super) struct Durations {
 }
 
 impl Durations {
-    /// Bytes of memory of all of it. O(1).
+    /// Returns the bytes of all durations. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.ms)
     }
@@ -18,7 +18,8 @@ impl Durations {
         self.ms.push(ms);
     }
 
-    /// The least duration that so many percent do not exceed; `None` when there is none. O(n).
+    /// Returns the smallest duration that `percent` percent of all durations do not exceed; `None` if there is none.
+    /// O(n).
     pub(super) fn percentile(&mut self, percent: usize) -> Option<i64> {
         let rank = (self.ms.len() * percent).div_ceil(100);
         let at = rank.checked_sub(1)?;

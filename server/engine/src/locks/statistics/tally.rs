@@ -1,4 +1,4 @@
-//! What a history says of how locks were used.
+//! The use of locks, as a history shows it.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::verify::Owners;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 /// An owner of a lock: the lock, and the field by which the owner was seen first.
 type Owner = (Name, Name);
 
-/// A wait: an owner's, and natively the client with its ticket.
+/// A wait: the owner, and for a native wait the client with its ticket.
 type Wait = (Owner, Option<(u64, Option<i64>)>);
 
-/// How locks were used.
+/// The use of locks.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Holds that have begun.
     pub(super) holds: u64,
     /// Waits that have begun.
     pub(super) waits: u64,
-    /// Waits that have ended with what was waited for.
+    /// Waits that have ended with the lock or the permits.
     pub(super) hand_offs: u64,
-    /// Waits that have ended with their time.
+    /// Waits that have ended by their timeout.
     pub(super) timeouts: u64,
     /// Requests that acted on locks, or were refused.
     pub(super) commands: u64,
@@ -29,28 +29,28 @@ pub(super) struct Tally {
     pub(super) hold_ms: Durations,
 }
 
-/// A tally on its way through a history.
+/// A tally while it is counted from a history.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) tally: Tally,
     owners: Owners,
-    /// Since when somebody waits.
+    /// The begin of each wait.
     waiting: BTreeMap<Wait, i64>,
-    /// Since when grants are held.
+    /// The begin of the hold of each grant.
     held: BTreeMap<u64, i64>,
-    /// When the entry happened that is counted.
+    /// The time of the entry that is being counted.
     now_ms: i64,
 }
 
 impl Tally {
-    /// Requests for each wait that has ended with the lock.
+    /// Returns the number of requests for each wait that has ended with the lock.
     pub(super) fn commands_per_hand_off(&self) -> Option<f64> {
         (self.hand_offs > 0).then(|| self.commands as f64 / self.hand_offs as f64)
     }
 }
 
 impl Count {
-    /// Bytes of memory of all of it. O(1).
+    /// Returns the bytes of the count. O(1).
     pub(super) fn memory(&self) -> usize {
         let durations = self.tally.wait_ms.memory() + self.tally.hold_ms.memory();
         self.owners.memory() + of_map(&self.waiting) + of_map(&self.held) + durations
@@ -70,7 +70,7 @@ impl Count {
             Event::Acquired | Event::Lost if matches!(entry.cause, Cause::Swapped | Cause::Migrated) => {}
             Event::Acquired => self.acquired(owner, entry),
             Event::Queued if is_native => self.wait((owner, of_client(entry))),
-            // A foreign client that is refused comes back when it is told to, or when it likes.
+            // A foreign client that is refused asks again when it is notified, or when it likes.
             Event::Refused if !is_native => self.wait((owner, None)),
             Event::LeftQueue if is_native => self.left((owner, of_client(entry)), entry),
             Event::Released if entry.holds > 0 => self.tally.commands += 1,
@@ -81,7 +81,7 @@ impl Count {
             Event::Permits if entry.client != 0 => self.permits(owner, entry),
             Event::Renewed | Event::Converted | Event::Refused => self.tally.commands += 1,
             Event::ReleaseRefused | Event::RenewalRefused => self.tally.commands += 1,
-            // To subscribe, and to stop that.
+            // The client subscribes to a channel, or unsubscribes.
             Event::Queued | Event::LeftQueue => self.tally.commands += 1,
             _ => {}
         }
@@ -95,7 +95,7 @@ impl Count {
         }
     }
 
-    /// A native wait is over. Where that is with the lock, its entry tells so, too.
+    /// Ends a native wait. If the wait has ended with the lock, the entry of the lock counts it, too.
     fn left(&mut self, wait: Wait, entry: &Entry) {
         match entry.cause {
             Cause::Served if entry.mode == Mode::Fair => {}
@@ -107,7 +107,7 @@ impl Count {
         }
     }
 
-    /// A wait has ended with what was waited for, if there was one.
+    /// Ends a wait with the lock or the permits. Returns whether there was a wait.
     fn served(&mut self, wait: Wait) -> bool {
         let Some(since_ms) = self.waiting.remove(&wait) else { return false };
         self.tally.hand_offs += 1;
@@ -115,7 +115,7 @@ impl Count {
         true
     }
 
-    /// A request has what it asked for. One that has waited natively was counted when it came.
+    /// Counts a request that has got what it asked for. A request that has waited natively was counted when it came.
     fn answered(&mut self, wait: Wait) {
         let has_waited = self.served(wait);
         self.tally.commands += u64::from(!has_waited);
@@ -135,7 +135,7 @@ impl Count {
         match entry.cause {
             Cause::Acquire => self.answered((owner, of_client(entry))),
             Cause::Release | Cause::Init | Cause::Adjust | Cause::Drain => self.tally.commands += 1,
-            // What ends a semaphore is no request for permits.
+            // An entry for the end of a semaphore is no request for permits.
             _ => {}
         }
     }
@@ -148,7 +148,7 @@ impl Count {
     }
 }
 
-/// By whom somebody waits natively.
+/// Returns the client of a native wait, and its ticket.
 fn of_client(entry: &Entry) -> Option<(u64, Option<i64>)> {
     Some((entry.client, entry.ticket()))
 }
