@@ -1,12 +1,13 @@
-//! Redisson's fair lock: a plain lock, beside which stand a list of the owners that wait, and a sorted set of when each
-//! gives up, in milliseconds since the epoch.
+//! Redisson's fair lock: a plain lock with a list of the waiting owners and a sorted set. The set holds the instants at
+//! which they give up, in milliseconds since the epoch.
 //!
-//! Redisson counts that by its clients' clocks, and drops a head whose time is over. Those that wait natively have a
-//! connection that lives or not: the server keeps their scores ahead, and puts back who was dropped.
+//! Redisson measures the wait by its clients' clocks, and drops a head whose time has passed. A native waiter has a
+//! connection that shows whether it lives. So the server keeps the scores of native waiters ahead, and puts back
+//! dropped ones.
 //!
-//! The list and the set are mostly in the same order. Where that is known, who leaves the queue is found by its score,
-//! and the times of all behind it are changed together. It is found out once, and known as long as nothing but this
-//! module has changed either.
+//! The list and the set are mostly in the same order. If that is known, an owner that leaves the queue is found by its
+//! score, and the times of all behind it change together. The order is checked once, and known as long as nothing but
+//! this module has changed either key.
 
 use super::super::channels;
 use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
@@ -16,12 +17,14 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{EntryId, Tx, WaiterId, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
 
-/// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
+/// The wait of an owner that names no end, in milliseconds: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
 
-/// The state of the lock for an owner: free when nobody stands before it.
+/// Returns the state of the lock for an owner: free if no other owner is ahead in the queue.
 ///
-/// Errors: a key holds another type.
+/// # Errors
+///
+/// Returns an error if a key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     drop_stale(tx, key)?;
     let standing = plain::standing(tx, key, owner)?;
@@ -29,7 +32,7 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
     Ok(if standing == Standing::Free && !is_next { Standing::Others } else { standing })
 }
 
-/// Writes the owner's holds and the lease. An owner that has held none leaves the queue.
+/// Writes the owner's holds and the lease. An owner without earlier holds leaves the queue.
 pub(super) fn take(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -43,7 +46,7 @@ pub(super) fn take(
     plain::take(tx, key, owner, holds, lease_ms)
 }
 
-/// Takes an owner that gets the lock out of the queue: those behind it wait so much less.
+/// Removes an owner that gets the lock from the queue. The times of those behind it become shorter by its wait.
 fn dequeue(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     keeping_order(tx, key, |tx| {
         let is_head = head(tx, key)?.is_some_and(|head| *head == *owner);
@@ -57,7 +60,7 @@ fn dequeue(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<()
     })
 }
 
-/// Puts an owner at the end of the queue, unless it stands there.
+/// Puts an owner at the end of the queue, unless it is in the queue already.
 pub(super) fn join(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     if timeout(tx, key, owner)?.is_some() {
         return Ok(());
@@ -69,7 +72,7 @@ pub(super) fn join(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> R
         Some(last) => timeout(tx, key, &last)?,
         None => None,
     };
-    // As PTTL says of a lock without a lease, and of none.
+    // PTTL returns the same numbers for a lock without a lease, and for an absent one.
     let none = if tx.exists(key) { -1 } else { -2 };
     let left = || tx.deadline(key).map_or(none, |deadline| deadline - now) as f64;
     let ttl = ends.map_or_else(left, |ends| ends - now as f64);
@@ -81,8 +84,8 @@ pub(super) fn join(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> R
     })
 }
 
-/// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead, and
-/// that of the head, if that waits natively too.
+/// Keeps the place of a waiting owner. If the owner was dropped from the head, it is put back there. Its time is put
+/// ahead, and so is that of the head, if the head waits natively, too.
 pub(super) fn keep(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     if timeout(tx, key, owner)?.is_none() {
         push(tx, key, owner, End::Left)?;
@@ -94,7 +97,7 @@ pub(super) fn keep(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> R
     }
 }
 
-/// Puts the time of an owner ahead, when half of it is over.
+/// Puts the time of an owner ahead if half of it has passed.
 fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let now = tx.now().wall_ms();
     if timeout(tx, key, owner)?.is_none_or(|ends| ends <= renewal(now, wait_ms) as f64) {
@@ -107,13 +110,14 @@ fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<
     Ok(())
 }
 
-/// Whether an owner waits natively, in this queue.
+/// Whether an owner waits natively in this queue.
 pub(super) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, FAIR_NAME)
 }
 
-/// The requests of the head of the queue, while the lock is free; `key` is that of the lock or of the queue. An owner
-/// that waits by several keeps its place when the first of them ends, though the others came after other owners'.
+/// Returns the requests of the head of the queue, while the lock is free; `key` is that of the lock or of the queue. An
+/// owner that waits by several requests keeps its place when the first of them ends, even if the others came after
+/// other owners'.
 pub(in crate::locks) fn waiting_head(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let lock = lock_of_queue(key).unwrap_or(key);
     if tx.peek(lock).is_some() {
@@ -124,25 +128,26 @@ pub(in crate::locks) fn waiting_head(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     head.flat_map(|head| tx.waiting_as(key, head)).map(|(_, waiter)| waiter).collect()
 }
 
-/// When the queue is to be looked at again, though nothing changes: the time of a head is over, or to be put ahead.
+/// Returns when the queue is due although nothing changes: the time of a head passes, or is to be put ahead.
 pub(super) fn ready_at_ms(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64) -> Option<i64> {
     let head = head(tx, key).ok()??;
     let ends = timeout(tx, key, &head).ok()?? as i64;
     Some(if waits(tx, key, &head) { ends.saturating_sub(wait_ms / 2) } else { ends })
 }
 
-/// Up to when a time is put ahead that ends then: half of the wait before.
+/// Returns the latest end of a wait that is put ahead now: half of the wait is left.
 fn renewal(now: i64, wait_ms: i64) -> i64 {
     now.saturating_add(wait_ms / 2)
 }
 
-/// Takes an owner that gives up out of the queue: those behind it wait so much less. O(log n) amortised, n those who
-/// wait, unless scripts change the queue between such calls, or it is in another order than their times: then O(n).
+/// Removes an owner that gives up from the queue. The times of those behind it become shorter by its wait. O(log n)
+/// amortised, n the waiters. O(n) if scripts change the queue between such calls, or if the queue is in another order
+/// than the times.
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let name = queue_key(key);
     let Some(len) = tx.read::<List>(&name)?.map(List::len) else { return Ok(()) };
     let is_whole = len == tx.read::<ZSet>(&queue_timeouts_key(key))?.map_or(0, ZSet::len);
-    // Where each who stands in the queue has a time, one that has none stands there no more: it has got the lock.
+    // If every owner in the queue has a time, an owner without a time has left it: it has got the lock.
     if is_whole && timeout(tx, key, owner)?.is_none() {
         return Ok(());
     }
@@ -153,7 +158,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> 
     let Some(at) = queue.iter().position(|waiting| *waiting == *owner) else { return Ok(()) };
     let keeps_order = at == 0 && is_whole && is_known_in_order(tx, key);
     if at == 0 && is_whole {
-        // All others stand behind it: what becomes of its own time does not matter.
+        // All others are behind this owner, so its own time does not matter.
         shift_all(tx, key, wait_ms, 1)?;
     } else {
         shift_behind(tx, key, at, wait_ms)?;
@@ -173,7 +178,8 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> 
     Ok(())
 }
 
-/// The same where the list and the set are in the same order, and somebody stands before the owner; whether they are.
+/// Does the same if the list and the set are in the same order, and another owner is ahead of this one. Returns whether
+/// both is so.
 fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<bool, CommandError> {
     let Some(at) = rank(tx, key, owner)?.filter(|at| *at > 0) else { return Ok(false) };
     if !is_in_order(tx, key) {
@@ -194,10 +200,10 @@ fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Re
     Ok(true)
 }
 
-/// Takes an owner that has been served out of the queue, if it still stands there: it came to hold the lock in another
-/// way, and has re-entered. Not while it waits by another request, too.
+/// Removes a served owner from the queue, if it is still there: it came to hold the lock in another way, and has
+/// re-entered. An owner that waits by another request, too, stays.
 pub(super) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) {
-    // A queue of another type is nobody's.
+    // A queue of another type belongs to no lock.
     if let Ok(Some(_)) = timeout(tx, key, owner)
         && tx.waiting_of_class(key, FAIR_NAME).filter(|(_, waiter)| *waiter.label == *owner).count() < 2
     {
@@ -205,7 +211,7 @@ pub(super) fn leave_served(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i
     }
 }
 
-/// Whether the list and the set have the same owners in the same order. O(n) unless it is known.
+/// Whether the list and the set have the same owners in the same order. O(n) unless that is known.
 fn is_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     if is_known_in_order(tx, key) {
         return true;
@@ -215,7 +221,7 @@ fn is_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     queue.len() == timeouts.len() && queue.iter().eq(timeouts.iter().map(|(owner, _)| owner))
 }
 
-/// Whether it is known that they have, without looking.
+/// Whether the same order is known without a look.
 fn is_known_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.is_unchanged(&queue_key(key)) && tx.is_unchanged(&queue_timeouts_key(key))
 }
@@ -225,7 +231,7 @@ fn note_order(tx: &mut Tx<'_>, key: &[u8]) {
     tx.note_unchanged(&queue_timeouts_key(key));
 }
 
-/// Runs `change`, which tells whether the list and the set are in the same order after it if they were before.
+/// Runs `change`, which returns whether it keeps the list and the set in the same order.
 fn keeping_order(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -238,7 +244,7 @@ fn keeping_order(
     Ok(())
 }
 
-/// Drops heads whose time is over and that nobody waits for natively.
+/// Drops heads whose time has passed and that do not wait natively.
 fn drop_stale(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     let now = tx.now().wall_ms() as f64;
     while let Some(head) = head(tx, key)? {
@@ -263,7 +269,7 @@ fn timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<f64>, Com
     Ok(tx.read::<ZSet>(&queue_timeouts_key(key))?.and_then(|timeouts| timeouts.score(owner)))
 }
 
-/// How many have times before that of an owner.
+/// Returns the number of owners with times before that of an owner.
 fn rank(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<usize>, CommandError> {
     Ok(tx.read::<ZSet>(&queue_timeouts_key(key))?.and_then(|timeouts| timeouts.rank(owner)))
 }
@@ -305,8 +311,8 @@ fn remove_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), Comma
     Ok(())
 }
 
-/// All who have a time wait so much less, but for some for whom it does not matter. O(log n), n those who wait, unless
-/// somebody hears of each.
+/// Makes the times of all owners shorter by `wait_ms`. The `but` owners whose time does not matter are not counted as
+/// changed. O(log n), n the waiters, unless a listener is notified of each.
 fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<(), CommandError> {
     let name = queue_timeouts_key(key);
     if let Some(edit) = tx.write::<ZSet>(&name)? {
@@ -317,14 +323,14 @@ fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<()
     Ok(())
 }
 
-/// Those behind a place of the queue wait so much less.
+/// Makes the times of the owners behind a place in the queue shorter by `wait_ms`.
 fn shift_behind(tx: &mut Tx<'_>, key: &[u8], at: usize, wait_ms: i64) -> Result<(), CommandError> {
     let Some(queue) = tx.read::<List>(&queue_key(key))? else { return Ok(()) };
     let behind: Vec<Box<[u8]>> = queue.iter().skip(at + 1).map(Box::from).collect();
     behind.iter().try_for_each(|owner| shift(tx, key, owner, wait_ms))
 }
 
-/// An owner in the queue waits so much less.
+/// Makes the time of an owner in the queue shorter by `wait_ms`.
 fn shift(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let ends = timeout(tx, key, owner)?.unwrap_or(0.0) - wait_ms as f64;
     let name = queue_timeouts_key(key);

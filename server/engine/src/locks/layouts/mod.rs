@@ -1,4 +1,4 @@
-//! How a lock stands in its key: the layouts, each with what it takes to hold it.
+//! The layouts of a lock in its key, each with the steps to take the lock.
 
 pub(super) mod fair;
 pub(super) mod plain;
@@ -11,7 +11,7 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{EntryId, Tx};
 use std::borrow::Cow;
 
-/// How a lock stands in its key.
+/// The layout of a lock in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// A hash with one owner: Redisson's RLock.
@@ -20,30 +20,32 @@ pub(super) enum Layout {
     Shared,
     /// The writer in Redisson's read-write lock.
     Exclusive,
-    /// A hash with one owner, beside which its waiters queue: Redisson's fair lock.
+    /// A hash with one owner, and a queue of its waiters in further keys: Redisson's fair lock.
     Fair {
-        /// The time for which the owner stands in the queue, in milliseconds.
+        /// The time for which the owner stays in the queue, in milliseconds.
         wait_ms: i64,
     },
-    /// A string with its owner, as `SET key owner NX` makes it.
+    /// A string with the owner, as `SET key owner NX` makes it.
     Text,
 }
 
 /// The state of a lock for one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The owner can take it.
+    /// The owner can take the lock.
     Free,
-    /// The owner holds it so many times.
+    /// The owner has this number of holds.
     Mine(i64),
-    /// Others hold it.
+    /// Other owners hold the lock.
     Others,
 }
 
 impl Layout {
-    /// The state of a lock in this layout for an owner.
+    /// Returns the state of a lock in this layout for an owner.
     ///
-    /// Errors: the key holds something else.
+    /// # Errors
+    ///
+    /// Returns an error if the key holds something else.
     pub(super) fn standing(
         self,
         tx: &mut Tx<'_>,
@@ -59,10 +61,12 @@ impl Layout {
         }
     }
 
-    /// Takes a lock for its owner, for the so many-th time that `admit` says when it is told the state of the lock. The
-    /// entry of its key; `None` if `admit` says so.
+    /// Takes a lock for its owner. `admit` gets the state of the lock and returns the number of holds that the owner
+    /// has then, or `None` to refuse. Returns the entry of the key, or `None` after a refusal.
     ///
-    /// Errors: the key holds something else; those of `admit`. Then nothing has changed.
+    /// # Errors
+    ///
+    /// Returns an error if the key holds something else, or the error of `admit`. Nothing has changed then.
     #[inline]
     pub(super) fn hold(
         self,
@@ -84,7 +88,7 @@ impl Layout {
         Ok(Some(at))
     }
 
-    /// What LOCK.INFO calls it, and a hold in it.
+    /// Returns the names in LOCK.INFO of the layout and of a hold in it.
     pub(super) fn kind(self) -> (LockLayout, LockMode) {
         match self {
             Layout::Plain | Layout::Fair { .. } => (LockLayout::Hash, LockMode::Exclusive),
@@ -94,7 +98,7 @@ impl Layout {
         }
     }
 
-    /// The field that stands for an owner.
+    /// Returns the field that stands for an owner.
     pub(super) fn field<'o>(self, owner: &'o [u8]) -> Cow<'o, [u8]> {
         match self {
             Layout::Exclusive => Cow::Owned(write_field(owner)),
@@ -102,8 +106,8 @@ impl Layout {
         }
     }
 
-    /// Puts an owner that is about to wait into the queue beside the lock. The key of that queue; `None`: the lock has
-    /// none.
+    /// Puts an owner that is about to wait into the queue beside the lock. Returns the key of that queue, or `None` if
+    /// the lock has none.
     pub(super) fn join(
         self,
         tx: &mut Tx<'_>,
@@ -115,8 +119,8 @@ impl Layout {
         Ok(Some(queue_key(key).into()))
     }
 
-    /// Ends a retry of an owner that waits: one that was served leaves the queue beside the lock, any other keeps its
-    /// place there.
+    /// Ends a retry of a waiting owner. A served owner leaves the queue beside the lock; any other keeps its place
+    /// there.
     pub(super) fn retried(
         self,
         tx: &mut Tx<'_>,
@@ -132,18 +136,18 @@ impl Layout {
         Ok(())
     }
 
-    /// The instant at which the queue beside the lock is due though nothing changes, in wall milliseconds.
+    /// Returns the instant at which the queue beside the lock is due although nothing changes, in wall milliseconds.
     pub(super) fn ready_at_ms(self, tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
         let Layout::Fair { wait_ms } = self else { return None };
         fair::ready_at_ms(tx, key, wait_ms)
     }
 
-    /// Takes an owner that no longer waits out of the queue beside the lock.
+    /// Removes an owner that no longer waits from the queue beside the lock.
     pub(super) fn leave(self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
         if let Layout::Fair { wait_ms } = self
             && !fair::waits(tx, key, owner)
         {
-            // A queue of another type is nobody's.
+            // A queue of another type belongs to no lock.
             let _ = fair::leave(tx, key, owner, wait_ms);
         }
     }

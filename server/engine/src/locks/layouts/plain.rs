@@ -7,13 +7,15 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::{EntryId, Tx, events};
 use lockwheel_store::values::{Hash, IntText};
 
-/// The key holds a lock of the other layout.
+/// The error for a key that holds a lock of the other layout.
 pub(in crate::locks) const READ_WRITE: CommandError =
     CommandError::text("LOCKMODE the key holds a read-write lock");
 
-/// The state of the lock for an owner.
+/// Returns the state of the lock for an owner.
 ///
-/// Errors: the key holds another type, a read-write lock, or a count that is none.
+/// # Errors
+///
+/// Returns an error if the key holds another type, a read-write lock, or a count that is no number.
 pub(in crate::locks) fn standing(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -42,7 +44,7 @@ pub(super) fn take(
     edit.value.set(owner, &IntText::new(holds), edit.encodings);
     let at = edit.at;
     tx.set_deadline(key, deadline);
-    // The ledger is told of the hold itself.
+    // The ledger is notified of the hold itself.
     tx.changed_as_known(key, events::HINCRBY);
     tx.changed_as_known(key, events::EXPIRE);
     Ok(at)

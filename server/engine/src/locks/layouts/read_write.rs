@@ -1,7 +1,7 @@
-//! Redisson's read-write lock: a hash with a mode, its readers and its writer; beside it a key for each read hold, with
+//! Redisson's read-write lock: a hash with a mode, its readers and its writer. Each read hold has a further key with
 //! the lease of that hold. The lease of the hash is the longest of all.
 //!
-//! Such a lock can enter a key that a plain lock holds: then plain, read and write holds stand in one hash.
+//! Such a lock can be added to a key that a plain lock holds. Then plain, read and write holds are in one hash.
 
 use super::super::channels;
 use super::super::held::Held;
@@ -17,21 +17,21 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::{EntryId, Tx, events};
 use lockwheel_store::values::{Hash, IntText, Str, Value};
 
-/// The key holds a lock of the other layout.
+/// The error for a key that holds a lock of the other layout.
 pub(in crate::locks) const PLAIN: CommandError = CommandError::text("LOCKMODE the key holds a plain lock");
 const CONVERT: CommandError =
     CommandError::text("DEADLOCK use LOCK.CONVERT: this owner holds the lock shared");
 
-/// How one owner holds a read-write lock.
+/// The holds of one owner in a read-write lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Hands {
-    /// Whether a writer has it.
+    /// Whether a writer holds the lock.
     pub(in crate::locks) is_written: bool,
-    /// Its shared holds.
+    /// The number of its shared holds.
     pub(in crate::locks) reads: i64,
-    /// Its exclusive holds.
+    /// The number of its exclusive holds.
     pub(in crate::locks) writes: i64,
-    /// Whether anyone else holds it.
+    /// Whether any other owner holds the lock.
     pub(in crate::locks) others: bool,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
     has(tx, key, MODE_FIELD)
 }
 
-/// Whether a key holds a read-write lock that nobody writes.
+/// Whether a key holds a read-write lock without a writer.
 pub(in crate::locks) fn is_read(tx: &Tx<'_>, key: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.get(MODE_FIELD) == Some(READ))
 }
@@ -50,9 +50,11 @@ pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
 }
 
-/// How an owner holds the lock; `None` when it is free.
+/// Returns the holds of an owner; `None` if the lock is free.
 ///
-/// Errors: the key holds another type, a plain lock, or a count that is none.
+/// # Errors
+///
+/// Returns an error if the key holds another type, a plain lock, or a count that is no number.
 pub(in crate::locks) fn hands(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -74,7 +76,7 @@ pub(in crate::locks) fn hands(
     }))
 }
 
-/// The state of the lock for an owner that wants to read.
+/// Returns the state of the lock for an owner that wants to read.
 pub(super) fn standing_of_reader(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -88,9 +90,11 @@ pub(super) fn standing_of_reader(
     })
 }
 
-/// The state of the lock for an owner that wants to write.
+/// Returns the state of the lock for an owner that wants to write.
 ///
-/// Errors: it reads, and would wait for itself.
+/// # Errors
+///
+/// Returns an error if the owner is a reader, which would wait for itself.
 pub(super) fn standing_of_writer(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -104,7 +108,7 @@ pub(super) fn standing_of_writer(
     }
 }
 
-/// Writes a reader's hold, the so many-th, and its lease.
+/// Writes a reader's hold, which makes the number of its holds `holds`, and the lease.
 pub(in crate::locks) fn read(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -131,7 +135,7 @@ pub(in crate::locks) fn read(
     Ok(at)
 }
 
-/// Sets the leases of an owner's shared holds, or only makes them longer; whether any was set.
+/// Sets the leases of an owner's shared holds, or only makes them longer. Returns whether any lease was set.
 pub(in crate::locks) fn renew(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -170,8 +174,8 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     tx.changed(&name, events::EXPIRE);
 }
 
-/// Makes the lease of one owner's hold that of another's. Where there is none, the other has none: that of an earlier
-/// lock may be left there.
+/// Moves the lease of one owner's hold to another owner's. If the hold has no lease, the other gets none, and one that
+/// an earlier lock has left there is deleted.
 pub(in crate::locks) fn move_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -187,7 +191,7 @@ pub(in crate::locks) fn move_lease(
     }
 }
 
-/// Writes a writer's hold, the so many-th, and its lease.
+/// Writes a writer's hold, which makes the number of its holds `holds`, and the lease.
 pub(in crate::locks) fn write(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -212,15 +216,15 @@ pub(in crate::locks) fn write(
     Ok(at)
 }
 
-/// The lease of the hash becomes the longer of what it is and this.
+/// Makes the lease of the hash at least this long.
 fn lengthen(tx: &mut Tx<'_>, key: &[u8], deadline: i64) {
     let longest = tx.deadline(key).map_or(deadline, |current| current.max(deadline));
     tx.set_deadline(key, longest);
     tx.changed(key, events::EXPIRE);
 }
 
-/// Makes an owner that writes a reader. Its newest hold has the lease that is given, or is not made shorter; holds that
-/// it has no leases of yet have that, too.
+/// Turns a writer into a reader. Its newest hold gets the given lease, or is only not made shorter. Holds that have no
+/// leases yet get the given one, too.
 pub(in crate::locks) fn downgrade(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -252,8 +256,8 @@ pub(in crate::locks) fn downgrade(
     Ok(())
 }
 
-/// Leaves an owner `left` of its holds. When a writer has none left and others remain, these are readers from now on;
-/// when no owner remains, the lock is free. Redisson's waiters are notified.
+/// Leaves an owner `left` of its holds. If a writer has none left and other owners remain, these are readers from now
+/// on. If no owner remains, the lock is free. Redisson's waiters are notified.
 pub(in crate::locks) fn release(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -276,26 +280,27 @@ pub(in crate::locks) fn release(
     // A plain hold has no lease of its own.
     let is_plain = !writes && !is_leased(tx, key, held.field, held.holds);
     if !writes && !is_plain {
-        // The newest first; some may be over.
+        // The newest hold is first; some leases may have ended.
         for n in (left + 1..=held.holds).rev().take(MAX_READ_LEASES as usize) {
             tx.delete(&read_lease_key(key, held.field, n));
         }
     }
     settle(tx, key, (writes, is_plain), left)?;
     if left > 0 && !writes && !is_plain {
-        // The leases of those that are left may be over: what has been given back was the last that had one.
+        // The leases of the remaining holds may have ended: the last hold with a lease has been given back.
         reap(tx, key, held.field);
     }
     Ok(())
 }
 
-/// Whether one of a reader's so many holds has a lease of its own. O(holds) if none has.
+/// Whether any of a reader's holds has a lease of its own. O(holds) if none has.
 fn is_leased(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> bool {
     let mut leases = (1..=holds).rev().take(MAX_READ_LEASES as usize);
     leases.any(|n| tx.exists(&read_lease_key(key, owner, n)))
 }
 
-/// Brings the lock into order after a release by a writer or not, perhaps of a plain hold.
+/// Cleans up the lock after a release. `writes` says whether a writer has released, `is_plain` whether the hold was
+/// plain.
 fn settle(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -322,7 +327,7 @@ fn settle(
     Ok(())
 }
 
-/// The lease of a read lock is the longest of its readers'. O(log n) amortised, n their holds.
+/// Sets the lease of a read lock to the longest of its readers'. O(log n) amortised, n their holds.
 pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     if tx.read::<Hash>(key)?.is_none() {
         return Ok(());
@@ -337,13 +342,13 @@ pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<
     Ok(())
 }
 
-/// Whether a lock has so few fields that a build for tests looks at all of them each time.
+/// Whether a lock has so few fields that a debug build looks at all of them each time.
 fn is_small(tx: &Tx<'_>, key: &[u8]) -> bool {
     const FEW: usize = 32;
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.len() <= FEW)
 }
 
-/// When the longest lease of all readers ends, if it is known which are not native.
+/// Returns when the longest lease of all readers ends, if the readers that are not native are known.
 fn longest_known(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
     let (native, others) = records::last_read_lease(tx, key)?;
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
@@ -352,21 +357,21 @@ fn longest_known(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
     Some(foreign.fold(native, i64::max))
 }
 
-/// When the longest lease of all readers ends, whoever has taken their holds. O(holds).
+/// Returns when the longest lease of all readers ends, whichever clients have taken their holds. O(holds).
 fn longest_of_all(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
     let holds = hash.iter().filter_map(|(owner, count)| Some((owner, number::parse_i64(count)?)));
     holds.filter_map(|(owner, count)| longest_lease(tx, key, owner, count)).max()
 }
 
-/// When the longest of a reader's so many leases ends. O(holds).
+/// Returns when the longest lease of a reader's holds ends. O(holds).
 pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> Option<i64> {
     let leases = (1..=holds).rev().take(MAX_READ_LEASES as usize);
     leases.filter_map(|n| tx.deadline(&read_lease_key(key, owner, n))).max()
 }
 
-/// So many of an owner's holds are left, whose leases are to be the longest that it has: the others are given back by
-/// who cannot tell which they are.
+/// Gives the `left` remaining holds of an owner the longest of its leases. The client that gave back the others cannot
+/// tell which holds these were.
 pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], (holds, left): (i64, i64)) {
     if holds > MAX_READ_LEASES {
         return;
@@ -382,18 +387,19 @@ pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], 
                 tx.set_deadline(&name, deadline);
                 tx.changed(&name, events::EXPIRE);
             }
-            // That of an older hold is over.
+            // The lease of an older hold has ended.
             None => lease(tx, key, owner, n, deadline),
         }
     }
 }
 
-/// A lease of a native reader has ended: when it was the last, its owner no longer holds the lock, as if the lease of
-/// a lock of its own had run out. Owners that Redisson made are left to it: its unlock would fail.
+/// Handles the end of a lease of a native reader. After its last lease the owner no longer holds the lock, as if the
+/// lease of a lock of its own had run out. Owners that Redisson made are left to Redisson, whose unlock would fail
+/// otherwise.
 pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let is_native = owner == DELAY_FIELD || records::grant(tx, key, owner).is_some_and(|grant| grant.native);
     let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
-    // The whole lock ends at this instant too.
+    // The whole lock ends at this instant, too.
     let ends = tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms());
     let is_leased = || reads > MAX_READ_LEASES || is_leased(tx, key, owner, reads);
     if !is_native || reads == 0 || ends || is_leased() {

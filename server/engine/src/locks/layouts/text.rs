@@ -1,4 +1,5 @@
-//! A lock that is one string, its owner, as `SET key owner NX PX` makes it: of redlock libraries and most others.
+//! A lock that is one string with its owner, as `SET key owner NX PX` makes it. Redlock libraries and most others use
+//! it.
 
 use super::super::records;
 use super::Standing;
@@ -6,9 +7,11 @@ use crate::spec::{CommandError, errors};
 use lockwheel_store::keyspace::{EntryId, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
-/// The state of the lock for an owner. There is no re-entry.
+/// Returns the state of the lock for an owner. There is no re-entry.
 ///
-/// Errors: the owner holds it, or the key holds another type.
+/// # Errors
+///
+/// Returns an error if the owner holds the lock, or the key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     match tx.get(key) {
         None => Ok(Standing::Free),
@@ -30,7 +33,7 @@ pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> 
     at
 }
 
-/// Whether a key is a string, and an owner holds it; `None` when it is no lock that is a string.
+/// Whether an owner holds a lock that is a string; `None` if the key holds no such lock.
 pub(in crate::locks) fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<bool> {
     match tx.peek(key) {
         Some(Value::Str(text)) if *text.text() == *owner => Some(true),

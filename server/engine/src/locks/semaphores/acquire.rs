@@ -12,7 +12,7 @@ use crate::spec::{
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::keyspace::Tx;
 
-/// The most permits with ids that are given out at once.
+/// The largest number of permits with ids that are given out at once.
 const IDS_MAX: i64 = 10_000;
 
 const ACQUIRE: &CommandGrammar = grammar!(
@@ -51,10 +51,10 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR the PING interval of a session is at least 100 milliseconds: *",
     ])];
 
-/// The name of the class of those who wait.
+/// The name of the wait class of `SEM.ACQUIRE`.
 pub(in crate::locks) const CLASS: &str = "semaphore";
 
-/// Waiters on a semaphore: the head blocks, however few those behind it want.
+/// The class of waiters for permits of a semaphore. The head blocks those behind it, however few permits they want.
 const SEMAPHORE: WaitClass = WaitClass {
     name: CLASS,
     line: CLASS,
@@ -69,18 +69,18 @@ const SEMAPHORE: WaitClass = WaitClass {
 struct Acquire {
     permits: i64,
     lease_ms: Option<i64>,
-    /// Each permit has a name and its lease in the keyspace.
+    /// Whether each permit gets an id, with its lease in the keyspace.
     ids: bool,
-    /// The server renews the lease while the connection lives, and gives the permits back when it ends.
+    /// Whether the server renews the lease while the connection lives, and gives the permits back when it ends.
     session: bool,
-    /// How long the client of a session may say nothing.
+    /// The longest silence of a session's client, in milliseconds.
     ping_ms: Option<i64>,
     priority: i64,
-    /// It need not queue behind those who wait.
+    /// Whether the request need not queue behind waiters.
     barge: bool,
 }
 
-/// Reads a request, and how long it waits.
+/// Parses a request, and the time that it waits.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
     let (ids, session) = (options.has(IDS), options.has(SESSION));
@@ -130,12 +130,12 @@ struct Granted {
 }
 
 impl Acquire {
-    /// Its rank among those who wait.
+    /// Returns the rank of the request among the waiters.
     fn rank(&self) -> i64 {
         self.priority.saturating_neg()
     }
 
-    /// Takes the permits, if so many are left.
+    /// Takes the permits, if enough are left.
     fn take(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<Granted>, CommandError> {
         let left = count::read(tx, key)?;
         let left = if self.ids { self.take_over(tx, key, left)? } else { left };
@@ -166,8 +166,8 @@ impl Acquire {
         Ok(Some(Granted { left, token, ids }))
     }
 
-    /// Gives back, as Redisson does before it takes any, so many permits whose leases are over as are wanted; and those
-    /// that are owed besides, where fewer than none are left.
+    /// Gives back permits whose leases have ended, as Redisson does before it takes any. Their number is at most that
+    /// of the wanted permits, plus the permits that are owed if the count is below zero.
     fn take_over(&self, tx: &mut Tx<'_>, key: &[u8], left: Option<i64>) -> Result<Option<i64>, CommandError> {
         let owed = left.unwrap_or(0).min(0).saturating_neg();
         let most = usize::try_from(self.permits.saturating_add(owed)).unwrap_or(usize::MAX);
@@ -184,7 +184,7 @@ impl Acquire {
         Ok(Some(left))
     }
 
-    /// Notes who holds the permits.
+    /// Notes the owner of the permits.
     fn note(
         &self,
         tx: &mut Tx<'_>,
@@ -195,7 +195,7 @@ impl Acquire {
         ids: &[Id],
     ) {
         let live = super::account(tx, key, |account| account.holds.ids()).unwrap_or(0);
-        // Redisson has taken more of them back than are out.
+        // Redisson has taken back more of them than are out.
         let stale = live as i64 > out.saturating_mul(2).saturating_add(16);
         let live_ids: Option<std::collections::BTreeSet<Vec<u8>>> =
             stale.then(|| ids::all(tx, key).unwrap_or_default().into_iter().map(|(id, _)| id).collect());

@@ -1,4 +1,4 @@
-//! What an owner gives back: which of its holds, and what each is worth.
+//! The permits that an owner gives back: the holds concerned, and their permits.
 
 use super::holds::{Id, Place};
 use super::{account, ids};
@@ -12,20 +12,22 @@ const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not h
 pub(super) struct GiveBack {
     /// Holds that end.
     pub(super) whole: Vec<Place>,
-    /// A hold of which so many permits stay no longer.
+    /// A hold that stays with fewer permits, and the number that it loses.
     pub(super) part: Option<(Place, i64)>,
     /// The ids among the permits.
     pub(super) ids: Vec<Id>,
-    /// How many permits all of it is.
+    /// The number of all these permits.
     pub(super) permits: i64,
-    /// How many of these nobody held.
+    /// The number of these permits that nobody held.
     pub(super) added: i64,
 }
 
 impl GiveBack {
-    /// So many permits of an owner, of its oldest holds first; `force` adds what it lacks.
+    /// Chooses permits of an owner, from its oldest holds first. `force` adds missing permits.
     ///
-    /// Errors: it holds fewer.
+    /// # Errors
+    ///
+    /// Returns an error if the owner holds fewer permits.
     pub(super) fn count(
         tx: &mut Tx<'_>,
         key: &[u8],
@@ -43,7 +45,7 @@ impl GiveBack {
                 break;
             }
             if let Some(id) = hold.id {
-                // One that is over is nobody's, though nobody has taken it back yet.
+                // A permit whose lease has ended belongs to nobody, though it has not been taken back yet.
                 if ids::deadline_ms(tx, key, &id)?.is_none_or(|deadline| deadline <= over_ms) {
                     continue;
                 }
@@ -61,9 +63,12 @@ impl GiveBack {
         if missing > 0 && !force { Err(NOT_HELD) } else { Ok(given) }
     }
 
-    /// These permits, whose ids are proof enough; but not what is known to be another's, unless `force`.
+    /// Chooses the permits with these ids. The ids are proof enough, except for a permit that is known to be another's;
+    /// `force` allows that, too.
     ///
-    /// Errors: one of them is not out, is over, or is another's.
+    /// # Errors
+    ///
+    /// Returns an error if a permit is not out, has ended, or is another's.
     pub(super) fn ids(
         tx: &mut Tx<'_>,
         key: &[u8],

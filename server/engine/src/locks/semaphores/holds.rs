@@ -1,39 +1,39 @@
-//! Who holds the permits of a semaphore, as far as native commands gave them out.
+//! The holds of a semaphore's permits that native commands gave out.
 
 use lockwheel_store::keyspace::Order;
 use std::collections::BTreeMap;
 
-/// The name of a permit in the layout of `RPermitExpirableSemaphore`.
+/// The id of a permit in the layout of `RPermitExpirableSemaphore`.
 pub(super) type Id = [u8; 16];
 
-/// An owner, and the number of its hold among all of the semaphore.
+/// An owner, and the number of its hold among all holds of the semaphore.
 pub(super) type Place = (Box<[u8]>, u64);
 
 /// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
-    /// When it is, in wall milliseconds.
+    /// The end of the hold, in wall milliseconds.
     pub(super) deadline_ms: i64,
-    /// When it was made, among all deadlines.
+    /// The order of this deadline among all deadlines.
     pub(super) order: Order,
-    /// The same among those of the semaphore.
+    /// The order among the deadlines of the semaphore.
     number: u64,
 }
 
 impl Lease {
-    /// An end that is made now.
+    /// Returns an end with this deadline and order.
     pub(super) fn new(deadline_ms: i64, order: Order) -> Self {
         Lease { deadline_ms, order, number: 0 }
     }
 }
 
-/// Permits that an owner has been given at once; of those with an id each for itself.
+/// Permits that an owner got at once. Each permit with an id is a hold of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) permits: i64,
     /// The number of the grant.
     pub(super) token: u64,
-    /// When they are given back; those with an id have it in the keyspace.
+    /// The end of the hold. Permits with an id have their end in the keyspace.
     pub(super) lease: Option<Lease>,
     pub(super) id: Option<Id>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Hold {
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     all: BTreeMap<Place, Hold>,
-    /// The holds that end, by when, and of one instant by when that was made.
+    /// The holds that have an end, by that end; holds that end at the same instant by the order of their deadlines.
     leases: BTreeMap<(i64, u64), Place>,
     ids: BTreeMap<Id, Place>,
     made: u64,
@@ -55,7 +55,7 @@ pub(super) struct Holds {
 const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Place)>();
 
 impl Holds {
-    /// An owner has been given permits. O(log n).
+    /// Adds a hold of an owner. O(log n).
     pub(super) fn add(&mut self, owner: &[u8], mut hold: Hold) {
         self.made += 1;
         let place = (Box::from(owner), self.made);
@@ -71,7 +71,7 @@ impl Holds {
         self.all.insert(place, hold);
     }
 
-    /// A hold has ended. O(log n).
+    /// Removes and returns a hold that has ended. O(log n).
     pub(super) fn remove(&mut self, place: &Place) -> Option<Hold> {
         let hold = self.all.remove(place)?;
         match hold.id {
@@ -85,7 +85,7 @@ impl Holds {
         Some(hold)
     }
 
-    /// So many permits of a hold have been given back, not all. O(log n).
+    /// Lowers the permits of a hold of which some have been given back, but not all. O(log n).
     pub(super) fn lower(&mut self, place: &Place, by: i64) {
         if let Some(hold) = self.all.get_mut(place) {
             hold.permits -= by;
@@ -93,7 +93,7 @@ impl Holds {
         }
     }
 
-    /// Gives a hold that has an end another one, unless `stays`; whether it has an end. O(log n).
+    /// Moves the end of a hold that has one, unless `stays`. Returns whether the hold has an end. O(log n).
     fn move_end(&mut self, place: &Place, end: Lease, stays: impl Fn(Lease) -> bool) -> bool {
         let Some(Hold { lease: Some(lease), .. }) = self.all.get_mut(place) else { return false };
         if !stays(*lease) {
@@ -105,12 +105,12 @@ impl Holds {
         true
     }
 
-    /// Makes a hold that has an end last until another at least. O(log n).
+    /// Makes a hold that has an end last at least until this one. O(log n).
     pub(super) fn prolong(&mut self, place: &Place, end: Lease) {
         self.move_end(place, end, |lease| lease.deadline_ms >= end.deadline_ms);
     }
 
-    /// Moves the ends of an owner's holds; whether it has any that end. O(log n) each.
+    /// Moves the ends of an owner's holds. Returns whether any of its holds has an end. O(log n) each.
     pub(super) fn renew(&mut self, owner: &[u8], end: Lease) -> bool {
         let places: Vec<Place> = self.of(owner).map(|(place, _)| place.clone()).collect();
         let mut is_renewed = false;
@@ -120,42 +120,42 @@ impl Holds {
         is_renewed
     }
 
-    /// The holds of an owner, the oldest first.
+    /// Returns the holds of an owner, the oldest first.
     pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = (&Place, &Hold)> {
         self.all.range((owner.into(), 0)..=(owner.into(), u64::MAX))
     }
 
-    /// By which grant a permit is held, if a native command gave it out. O(log n).
+    /// Returns the grant of a permit, if a native command gave it out. O(log n).
     pub(super) fn token_of(&self, id: &Id) -> Option<u64> {
         Some(self.all.get(self.ids.get(id)?)?.token)
     }
 
-    /// Whose a permit is, if a native command gave it out. O(log n).
+    /// Returns the owner and hold of a permit, if a native command gave it out. O(log n).
     pub(super) fn of_id(&self, id: &Id) -> Option<&Place> {
         self.ids.get(id)
     }
 
-    /// All holds, the oldest first. O(n log n).
+    /// Returns all holds, the oldest first. O(n log n).
     pub(super) fn oldest_first(&self) -> Vec<(&Place, &Hold)> {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort_unstable_by_key(|((_, number), _)| *number);
         all
     }
 
-    /// The hold that ends first. O(log n).
+    /// Returns the hold that ends first. O(log n).
     pub(super) fn first_end(&self) -> Option<(&Place, Lease)> {
         let (_, place) = self.leases.first_key_value()?;
         Some((place, self.all.get(place)?.lease?))
     }
 
-    /// Removes the hold that ends first, if it does no later than at `until_ms`. O(log n).
+    /// Removes and returns the hold that ends first, if it ends at `until_ms` or earlier. O(log n).
     pub(super) fn pop_over(&mut self, until_ms: i64) -> Option<Hold> {
         let (place, _) = self.first_end().filter(|(_, lease)| lease.deadline_ms <= until_ms)?;
         let place = place.clone();
         self.remove(&place)
     }
 
-    /// Drops the permits with ids that `is_live` does not know any more. O(n log n).
+    /// Removes the permits with ids that `is_live` no longer knows. O(n log n).
     pub(super) fn keep_ids(&mut self, is_live: impl Fn(&Id) -> bool) {
         let gone: Vec<Place> =
             self.ids.iter().filter(|(id, _)| !is_live(id)).map(|(_, place)| place.clone()).collect();
@@ -164,17 +164,17 @@ impl Holds {
         }
     }
 
-    /// How many permits with ids there are.
+    /// Returns the number of permits with ids.
     pub(super) fn ids(&self) -> usize {
         self.ids.len()
     }
 
-    /// How many permits without an id are held.
+    /// Returns the number of permits without an id that are held.
     pub(super) fn plain(&self) -> i64 {
         self.plain
     }
 
-    /// Bytes of memory, about. O(1).
+    /// Returns the bytes of memory, approximately. O(1).
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

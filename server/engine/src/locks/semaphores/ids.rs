@@ -1,4 +1,4 @@
-//! Permits that have names and leases of their own: the sorted set beside a semaphore, as `RPermitExpirableSemaphore`
+//! Permits that have ids and leases of their own: the sorted set beside a semaphore, as `RPermitExpirableSemaphore`
 //! keeps it.
 
 use super::super::redisson::{NEVER_MS, permit_leases_key};
@@ -8,7 +8,7 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::ZSet;
 use std::ops::Bound;
 
-/// The id that 32 hexadecimal digits show, as Redisson's clients and our replies spell it.
+/// Parses an id of 32 hexadecimal digits, as Redisson's clients and our replies spell it.
 pub(super) fn parse(text: &[u8]) -> Option<Id> {
     let mut id = [0; 16];
     if text.len() != 32 {
@@ -21,12 +21,12 @@ pub(super) fn parse(text: &[u8]) -> Option<Id> {
     Some(id)
 }
 
-/// The hexadecimal digits of an id.
+/// Returns the hexadecimal digits of an id.
 pub(super) fn text(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A new id, from the engine's seed.
+/// Returns a new id, from the engine's seed.
 pub(super) fn new(tx: &mut Tx<'_>) -> Id {
     let [high, low] = [(); 2].map(|()| tx.rng().next_u64().to_be_bytes());
     let mut id = [0; 16];
@@ -35,27 +35,30 @@ pub(super) fn new(tx: &mut Tx<'_>) -> Id {
     id
 }
 
-/// How many permits with ids are out.
+/// Returns the number of permits with ids that are out.
 ///
-/// Errors: the key of the leases holds another type.
+/// # Errors
+///
+/// Returns an error if the key of the leases holds another type.
 pub(super) fn count(tx: &mut Tx<'_>, key: &[u8]) -> Result<i64, CommandError> {
     Ok(tx.read::<ZSet>(&permit_leases_key(key))?.map_or(0, |leases| leases.len() as i64))
 }
 
-/// When the lease of a permit ends, in wall milliseconds; `None` when it is not out.
+/// Returns when the lease of a permit ends, in wall milliseconds; `None` if the permit is not out.
 pub(super) fn deadline_ms(tx: &mut Tx<'_>, key: &[u8], id: &Id) -> Result<Option<i64>, CommandError> {
     let leases = tx.read::<ZSet>(&permit_leases_key(key))?;
     Ok(leases.and_then(|leases| leases.score(id)).map(|score| score as i64))
 }
 
-/// The permits that are out, with the ends of their leases, the first to end first.
+/// Returns the permits that are out, with the ends of their leases. The first to end comes first.
 pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, CommandError> {
     let leases = tx.read::<ZSet>(&permit_leases_key(key))?;
     let all = leases.into_iter().flat_map(ZSet::iter);
     Ok(all.map(|(id, score)| (id.to_vec(), score as i64)).collect())
 }
 
-/// When the first lease ends, in wall milliseconds. One before the epoch never does, to Redisson's scripts too.
+/// Returns when the first lease ends, in wall milliseconds. A lease with an end before the epoch never ends, for
+/// Redisson's scripts neither.
 pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let leases: &ZSet = lockwheel_store::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
     let first = leases.ranks_by_score(Bound::Included(0.0), Bound::Included(f64::INFINITY)).start;
@@ -63,7 +66,7 @@ pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     first.filter(|deadline| *deadline != NEVER_MS)
 }
 
-/// Takes permits out whose leases are over, no more than `most`; how many.
+/// Removes at most `most` permits whose leases have ended. Returns their number.
 pub(super) fn take_over(tx: &mut Tx<'_>, key: &[u8], most: usize) -> Result<i64, CommandError> {
     let until_ms = tx.over_until_ms() as f64;
     let leases_key = permit_leases_key(key);
@@ -78,8 +81,8 @@ pub(super) fn take_over(tx: &mut Tx<'_>, key: &[u8], most: usize) -> Result<i64,
     Ok(count as i64)
 }
 
-/// Gives out permits with these ids, until an instant in wall milliseconds. The set ends with the semaphore, if that
-/// ends.
+/// Gives out permits with these ids, until an instant in wall milliseconds. If the semaphore has an end, the set gets
+/// the same one.
 pub(super) fn give_out(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -99,7 +102,7 @@ pub(super) fn give_out(
     Ok(())
 }
 
-/// Moves the end of a permit's lease, which is out.
+/// Moves the end of the lease of a permit that is out.
 pub(super) fn renew(tx: &mut Tx<'_>, key: &[u8], id: &Id, deadline_ms: i64) -> Result<(), CommandError> {
     let leases_key = permit_leases_key(key);
     if let Some(edit) = tx.write::<ZSet>(&leases_key)? {
@@ -121,7 +124,7 @@ pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), C
     Ok(())
 }
 
-/// Takes all permits back, whatever the key of the leases holds: the semaphore begins anew.
+/// Takes all permits back, whatever the key of the leases holds: the semaphore starts anew.
 pub(super) fn forget(tx: &mut Tx<'_>, key: &[u8]) {
     tx.delete(&permit_leases_key(key));
 }

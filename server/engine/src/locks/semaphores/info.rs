@@ -1,4 +1,4 @@
-//! `SEM.INFO`: what is left of a semaphore, who holds permits and who waits.
+//! `SEM.INFO`: the permits that are left, the holders and the waiters of a semaphore.
 
 use super::super::graph::waiting_listeners;
 use super::super::listening::ListeningHandler;
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
 
 /// A holder of permits.
 struct Holder {
-    /// Its name, where a native command took them.
+    /// The name of the owner, if a native command took the permits.
     owner: Option<Vec<u8>>,
     permits: i64,
     token: Option<u64>,
@@ -66,7 +66,7 @@ fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// The permits that a semaphore began with, and those added since.
+/// Returns the permits that a semaphore began with, and those added since.
 fn totals(tx: &Tx<'_>, key: &[u8], left: Option<i64>, out: i64) -> (i64, i64) {
     let seen = left.unwrap_or(0).saturating_add(out);
     account(tx, key, |account| {
@@ -76,7 +76,8 @@ fn totals(tx: &Tx<'_>, key: &[u8], left: Option<i64>, out: i64) -> (i64, i64) {
     .unwrap_or((seen, 0))
 }
 
-/// Who holds permits: natively without an id, the oldest first; then those with ids, in the order of their ends.
+/// Returns the holders of permits. Native holds without an id come first, the oldest first; then the permits with ids,
+/// in the order of their ends.
 fn holders(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<Holder>, CommandError> {
     let known = account(tx, key, |account| {
         let all = account.holds.oldest_first().into_iter();
@@ -135,7 +136,7 @@ impl Holder {
             None => reply.null(),
         }
         reply.bulk(b"ttl");
-        // One that is over stays until somebody wants it.
+        // A permit whose lease has ended stays until a client wants it.
         reply.integer(self.deadline_ms.map_or(-1, |deadline| deadline.saturating_sub(now_ms).max(0)));
         text_or_null(reply, "id", self.id.as_ref().map(|id| ids::text(id)).as_deref().map(str::as_bytes));
     }

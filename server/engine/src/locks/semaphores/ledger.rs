@@ -1,7 +1,7 @@
-//! What is known of semaphores beyond their keys: how many permits there are, and who holds them.
+//! The facts about semaphores beyond their keys: the total of permits, and their holders.
 //!
-//! An account belongs to one incarnation of its key: it ends when the key is deleted, flushed, renamed, moved, expires
-//! or is overwritten. What is not seen, since Redisson or a bare command does it, is inferred from what is left.
+//! An account belongs to one incarnation of its key. The account ends when the key is deleted, flushed, renamed, moved
+//! or overwritten, or expires. Changes by Redisson or by bare commands that are not seen are inferred from the count.
 
 use super::super::records::{is_semaphore_command, permits_of_key};
 use super::super::redisson;
@@ -12,14 +12,15 @@ use lockwheel_store::keyspace::{
 use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
-/// The account of one semaphore. What is left in its key and what is held are always `initial` and `adjustments`.
+/// The account of one semaphore. The permits left in its key and the held ones always add up to `initial` and
+/// `adjustments`.
 #[derive(Debug, Default)]
 pub(super) struct Account {
-    /// The permits that it began with.
+    /// The permits that the semaphore began with.
     pub(super) initial: i64,
-    /// The permits that have been added since, or taken away.
+    /// The permits that have been added since, or taken away if negative.
     pub(super) adjustments: i64,
-    /// Who holds permits, natively.
+    /// The native holds.
     pub(super) holds: Holds,
 }
 
@@ -28,12 +29,13 @@ impl Account {
         Account { initial, ..Account::default() }
     }
 
-    /// All permits.
+    /// Returns the number of all permits.
     pub(super) fn total(&self) -> i64 {
         self.initial.saturating_add(self.adjustments)
     }
 
-    /// So many permits are left, and so many with ids are out: what is more than all permits has been added.
+    /// Adjusts the total to the permits that are left and those with ids that are out: an excess over the total has
+    /// been added.
     pub(super) fn observe(&mut self, left: i64, ids: i64) {
         let seen = left.saturating_add(self.holds.plain()).saturating_add(ids);
         let added = seen.saturating_sub(self.total()).max(0);
@@ -53,7 +55,7 @@ pub(crate) struct SemaphoreLedger {
 }
 
 impl SemaphoreLedger {
-    /// The account of a semaphore. O(log n).
+    /// Returns the account of a semaphore. O(log n).
     pub(super) fn account(&self, db: usize, key: &[u8]) -> Option<&Account> {
         if self.accounts.is_empty() {
             return None;
@@ -66,14 +68,14 @@ impl SemaphoreLedger {
         self.accounts.is_empty()
     }
 
-    /// A semaphore begins anew with so many permits. O(log n).
+    /// Opens the account of a semaphore that starts anew with `initial` permits. O(log n).
     pub(super) fn open(&mut self, db: usize, key: &[u8], initial: i64) {
         self.close(db, key);
         self.bytes += key.len() + size_of::<(DbKey, Account)>();
         self.accounts.insert((db, key.into()), Account::new(initial));
     }
 
-    /// Changes the account of a semaphore, which is opened with `initial` if there is none. O(log n), and the change.
+    /// Changes the account of a semaphore, which is opened with `initial` if it has none. O(log n), and the change.
     pub(super) fn change<T>(
         &mut self,
         db: usize,
@@ -91,7 +93,8 @@ impl SemaphoreLedger {
         result
     }
 
-    /// The incarnation of a key has ended, and what was held of it; whether there was an account. O(log n).
+    /// Removes the account of a key whose incarnation has ended, with its holds. Returns whether there was an account.
+    /// O(log n).
     fn close(&mut self, db: usize, key: &[u8]) -> bool {
         if self.accounts.is_empty() {
             return false;
@@ -101,14 +104,14 @@ impl SemaphoreLedger {
         true
     }
 
-    /// Ends it, and its timer.
+    /// Removes the account of a key, and its timer.
     fn end(&mut self, db: usize, key: &[u8], context: &mut Context<'_>) {
         if self.close(db, key) {
             context.cancel_key_timer(db, key, KeyTimer::Lease);
         }
     }
 
-    /// A script has set the key to another count: Redisson adds permits in this way, and drains them.
+    /// Handles another count that a script has written to the key. Redisson adds permits so, and drains them.
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         let count = |value: &Value| if let Value::Str(text) = value { text.to_i64() } else { None };
         let counts = count(before).zip(count(context.value(at)));
@@ -122,8 +125,8 @@ impl SemaphoreLedger {
         }
     }
 
-    /// A script or a bare command has changed a count, or the leases beside it: what has come back though nobody was
-    /// seen to hold it has been added, whatever is taken later.
+    /// Handles a change of a count, or of the leases beside it, by a script or a bare command. Permits that have come
+    /// back although nobody was seen to hold them have been added, whatever is taken later.
     fn seen(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, actor, .. } = change;
         if is_semaphore_command(actor) {
@@ -160,7 +163,7 @@ impl SemaphoreLedger {
 }
 
 impl Subscriber for SemaphoreLedger {
-    /// While there are accounts, all keys that go or change: those of semaphores are not marked.
+    /// Returns all keys that go or change, while there are accounts: the keys of semaphores are not marked.
     fn interests(&self) -> Interests {
         let all = Interests::ALL_VALUES.with(Interests::KEYS);
         if self.accounts.is_empty() { Interests::NONE } else { all }

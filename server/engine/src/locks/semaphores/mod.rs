@@ -1,7 +1,8 @@
 //! Semaphores, on the layouts of Redisson's `RSemaphore` and `RPermitExpirableSemaphore`.
 //!
-//! What is left is a count in a string. Permits with ids stand with their leases in a sorted set beside it, others are
-//! known to nobody but the `ledger`: who holds them natively, and until when. All who wait stand in one queue.
+//! The permits that are left are a count in a string. Permits with ids are in a sorted set beside it, with their
+//! leases. Other permits are known only to the `ledger`, with their native owners and ends. All waiters are in one
+//! queue.
 
 mod acquire;
 mod give_back;
@@ -24,22 +25,22 @@ use lockwheel_store::keyspace::{KeyTimer, Order, Tx};
 pub(super) use acquire::CLASS;
 pub(crate) use ledger::SemaphoreLedger;
 
-/// The rows of the commands that never wait: what a semaphore has.
+/// The rows of the commands that set the permits of a semaphore. These commands never wait.
 pub(super) const SET_ROWS: &[Row<DataHandler>] = set::ROWS;
-/// What is given back.
+/// The row of the command that gives permits back.
 pub(super) const RELEASE_ROWS: &[Row<DataHandler>] = release::ROWS;
-/// How long it is held.
+/// The row of the command that sets leases.
 pub(super) const RENEW_ROWS: &[Row<DataHandler>] = renew::ROWS;
 
-/// The row of the one that may wait.
+/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = acquire::ROWS;
 
-/// The row of the one that sees subscriptions.
+/// The row of the command that sees subscriptions.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = info::ROWS;
 
 const SUBSCRIBED: &str = "an engine has subscribed its ledger of semaphores";
 
-/// The owner, argument `at`.
+/// Returns the owner, which is argument `at`.
 fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], CommandError> {
     args.get(at).filter(|owner| !owner.is_empty()).ok_or_else(|| {
         CommandError::text("ERR invalid owner")
@@ -52,13 +53,13 @@ pub(super) fn is_known(tx: &Tx<'_>, key: &[u8]) -> bool {
     account(tx, key, |_| ()).is_some()
 }
 
-/// Looks at the account of a semaphore, if there is one.
+/// Runs `look` on the account of a semaphore, if there is one.
 fn account<T>(tx: &Tx<'_>, key: &[u8], look: impl FnOnce(&ledger::Account) -> T) -> Option<T> {
     let ledger = tx.subscriber::<SemaphoreLedger>().expect(SUBSCRIBED);
     ledger.account(tx.db(), key).map(look)
 }
 
-/// Changes the account of a semaphore, in whose key so many permits are left, and sets the timer of its leases.
+/// Changes the account of a semaphore with `left` permits in its key, and sets the timer of its leases.
 fn change_account<T>(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -81,9 +82,11 @@ fn change_account<T>(
     result
 }
 
-/// Adds permits to what is left, which is told on the semaphore's channel; what is left then.
+/// Adds permits to those that are left, and publishes the new number on the semaphore's channel. Returns that number.
 ///
-/// Errors: what is left would overflow.
+/// # Errors
+///
+/// Returns an error if the number would overflow.
 fn add(tx: &mut Tx<'_>, key: &[u8], permits: i64) -> Result<i64, CommandError> {
     let left = count::read(tx, key)?.unwrap_or(0).checked_add(permits).ok_or(errors::INCREMENT_OVERFLOW)?;
     count::write(tx, key, left);
@@ -95,12 +98,12 @@ fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
     tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
 }
 
-/// How many permits without ids this server has given out natively. O(log n).
+/// Returns the number of permits without ids that this server has given out natively. O(log n).
 pub(super) fn native_permits(tx: &Tx<'_>, key: &[u8]) -> i64 {
     account(tx, key, |account| account.holds.plain()).unwrap_or(0)
 }
 
-/// A command, or the end of a lease, has changed so many permits, of which `added` are more in all.
+/// Records a change of permits by a command or by the end of a lease; `added` of them are new.
 fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits: i64, added: i64) {
     let native = native_permits(tx, key);
     super::records::note_permits(
@@ -109,19 +112,19 @@ fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits:
     );
 }
 
-/// An owner has taken so many, for so long; with `None`, until it gives them back.
+/// Records that an owner has taken permits for `lease_ms`; with `None`, until they are given back.
 fn note_taken(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], permits: i64, lease_ms: Option<i64>) {
     let native = native_permits(tx, key);
     let cause = HistoryCause::Acquire;
     super::records::note_permits(tx, PermitsNote { key, owner, cause, permits, added: 0, native, lease_ms });
 }
 
-/// When the first hold of an account ends, in wall milliseconds, and when that was made.
+/// Returns when the first hold of an account ends, in wall milliseconds, and the order of that deadline.
 fn first_end(account: &ledger::Account) -> Option<(i64, Order)> {
     account.holds.first_end().map(|(_, lease)| (lease.deadline_ms, lease.order))
 }
 
-/// The first hold of a semaphore has ended: its permits are given back.
+/// Gives back the permits of the first hold of a semaphore, which has ended.
 pub(super) fn end_lease(tx: &mut Tx<'_>, key: &[u8]) {
     let (db, until_ms) = (tx.db(), tx.over_until_ms());
     let (ledger, _) = tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED);
@@ -135,7 +138,7 @@ pub(super) fn end_lease(tx: &mut Tx<'_>, key: &[u8]) {
     });
     tx.set_key_timer(key, KeyTimer::Lease, next);
     if let Some((owner, ended)) = ended {
-        // Who has set the key to what leaves no room for them, or to a text, gets none back.
+        // A client that has set the key to a text, or to a number without room for the permits, gets none back.
         let _no_room = add(tx, key, ended.permits);
         note(tx, key, &owner, HistoryCause::Expired, ended.permits, 0);
     }

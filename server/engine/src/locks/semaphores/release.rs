@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
         "NOTHELD this owner does not hold so many permits",
     ])];
 
-/// What is given back: so many permits, or those with ids.
+/// The permits to give back: a number of permits, or those with ids.
 enum What {
     Count(i64),
     Ids(Vec<Id>),
@@ -83,7 +83,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         if let Some((place, by)) = &given.part {
             account.holds.lower(place, *by);
         }
-        // What nobody held has been added.
+        // Permits that nobody held have been added.
         account.observe(after, out);
         ended
     });

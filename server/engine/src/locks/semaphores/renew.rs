@@ -45,7 +45,7 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             ids::renew(tx, key, &id, deadline_ms)?;
             let hold = account(tx, key, |account| account.holds.token_of(&id)).flatten();
             hold.into_iter().for_each(|token| sessions::uphold(tx, token));
-            // Who waits for its end waits for another one.
+            // Waiters for the end of this lease now wait for another one.
             tx.wake_waiters(key);
             true
         }
@@ -64,7 +64,7 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The id that a name shows, if that permit is out and not over.
+/// Returns the id that a name shows, if that permit is out and its lease has not ended.
 fn is_out(tx: &mut Tx<'_>, key: &[u8], name: &[u8]) -> Result<Option<Id>, CommandError> {
     let Some(id) = ids::parse(name) else { return Ok(None) };
     let over_ms = tx.over_until_ms();

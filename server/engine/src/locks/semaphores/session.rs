@@ -10,7 +10,7 @@ use lockwheel_store::keyspace::Tx;
 /// The lease of permits. Its id is the number of the grant.
 const PERMITS: LeaseKind = LeaseKind { renew, give_back };
 
-/// From now on the permits of this grant are held as long as the connection that has asked for them.
+/// Holds the permits of this grant as long as the connection that has asked for them.
 pub(super) fn begin(
     tx: &mut Tx<'_>,
     token: u64,
@@ -23,14 +23,14 @@ pub(super) fn begin(
     sessions::begin(tx, token, SessionLease { session, db, key, holder, holds: 1, lease_ms, ping_ms, kind });
 }
 
-/// The permits of a grant have been given back, if none of it is held any more.
+/// Ends the lease of a grant whose permits have been given back, if no permit of the grant is held any more.
 pub(super) fn end(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64) {
     if of_grant(tx, key, owner, token).is_empty() {
         records::with_leases(tx, |leases| leases.end(token));
     }
 }
 
-/// The holds of a grant, with their ids.
+/// Returns the holds of a grant, with their ids.
 fn of_grant(tx: &Tx<'_>, key: &[u8], owner: &[u8], token: u64) -> Vec<(Place, i64, Option<Id>)> {
     let holds = account(tx, key, |account| {
         let of_grant = account.holds.of(owner).filter(|(_, hold)| hold.token == token);
@@ -46,7 +46,7 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
     let mut is_held = false;
     for (_, _, id) in &holds {
         let Some(id) = id else { continue };
-        // One that is over is nobody's, though nobody has taken it back yet.
+        // A permit whose lease has ended belongs to nobody, though it has not been taken back yet.
         let over_ms = tx.over_until_ms();
         if let Some(before) = ids::deadline_ms(tx, key, id).ok().flatten().filter(|end| *end > over_ms) {
             is_held = true;
@@ -95,7 +95,7 @@ fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease, _: i64) {
     }
 }
 
-/// What is left, and how many permits with ids are out, as far as the keys are of a semaphore.
+/// Returns the permits that are left and the number of those with ids that are out, if the keys are of a semaphore.
 fn seen(tx: &mut Tx<'_>, key: &[u8]) -> (i64, i64) {
     let left = count::read(tx, key).ok().flatten().unwrap_or(0);
     (left, ids::count(tx, key).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! `SEM.INIT`, `SEM.ADJUST` and `SEM.DRAIN`: how many permits a semaphore has.
+//! `SEM.INIT`, `SEM.ADJUST` and `SEM.DRAIN`: set the permits of a semaphore.
 
 use super::super::options;
 use super::ledger::SemaphoreLedger;
