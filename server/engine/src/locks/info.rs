@@ -1,4 +1,4 @@
-//! `LOCK.INFO` shows who holds a lock and who waits for it; and `LOCK.HELP`.
+//! `LOCK.INFO`, which shows the holders and the waiters of a lock; and `LOCK.HELP`.
 
 use super::full_info::{FullHolder, FullInfo, FullWaiter};
 use super::graph::waiting_listeners;
@@ -21,7 +21,7 @@ const INFO: &CommandGrammar = grammar!("key [FULL]");
 
 symbols!(INFO: FULL);
 
-/// The rows of the command that sees subscriptions too.
+/// The rows of the command that also sees subscriptions.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
     &[Row::new("lock.info", -2, info as ListeningHandler)
         .flags(&[Flags::READONLY])
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];
 
-/// The lock as its key shows it, with its waiters; channel subscribers come after native waiters.
+/// Returns the lock as its key shows it, with its waiters. Channel subscribers come after native waiters.
 ///
 /// O(n), n the holders, the waiters, the patterns that clients are subscribed to and, if some listen, the entries of
 /// the history.
@@ -86,7 +86,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     LockSnapshot { mode, layout, ttl_ms, delay_ms, holders, waiters: waiters.collect() }
 }
 
-/// What else there is of a lock of which this is the snapshot. O(n log n), n the holders, their leases and the
+/// Returns the further facts of `FULL` about the lock of this snapshot. O(n log n), n the holders, their leases and the
 /// waiters.
 fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
     let predecessor = records::last_cause(tx, key).map(ReleaseCause::name);
@@ -108,7 +108,7 @@ fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
     FullInfo { holders: holders.collect(), waiters: waiters.collect(), predecessor }
 }
 
-/// Those who wait natively, in order of arrival.
+/// Returns the native waiters, in order of arrival.
 fn native_waiters(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| waiter.id).collect()
 }
@@ -135,7 +135,7 @@ fn is_no_lock(tx: &Tx<'_>, key: &[u8]) -> bool {
     }
 }
 
-/// The owner that a field stands for.
+/// Returns the holder that a field stands for.
 fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64) -> LockHolder {
     let (owner, mode) = match (layout, field.strip_suffix(WRITE_SUFFIX)) {
         (LockLayout::ReadWrite, Some(writer)) => (writer, LockMode::Exclusive),
@@ -157,8 +157,8 @@ fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64)
     }
 }
 
-/// The fields that stand for owners, with their hold counts: those of Redisson's hash except its mode, or a string's
-/// text.
+/// Returns the fields that stand for owners, with their hold counts: those of Redisson's hash except its mode, or the
+/// text of a string.
 fn fields(value: &Value) -> Vec<(Vec<u8>, i64)> {
     match value {
         Value::Hash(hash) => hash

@@ -1,5 +1,5 @@
-//! Holds that another server of the process has granted, and permits. Who takes over from it, or is sent a key, finds
-//! the key alone, in which nothing says that it is a lock, or how many permits there are: the history of all servers
+//! Holds and permits that another server of the process has granted. A server that takes over, or is sent a key, finds
+//! the key alone. The key does not say that it is a lock, or how many permits there are. The history of all servers
 //! does.
 
 use super::history::{Cause, Entry, Event, Name, Ring};
@@ -21,7 +21,7 @@ struct LastGrant<'a> {
     has_left: bool,
 }
 
-/// The last grants that a history tells of. O(n log n), n its entries.
+/// Returns the last grants in a history. O(n log n), n its entries.
 fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
     let mut last: BTreeMap<(Name, Name), &Entry> = BTreeMap::new();
     for (_, entry) in ring.after(0) {
@@ -43,8 +43,8 @@ fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
     last.into_iter().map(of).collect()
 }
 
-/// The semaphores that a history tells of: how many permits there are in all, and whether it began with none.
-/// O(n log n), n its entries.
+/// Returns the semaphores in a history: their total of permits, and whether each began with none. O(n log n), n its
+/// entries.
 fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
     let mut known = BTreeMap::new();
     for (_, entry) in ring.after(0).filter(|(_, entry)| entry.event == Event::Permits) {
@@ -60,8 +60,8 @@ fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
     known
 }
 
-/// The server takes over with the keys that it has: what they hold by grants of others is held by these from now on,
-/// and of semaphores there are as many permits.
+/// Takes over holds and permits of other servers for the keys that this server has. The holds keep their grants, and
+/// the semaphores their totals.
 pub(super) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     let ring = history.ring();
     for (key, total) in semaphores(ring) {
@@ -74,7 +74,7 @@ pub(super) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, no
     }
 }
 
-/// The same of keys that MIGRATE has brought, which the history of this server says.
+/// Takes over the holds of keys that MIGRATE has brought, according to the history of this server.
 pub(super) fn receive_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     for last in last_grants(history.ring()).into_iter().filter(|last| last.has_left) {
         let tx = &mut keyspace.tx(last.db, now);

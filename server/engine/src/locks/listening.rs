@@ -1,4 +1,4 @@
-//! Commands on locks that see who listens to which channel: Redisson's clients wait so.
+//! Commands on locks that see the subscribers of channels: Redisson's clients wait by a subscription.
 
 use crate::pubsub::PubSub;
 use crate::spec::{Args, Outcome};

@@ -15,7 +15,7 @@ use lockwheel_store::values::{Hash, Value};
 /// The lease of a lock's hold. Its id is the number of the grant.
 pub(super) const HELD_LOCK: LeaseKind = LeaseKind { renew, give_back };
 
-/// Whether the hold is still the one by that grant.
+/// Whether the owner still holds the lock by that grant.
 fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
     records::grant(tx, &lease.key, &lease.holder).is_some_and(|grant| grant.number == id)
 }
@@ -25,7 +25,7 @@ fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
     let deadline = tx.now().wall_ms().saturating_add(lease.lease_ms);
     let owner = lease.holder.strip_suffix(WRITE_SUFFIX).unwrap_or(&lease.holder);
     if held && let Ok(Some(hands)) = read_write::hands(tx, &lease.key, owner) {
-        // The hash is there, as renewing a hold requires.
+        // The key holds the hash that renewing a hold requires.
         let _ = read_write::renew(tx, &lease.key, owner, hands, (deadline, true));
     } else if held && tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
         tx.set_deadline(&lease.key, deadline);
@@ -41,13 +41,14 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
     records::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
         Some(Value::Hash(hash)) => {
             let held = held(hash, &lease.holder);
-            // Whose hold it was that somebody else gave back is not known: those who live keep theirs.
+            // If another client gave back a hold, the server does not know whose it was. So live connections keep
+            // theirs.
             let left = held.holds.saturating_sub(lease.holds).max(of_others.min(held.holds));
             if left < held.holds {
                 if held.is_read() {
                     read_write::keep_longest(tx, &lease.key, held.field, (held.holds, left));
                 }
-                // It is a hash, as releasing a hold requires.
+                // The key holds the hash that releasing a hold requires.
                 let _ = release::leave(tx, &lease.key, &held, left.max(0));
                 sessions::uphold(tx, id);
             }

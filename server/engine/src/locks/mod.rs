@@ -1,10 +1,9 @@
 //! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
 //!
-//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; releasing it
-//! publishes what Redisson's script would. What keys cannot express is in `ledger` and `records`, all other state in
-//! the keyspace. Waiters are parked by the engine and retried when the key changes, whatever changed it, first come
-//! first served.
-//! Redisson's names stand in `redisson` alone.
+//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline. Releasing the
+//! lock publishes what Redisson's script would. Facts that keys cannot express are in `ledger` and `records`; all other
+//! state is in the keyspace. The engine parks waiters and retries them when the key changes, whatever changed it. First
+//! come, first served. Redisson's names are in `redisson` alone.
 
 mod acquire;
 mod channel_waiters;
@@ -108,15 +107,15 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     declared::ROWS,
 ];
 
-/// The rows of those that read the history.
+/// The rows of the commands that read the history.
 pub(crate) const HISTORY_ROWS: &[&[Row<HistoryHandler>]] =
     &[history_command::ROWS, verify::ROWS, statistics::ROWS];
 
-/// The rows of those that see subscriptions.
+/// The rows of the commands that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
     &[info::LISTENING_ROWS, scan::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
-/// The rows of those that may wait.
+/// The rows of the commands that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
     acquire::ROWS,
     acquire::SEVERAL_ROWS,
@@ -126,7 +125,7 @@ pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
     rates::BLOCKING_ROWS,
 ];
 
-/// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
+/// Subscribes the state of locks beyond their keys. The seed decides the hash of keys.
 pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
     LockRecords::subscribe(keyspace, seed);
     keyspace.subscribe(Box::new(fences::Fences::default()));
@@ -134,7 +133,7 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
     keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
 }
 
-/// Something about a key is due.
+/// Runs the action of a key's timer.
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
         KeyTimer::Lease => semaphores::end_lease(tx, key),
@@ -143,7 +142,7 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     }
 }
 
-/// What runs a command that reads the history.
+/// Returns the handler of a command that reads the history.
 pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
     let mut rows = HISTORY_ROWS.iter().copied().flatten();
     rows.find(|row| row.spec.name == name).and_then(|row| row.handler)

@@ -53,7 +53,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     reply.array(count);
     for key in keys {
-        // Of a key that is named twice: what was left may have been over, and gone with the first.
+        // If a key is named twice, its remaining lease may have ended, and gone with the first release.
         let left = match release::held(tx, key, owner, &writer) {
             Ok(held) => release::give_back_one(tx, key, &held, (held.holds - 1).max(0))?,
             Err(_) => 0,

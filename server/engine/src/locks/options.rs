@@ -4,18 +4,18 @@ use crate::spec::{CommandError, ParsedArgs, Symbol, ValidValues, errors};
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::Tx;
 
-/// The error of `PING` where no connection keeps the lease.
+/// The error for `PING` without a connection that keeps the lease.
 pub(super) const PING_WITHOUT_SESSION: CommandError =
     CommandError::text("ERR syntax error: PING is for a SESSION");
 
-/// The lease of a lock that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
+/// The lease of a request that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
 pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
 
-/// The lease that one of these options gives, each with the milliseconds of its unit; in milliseconds. `None` without
-/// one.
+/// Returns the lease that one of these options gives, in milliseconds. Each option comes with the milliseconds of its
+/// unit. `None` if no option is given.
 ///
 /// # Errors
-/// Returns an error if it is not an integer, not positive, or so large that the deadline overflows.
+/// Returns an error if the lease is not an integer, not positive, or so large that the deadline overflows.
 pub(super) fn lease_ms(
     tx: &Tx<'_>,
     args: &ParsedArgs<'_>,
@@ -25,7 +25,8 @@ pub(super) fn lease_ms(
     lease_from_ms(tx, args, units, (command, 1))
 }
 
-/// A lease as above. Its errors say that it is at least `least_ms` milliseconds, which the caller checks.
+/// Returns a lease as [`lease_ms`] does. Its errors say that the lease is at least `least_ms` milliseconds, which the
+/// caller checks.
 #[inline]
 pub(super) fn lease_from_ms(
     tx: &Tx<'_>,
@@ -37,14 +38,14 @@ pub(super) fn lease_from_ms(
     given_lease_ms(tx, args, unit).map(Some).ok_or_else(|| invalid_lease(tx, args, unit, (command, least_ms)))
 }
 
-/// The lease that this option gives; `None` if it is none.
+/// Returns the lease that this option gives; `None` if the value is not valid.
 #[inline(never)]
 fn given_lease_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>, (unit, unit_ms): (Symbol, i64)) -> Option<i64> {
     let ms = args.value(unit).and_then(number::parse_i64)?.checked_mul(unit_ms).filter(|&ms| ms > 0)?;
     ms.checked_add(tx.now().wall_ms()).map(|_| ms)
 }
 
-/// The error of a lease.
+/// Returns the error for an invalid lease.
 #[cold]
 fn invalid_lease(
     tx: &Tx<'_>,
@@ -61,7 +62,7 @@ fn invalid_lease(
     args.wrong(unit, &error, &ValidValues::Integer(least, most))
 }
 
-/// How long to wait, `BLOCK milliseconds`, as in XREAD: 0 waits for ever. `None` without it.
+/// Returns the time to wait, `BLOCK milliseconds`, as in XREAD: 0 waits for ever. `None` without that option.
 #[inline]
 pub(super) fn block_ms(args: &ParsedArgs<'_>, block: Symbol) -> Result<Option<Option<u64>>, CommandError> {
     args.value(block).map(|value| given_block_ms(args, block, value)).transpose()
@@ -75,7 +76,7 @@ fn given_block_ms(args: &ParsedArgs<'_>, block: Symbol, value: &[u8]) -> Result<
     Ok((ms > 0).then_some(ms))
 }
 
-/// The number of keys between `numkeys` and this argument.
+/// Returns the number of keys between `numkeys` and this argument.
 pub(super) fn keys_before(args: &ParsedArgs<'_>, owner: Symbol) -> usize {
     args.index(owner).map_or(0, |owner| owner - 2)
 }

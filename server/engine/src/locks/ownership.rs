@@ -6,7 +6,7 @@ use crate::spec::CommandError;
 use crate::spec::syntax::Shown;
 use lockwheel_store::keyspace::Tx;
 
-/// Requires that the owner in this field holds the lock by the grant of this token.
+/// Checks that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
     let current = records::token(tx, key, field);
     if current.is_some_and(|current| i64::try_from(current) == Ok(token)) {
@@ -15,17 +15,17 @@ pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> 
     Err(stale(token, current))
 }
 
-/// The error for a token of another grant than the current one.
+/// Returns the error for a token of another grant than the current one.
 pub(super) fn stale(token: i64, current: Option<u64>) -> CommandError {
     CommandError::new(format!("STALE token {token}, current {}", or_none(current)))
 }
 
-/// A grant's number, as error texts show it.
+/// Returns a grant's number, as error texts show it.
 pub(super) fn or_none(grant: Option<u64>) -> String {
     grant.map_or_else(|| "none".to_owned(), |number| number.to_string())
 }
 
-/// Checks that a name can stand in a lock's hash without being mistaken for something else.
+/// Checks that a name can be in a lock's hash without being mistaken for something else.
 pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     if owner.is_empty() || owner == MODE_FIELD || owner == DELAY_FIELD || owner.ends_with(WRITE_SUFFIX) {
         Err(invalid_owner(owner))

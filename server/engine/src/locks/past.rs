@@ -1,18 +1,18 @@
-//! The memory of holds, latches and tokens of the past, as the engine sees it.
+//! The memory of past holds, latches and tokens, for the engine.
 
 use super::fences::Fences;
 use super::latches::LatchEnds;
 use super::records::LockRecords;
 use lockwheel_store::keyspace::{Keyspace, Subscriber};
 
-/// Bytes of what is remembered of holds and latches that have ended. O(1).
+/// Returns the bytes that the memories of ended holds and latches take. O(1).
 pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {
     let records = LockRecords::in_keyspace(keyspace).map_or(0, LockRecords::past_bytes);
     records + keyspace.subscriber().map_or(0, LatchEnds::memory)
 }
 
-/// Forgets how holds and latches have ended: keys need the memory. The ends of latches that clients still wait for
-/// stay.
+/// Forgets how holds and latches have ended, since keys need the memory. The ends of latches that clients still wait
+/// for stay.
 pub(crate) fn forget_past(keyspace: &mut Keyspace) {
     if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.forget_past();
@@ -22,12 +22,13 @@ pub(crate) fn forget_past(keyspace: &mut Keyspace) {
     }
 }
 
-/// Bytes of the highest tokens of resources. They stand for other systems, so keys never need this memory. O(1).
+/// Returns the bytes of the highest tokens of resources. The tokens stand for other systems, so keys never need this
+/// memory. O(1).
 pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
     keyspace.subscriber().map_or(0, Fences::bytes)
 }
 
-/// Bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(1).
+/// Returns the bytes that no key can displace: the tokens of resources, and what clients have had recorded. O(1).
 pub(crate) fn bytes_apart_from_keys(keyspace: &Keyspace) -> usize {
     fence_bytes(keyspace) + LockRecords::in_keyspace(keyspace).map_or(0, LockRecords::recorded_bytes)
 }

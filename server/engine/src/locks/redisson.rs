@@ -1,4 +1,4 @@
-//! Redisson's names: the fields of its locks, the keys beside them, its channels and messages.
+//! Redisson's names: the fields of its locks, their further keys, its channels and messages.
 //!
 //! No other file spells these names.
 
@@ -6,28 +6,28 @@ use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::is_thread;
 use lockwheel_store::values::{Hash, Value};
 
-/// The field that marks the hash of a read-write lock; no owner.
+/// The field that marks the hash of a read-write lock, which is not an owner.
 pub(super) const MODE_FIELD: &[u8] = b"mode";
-/// What [`MODE_FIELD`] holds while a lock is read.
+/// The value of [`MODE_FIELD`] while a lock is read.
 pub(super) const READ: &[u8] = b"read";
-/// What [`MODE_FIELD`] holds while a lock is written.
+/// The value of [`MODE_FIELD`] while a lock is written.
 pub(super) const WRITE: &[u8] = b"write";
-/// What follows the owner's name in the field of its write lock.
+/// The suffix of the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
-/// The field of nobody, in a lock that nobody gets for a while; no owner.
+/// The field in a lock that nobody gets for a while, which is not an owner.
 pub(super) const DELAY_FIELD: &[u8] = b"lockwheel:delay";
 
-/// A UUID in hexadecimal digits, and the colon behind it.
+/// The bytes of a UUID in hexadecimal digits and the colon behind it.
 const UUID: usize = 37;
 
-/// When a permit ends that has no lease, in wall milliseconds.
+/// The end of a permit without a lease, in wall milliseconds.
 pub(super) const NEVER_MS: i64 = 922_337_203_685_477;
-/// The fields of a rate limiter: the permits of an interval, its milliseconds, how many milliseconds each acquisition
-/// lets it live on, and whether the rate is each client's own.
+/// The fields of a rate limiter. They are the permits of an interval, its milliseconds, the milliseconds that each
+/// acquisition lets the limiter live on, and its type. The type says whether each client has permits of its own.
 pub(super) const RATE_FIELDS: [&[u8]; 4] = [b"rate", b"interval", b"keepAliveTime", b"type"];
 
-/// What stands between a reader and the number of its lease in the key of that.
+/// The text between a reader and the number of its lease in the key of that lease.
 const READ_LEASE: &[u8] = b":rwlock_timeout:";
 
 const CHANNEL: &[u8] = b"redisson_lock__channel:";
@@ -36,7 +36,7 @@ const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
 const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
 /// The prefix of the list of a fair lock's waiters.
 const QUEUE: &[u8] = b"redisson_lock_queue:";
-/// The prefix of the sorted set beside it.
+/// The prefix of the sorted set of their timeouts.
 const QUEUE_TIMEOUTS: &[u8] = b"redisson_lock_timeout:";
 
 /// The prefix of the counter of a fenced lock.
@@ -51,18 +51,18 @@ pub(super) const NEW_COUNT_MESSAGE: &[u8] = b"1";
 /// The message when a write lock ends: all readers may go on.
 pub(super) const READ_MESSAGE: &[u8] = b"1";
 
-/// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, `:write` behind it for a write lock.
+/// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, with the suffix `:write` for a write lock.
 #[inline]
 pub(super) fn is_owner(field: &[u8]) -> bool {
     is_thread(owner_of(field))
 }
 
-/// The instance of Redisson whose thread an owner is: its UUID.
+/// Returns the UUID of the Redisson instance whose thread an owner is.
 pub(super) fn instance_of(owner: &[u8]) -> Option<&[u8]> {
     is_owner(owner).then(|| &owner[..UUID - 1])
 }
 
-/// The owner whose field it is: that of a write lock has a suffix.
+/// Returns the owner of a field: the field of a write lock has a suffix.
 pub(super) fn owner_of(field: &[u8]) -> &[u8] {
     field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)
 }
@@ -83,12 +83,12 @@ pub(super) fn is_held_by(value: &Value, owner: &[u8]) -> bool {
     }
 }
 
-/// The owners that a hash names; in order of arrival, while it is small.
+/// Returns the owners that a hash names, in order of arrival while the hash is small.
 pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD && owner_of(field) != DELAY_FIELD)
 }
 
-/// The names of the owners of a lock, each as often as it has a field: a writer without its suffix.
+/// Returns the names of a lock's owners, once for each of their fields. A writer has its name without the suffix.
 pub(super) fn names(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     let has_mode = hash.contains(MODE_FIELD);
     owners(hash).map(move |field| match field.strip_suffix(WRITE_SUFFIX) {
@@ -102,7 +102,7 @@ pub(super) fn names_owner(hash: &Hash, name: &[u8]) -> bool {
     hash.contains(name) || (hash.contains(MODE_FIELD) && hash.contains(&write_field(name)))
 }
 
-/// The fields of those who hold a lock: of a string its text.
+/// Returns the fields of the holders of a lock. A string has its text as the only field.
 pub(super) fn held_fields(value: &Value) -> Vec<Box<[u8]>> {
     match value {
         Value::Hash(hash) => owners(hash).map(Box::from).collect(),
@@ -123,13 +123,13 @@ pub(super) fn with_first_owner<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) 
     }
 }
 
-/// The first owner of a hash that begins with another field.
+/// Returns the first owner of a hash that begins with another field.
 #[cold]
 fn later_owner(hash: &Hash) -> Option<&[u8]> {
     owners(hash).next()
 }
 
-/// What kind of lock a value is.
+/// Returns the mode and the layout of the lock that a value is.
 pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     match value {
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
@@ -142,68 +142,71 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     }
 }
 
-/// A key's name in the names of what belongs to it: in braces, unless it has some of its own.
+/// Returns a key's name as it appears in the names of related keys and channels: in braces, unless it has braces of its
+/// own.
 fn braced(key: &[u8]) -> Vec<u8> {
     if key.contains(&b'{') { key.to_vec() } else { [b"{", key, b"}"].concat() }
 }
 
-/// The channel of waiters on a plain lock.
+/// Returns the channel of waiters for a plain lock.
 pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
     [CHANNEL, &braced(key)].concat()
 }
 
-/// The channel of waiters on a read-write lock.
+/// Returns the channel of waiters for a read-write lock.
 pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
     [READ_WRITE_CHANNEL, &braced(key)].concat()
 }
 
-/// The channel of waiters on a semaphore.
+/// Returns the channel of waiters for a semaphore.
 pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
     [SEMAPHORE_CHANNEL, &braced(key)].concat()
 }
 
-/// The channel of waiters on a latch: in braces always.
+/// Returns the channel of waiters for a latch. The key is always in braces.
 pub(super) fn latch_channel(key: &[u8]) -> Vec<u8> {
     [LATCH_CHANNEL, key, b"}"].concat()
 }
 
-/// The field of an owner's write lock.
+/// Returns the field of an owner's write lock.
 pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
     [owner, WRITE_SUFFIX].concat()
 }
 
-/// The key of the counter that gives a fenced lock its tokens.
+/// Returns the key of the counter that gives a fenced lock its tokens.
 pub(super) fn token_key(key: &[u8]) -> Vec<u8> {
     [TOKEN, &braced(key)].concat()
 }
 
-/// The key of the list of a fair lock's waiters.
+/// Returns the key of the list of a fair lock's waiters.
 pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
     [QUEUE, &braced(key)].concat()
 }
 
-/// The key of the leases of a semaphore's permits.
+/// Returns the key of the leases of a semaphore's permits.
 pub(super) fn permit_leases_key(key: &[u8]) -> Vec<u8> {
     suffixed(key, b"timeout")
 }
 
-/// The semaphore of which a key may have the leases of permits.
+/// Returns the semaphore whose leases a key of this name may hold.
 pub(super) fn semaphore_of_leases(key: &[u8]) -> Option<&[u8]> {
     key.strip_suffix(b":timeout").map(unbraced)
 }
 
-/// Whether one of these keys is the channel of a semaphore: scripts name it beside the key.
+/// Whether one of these keys is the channel of a semaphore: scripts name the channel beside the key.
 pub(super) fn names_channel_of(keys: &[&[u8]], semaphore: &[u8]) -> bool {
     let channels = keys.iter().filter_map(|key| key.strip_prefix(SEMAPHORE_CHANNEL));
     channels.into_iter().any(|name| unbraced(name) == semaphore)
 }
 
-/// The key of what is left of a rate, for this client if the rate is each client's own.
+/// Returns the key of the permits of a rate that are left. The key is this client's own if each client has permits of
+/// its own.
 pub(super) fn rate_value_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"value"), client)
 }
 
-/// The key of what was given out of a rate, for this client if the rate is each client's own.
+/// Returns the key of the permits of a rate that were given out. The key is this client's own if each client has
+/// permits of its own.
 pub(super) fn rate_permits_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"permits"), client)
 }
@@ -219,23 +222,23 @@ fn of_client(key: Vec<u8>, client: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// The key of the sorted set of when those who wait for a fair lock give up.
+/// Returns the key of the sorted set of a fair lock's waiters, with the instants at which they give up.
 pub(super) fn queue_timeouts_key(key: &[u8]) -> Vec<u8> {
     [QUEUE_TIMEOUTS, &braced(key)].concat()
 }
 
-/// The channel of one waiter on a fair lock.
+/// Returns the channel of one waiter for a fair lock.
 pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
     [&*lock_channel(key), b":", owner].concat()
 }
 
-/// The lock of which a key is the list of waiters.
+/// Returns the lock whose list of waiters a key is.
 pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }
 
-/// The name by which users know what a key is a part of, where it is the queue of a fair lock, what is left of a rate,
-/// or a reader's lease; else its own.
+/// Returns the name by which users know a key. For the queue of a fair lock, the remaining permits of a rate or a
+/// reader's lease, that is the name of the whole. Any other key has its own name.
 pub(crate) fn known_name(key: &[u8]) -> &[u8] {
     let whole = || {
         let end = key.windows(2).position(|two| two == b"}:")?;
@@ -247,10 +250,10 @@ pub(crate) fn known_name(key: &[u8]) -> &[u8] {
     lock_of_queue(key).or_else(whole).unwrap_or(key)
 }
 
-/// The lock that a channel is for, and the waiter of a fair lock that it is for alone.
+/// Returns the lock of a channel. For the channel of a single waiter of a fair lock, also returns that waiter.
 pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let name = channel.strip_prefix(CHANNEL).or_else(|| channel.strip_prefix(READ_WRITE_CHANNEL))?;
-    // `<uuid>:<thread>` behind a colon: threads have up to 20 digits.
+    // The owner is `<uuid>:<thread>` behind a colon; threads have up to 20 digits.
     let owner = (UUID + 1..=UUID + 20).find_map(|len| {
         let (rest, owner) = name.split_at_checked(name.len().checked_sub(len)?)?;
         (rest.ends_with(b":") && is_owner(owner)).then_some(owner)
@@ -259,31 +262,31 @@ pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> 
     Some((unbraced(name), owner))
 }
 
-/// The owner that waits for a fair lock, from its own channel.
+/// Returns the owner that waits for a fair lock, from its own channel.
 pub(crate) fn waiter_of_channel(channel: &[u8]) -> Option<&[u8]> {
     let (key, owner) = lock_of_channel(channel)?;
     owner.filter(|owner| waiter_channel(key, owner) == channel)
 }
 
-/// The name of a key from its name in what belongs to it.
+/// Returns a key's name from its form in the names of related keys and channels.
 fn unbraced(name: &[u8]) -> &[u8] {
     let inner = name.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     inner.filter(|inner| !inner.contains(&b'{')).unwrap_or(name)
 }
 
-/// The most read leases of one owner that are looked at.
+/// The largest number of read leases of one owner that are looked at.
 pub(super) const MAX_READ_LEASES: i64 = 10_000;
 
-/// The key that holds the lease of an owner's `n`th read hold.
+/// Returns the key that holds the lease of an owner's `n`th read hold.
 pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, READ_LEASE, n.to_string().as_bytes()].concat()
 }
 
-/// How the names of all channels of locks begin, of fair and of read-write locks too.
+/// The prefixes of all channels of locks, including fair and read-write locks.
 pub(super) const LOCK_CHANNELS: [&[u8]; 2] = [CHANNEL, READ_WRITE_CHANNEL];
 
-/// The keys of the locks that these channels belong to, which begin as one of [`LOCK_CHANNELS`]: what is in braces, and
-/// the whole, when that has braces of its own.
+/// Returns the keys of the locks of these channels, which begin with one of [`LOCK_CHANNELS`]. For each channel these
+/// are the text in braces and the whole name, since the key may have braces of its own.
 pub(super) fn listened_keys<'c>(channels: impl Iterator<Item = &'c [u8]>) -> Vec<Box<[u8]>> {
     let name = |channel: &'c [u8]| LOCK_CHANNELS.into_iter().find_map(|prefix| channel.strip_prefix(prefix));
     let keys = channels.filter_map(name).flat_map(|name| {
@@ -296,14 +299,14 @@ pub(super) fn listened_keys<'c>(channels: impl Iterator<Item = &'c [u8]>) -> Vec
 /// The channels that Redisson's clients subscribe to while they wait for `key`.
 #[derive(Debug)]
 pub(crate) struct Channels {
-    /// Of a lock, a read-write lock, a semaphore and a latch.
+    /// The channels of a lock, a read-write lock, a semaphore and a latch.
     pub(crate) all: [Vec<u8>; 4],
-    /// The prefix of those of a fair lock, one for each waiter; the waiter's name follows.
+    /// The prefix of the channels of a fair lock. Each waiter has one, which ends with the waiter's name.
     pub(crate) fair: Vec<u8>,
 }
 
 impl Channels {
-    /// The channels of a key.
+    /// Returns the channels of a key.
     pub(crate) fn of(key: &[u8]) -> Self {
         let lock = lock_channel(key);
         let fair = [&*lock, b":"].concat();
@@ -311,8 +314,8 @@ impl Channels {
     }
 }
 
-/// The channels of the waiters on a lock that has become free, each with its message: `value` was the lock's hash,
-/// `queue` is the list of its waiters, if it is fair.
+/// Returns the channels of the waiters for a lock that has become free, each with its message. `value` was the hash of
+/// the lock; `queue` is the list of its waiters, if the lock is fair.
 pub(super) fn wake_messages(
     key: &[u8],
     value: &Hash,

@@ -1,5 +1,5 @@
-//! What a request did not get: an attempt at a lock that others hold leaves no trace in keys, nor does giving back or
-//! renewing a hold that is lost. The history has it from the answer.
+//! Refused requests. An attempt at a lock that others hold leaves no trace in keys, nor does a release or renewal of a
+//! lost hold. The history learns of these from the reply.
 
 use super::history::{Cause, Event, Happening};
 use super::records::{self, LockRecords};
@@ -10,18 +10,18 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::values::Value;
 
-/// What a client was answered.
+/// The reply to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
     Null,
     Integer(i64),
     Error(&'a [u8]),
-    /// An array of so many elements, with its text.
+    /// A reply of another kind, such as an array, as its text.
     Other(&'a [u8]),
 }
 
 impl<'a> Answer<'a> {
-    /// Reads the beginning of a reply.
+    /// Parses the beginning of a reply.
     pub(crate) fn read(reply: &'a [u8]) -> Option<Self> {
         let (kind, rest) = reply.split_first()?;
         let line = rest.split(|&byte| byte == b'\r').next()?;
@@ -35,8 +35,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Whether a request was a script that has done something to its first key, and was answered null or a number: that is
-/// what scripts do most, and such a one was refused nothing. O(1), but for what it has recorded of other keys.
+/// Whether a request was a script that changed its first key and was answered null or a number. Most scripts are such,
+/// and nothing was refused to them. O(1), apart from the entries that it has recorded of other keys.
 #[inline]
 pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, reply: &[u8]) -> bool {
     let is_of_one = matches!(reply, [b':' | b'_', ..] | [b'$', b'-', ..]);
@@ -45,8 +45,8 @@ pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, r
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
-/// A request of a client has ended with this answer: adds to the history what it was refused. `source` is the text of
-/// the script that has run, if it is known.
+/// Records the refusal in the reply to a client's request that has ended. `source` is the text of the script that has
+/// run, if it is known.
 pub(crate) fn call_ended(
     tx: &mut Tx<'_>,
     command: &str,
@@ -91,7 +91,7 @@ pub(crate) fn call_ended(
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
-        // With a digest nothing is known of the owner that asks.
+        // With a digest, the owner that asks is not known.
         "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
@@ -105,26 +105,26 @@ pub(crate) fn call_ended(
     }
 }
 
-/// Whether a script reads a text and deletes a key where it is the expected one, as far as its words tell.
+/// Whether a script seems to read a text and to delete the key if the text is the expected one. Only its words are
+/// checked.
 fn deletes_by_comparison(source: &[u8]) -> bool {
     let has = |word: &[u8]| source.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     has(b"get") && (has(b"del") || has(b"unlink")) && (has(b"==") || has(b"~="))
 }
 
-/// Whether a word of SET says that the key must hold the owner's text.
+/// Whether a word of SET requires that the key holds the owner's text.
 fn is_comparison(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"ifeq") || word.eq_ignore_ascii_case(b"ifdeq")
 }
 
-/// Whether a node of a cluster or a replica has not run the request, which says nothing of the lock: another server
-/// does.
+/// Whether a node of a cluster or a replica has not run the request. Then another server decides about the lock.
 fn is_for_another(answer: Answer<'_>) -> bool {
     const WORDS: [&[u8]; 6] =
         [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT ", b"READONLY "];
     matches!(answer, Answer::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
 }
 
-/// An owner has asked for these.
+/// Records a refusal for an owner that has asked for these keys.
 fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<'_>) {
     let (cause, text) = match answer {
         Answer::Null => (Cause::None, &b""[..]),
@@ -145,13 +145,14 @@ fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<
     }
 }
 
-/// The keys of a request for several locks, and the owner behind them.
+/// Returns the keys of a request for several locks, and the owner behind them.
 fn several(args: Args<'_>) -> Option<(&[&[u8]], &[u8])> {
     let count = args.count(1).ok()?;
     Some((args.all().get(2..2 + count)?, args.get(2 + count)?))
 }
 
-/// All or none: what others hold is refused, or the first when that is not to be seen.
+/// Records the refusal of several locks, which are taken all or none. The locks that others hold are refused, or the
+/// first lock if no other holder is seen.
 fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let Some((keys, owner)) = several(args) else { return };
     let is_others =
@@ -177,7 +178,7 @@ fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-/// The answer is an array with 1 or 0 for each key.
+/// Records the renewals that were refused. The reply is an array with 1 or 0 for each key.
 fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(owner) = args.get(2 + count) else { return };
@@ -196,10 +197,11 @@ fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-/// A script: its first key is the lock; one that renews several answers 1 or 0 for each of its keys.
+/// Records the refusal of a script whose first key is the lock. A script that renews several locks answers 1 or 0 for
+/// each of its keys.
 fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let of_one = !matches!(answer, Answer::Other(_));
-    // Mostly it did something: that needs no more than the word where its first key is, if it has keys.
+    // Most scripts have changed something. To see that takes no more than the first key, if there is one.
     if of_one && args.get(3).is_none_or(|key| has_recorded(tx, key)) {
         return;
     }
@@ -235,8 +237,8 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-/// Whether a script that answers 0 may have asked for the lock, and been told when to ask again: in the last
-/// millisecond of its lease, or by its place in the queue of a fair lock.
+/// Whether a script that answers 0 may have asked for the lock, and the reply is the time to wait. This happens in the
+/// last millisecond of the lease, or by the place in the queue of a fair lock.
 fn is_in_vain(tx: &Tx<'_>, keys: &[&[u8]]) -> bool {
     let Some((key, others)) = keys.split_first() else { return false };
     let queue = redisson::queue_key(key);
@@ -244,7 +246,7 @@ fn is_in_vain(tx: &Tx<'_>, keys: &[&[u8]]) -> bool {
         || others.first().is_some_and(|other| **other == *queue)
 }
 
-/// The elements of an array of so many numbers that are all 1 or 0.
+/// Returns the elements of an array of `count` numbers that are all 1 or 0.
 fn flags(reply: &[u8], count: usize) -> Option<Vec<bool>> {
     let mut lines = reply.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end());
     let len = lines.next()?.strip_prefix(b"*").and_then(number::parse_i64)?;
@@ -259,7 +261,8 @@ fn flags(reply: &[u8], count: usize) -> Option<Vec<bool>> {
     lines.take(count).map(flag).collect()
 }
 
-/// The owner that a script names among its arguments: as Redisson does, or one that has lost this lock.
+/// Returns the owner that a script names among its arguments: an owner as Redisson names it, or one that has lost this
+/// lock.
 fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[u8]>> {
     if tx.marked(key).is_none() && tx.peek(key).is_some() {
         return None;
@@ -268,7 +271,7 @@ fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[
     arguments.iter().find(is_owner).map(|owner| (**owner).into())
 }
 
-/// A text was compared with that of a key, and is another: the owner has lost the lock.
+/// Records the loss of an owner whose text was compared with that of the key, which is another.
 fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     let is_lock = tx.marked(key).is_some() || tx.peek(key).is_none();
     if is_lock && records::last_loss(tx, key, owner).is_some() {
@@ -276,7 +279,8 @@ fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// All or none of several keys were to be set to texts: those are refused that others hold.
+/// Records the refusal of a request that sets several keys to texts, all or none. The keys that others hold are
+/// refused.
 fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(words) = count.checked_mul(2).and_then(|words| args.all().get(2..)?.get(..words)) else {
@@ -288,7 +292,7 @@ fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
     }
 }
 
-/// Somebody asked for a lock that is held.
+/// Records that a client asked for a held lock.
 fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     if tx.marked(key).is_none() {
         records::note_unleased(tx, key, owner, None);
@@ -312,7 +316,7 @@ fn has_recorded(tx: &Tx<'_>, key: &[u8]) -> bool {
     history.is_none_or(|history| history.has_recorded(tx.db(), key))
 }
 
-/// Adds an entry for a script that has done nothing to this key, and tells those who listen.
+/// Adds an entry for a script that has not changed this key, and notifies listeners.
 fn note_script(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     if has_recorded(tx, key) {
         return;
@@ -325,7 +329,7 @@ fn note_script(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// Adds an entry, unless the request has made one for this key already: then it did something.
+/// Adds an entry, unless the request has made one for this key already and so has changed it.
 fn note(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     if !has_recorded(tx, key) {
         let loss = records::last_loss(tx, key, owner);

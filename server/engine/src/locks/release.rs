@@ -70,9 +70,9 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The client of this request gives back a hold of an owner, who keeps `left`: it is one that the client has leased, if
-/// it has, and what is left is leased as long as before. How many are left: a reader whose other leases are over has
-/// none.
+/// Gives back holds of an owner by the client of this request, so that the owner keeps `left`. If the client has leased
+/// one of them, that one goes. The remaining holds are leased as long as before. Returns the number of remaining holds:
+/// none for a reader whose other leases have ended.
 pub(super) fn give_back_one(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -80,7 +80,7 @@ pub(super) fn give_back_one(
     left: i64,
 ) -> Result<i64, CommandError> {
     if left > 0 && held.is_read() && sessions::lease_some(tx, key, held.field) {
-        // It is not the newest, perhaps.
+        // The hold may not be the newest.
         read_write::keep_longest(tx, key, held.field, (held.holds, left));
     }
     leave(tx, key, held, left)?;
@@ -110,14 +110,14 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     Ok(())
 }
 
-/// In which mode a hold is given back.
+/// The mode in which a hold is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HoldMode {
     Shared,
     Exclusive,
 }
 
-/// The hold of an owner of a lock, in whatever mode; `writer` is the field of its write lock.
+/// Returns the hold of an owner of a lock, in any mode; `writer` is the field of its write lock.
 pub(super) fn held<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -127,7 +127,8 @@ pub(super) fn held<'a>(
     held_as(tx, key, owner, writer, None)
 }
 
-/// The hold of an owner of a lock in this mode, without one in the only mode it has.
+/// Returns the hold of an owner of a lock in this mode. Without a mode, returns the hold in the only mode that the
+/// owner has.
 fn held_as<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -184,7 +185,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     Ok(())
 }
 
-/// The error for an owner that has lost the lock.
+/// Returns the error for an owner that has lost the lock.
 pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
     let losses = [owner, writer].into_iter().filter_map(|field| records::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;

@@ -46,18 +46,18 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "STALE token *",
     ])];
 
-/// What a renewal has to set.
+/// The lease that a renewal has to set.
 #[derive(Clone, Copy)]
 enum Lease {
-    /// None: the owner does not hold the lock.
+    /// No lease: the owner does not hold the lock.
     None,
-    /// That of the key.
+    /// The lease of the key.
     Key,
-    /// Those of a read-write lock.
+    /// The leases of a read-write lock.
     ReadWrite(Hands),
 }
 
-/// The lease of an owner's hold, which is by the grant of this token.
+/// Returns the lease of an owner's hold, which must be by the grant of this token.
 fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<Lease, CommandError> {
     let (lease, is_writer) = if let Some(is_mine) = text::holds(tx, key, owner) {
         (if is_mine { Lease::Key } else { Lease::None }, false)
@@ -77,7 +77,7 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Resul
     Ok(lease)
 }
 
-/// Sets it, or only makes it longer; whether it was set.
+/// Sets the lease, or only makes it longer. Returns whether it was set.
 fn set(
     tx: &mut Tx<'_>,
     key: &[u8],

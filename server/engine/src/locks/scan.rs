@@ -23,7 +23,7 @@ const CURSOR: Symbol = SCAN.symbol("cursor");
 
 symbols!(SCAN: MATCH, OWNER, WAITED, COUNT);
 
-/// The rows of the command that sees subscriptions too.
+/// The rows of the command that also sees subscriptions.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
     "lock.scan",
     -2,
@@ -48,10 +48,10 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
 .tips(&["nondeterministic_output"])
 .errors(&["ERR invalid cursor: *", "ERR syntax error: *", "ERR value is not an integer or out of range: *"])];
 
-/// How many keys a call visits by default.
+/// The default number of keys that a call visits.
 const COUNT_DEFAULT: usize = 10;
 
-/// Which locks are wanted.
+/// The locks that a request wants.
 struct Wanted<'a> {
     count: usize,
     pattern: Option<&'a [u8]>,
@@ -59,7 +59,7 @@ struct Wanted<'a> {
     waited: bool,
 }
 
-/// Keys, and the cursor of the next page, 0 after the last.
+/// Keys, and the cursor of the next page: 0 after the last page.
 type Page = (Vec<Box<[u8]>>, u64);
 
 impl<'a> Wanted<'a> {
@@ -73,7 +73,7 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    /// Whether a lock has a name that is wanted, and the holder.
+    /// Whether a lock has the wanted name and holder.
     fn has(&self, key: &[u8], value: Option<&Value>) -> bool {
         let is_held_by = |owner| value.is_some_and(|value| redisson::is_held_by(value, owner));
         self.pattern.is_none_or(|pattern| glob::matches(pattern, key, false))
@@ -81,7 +81,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A page of the locks that are held.
+/// Returns a page of the locks that are held.
 fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let mut page = Vec::new();
     let next = tx.scan(cursor, wanted.count, &mut |key, value| {
@@ -93,8 +93,9 @@ fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     (page, next)
 }
 
-/// A page of the locks that somebody waits for. They are ordered by a hash of their names, where the cursor is a place,
-/// so that one that is waited for from the first page to the last is on one of them. O(n log n), n all of these locks.
+/// Returns a page of the locks that clients wait for. The locks are ordered by a hash of their names, and the cursor is
+/// a position in that order. So a lock that is waited for from the first page to the last is on one of them. O(n log
+/// n), n all of these locks.
 fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let listened = listened_channels(pubsub).filter_map(redisson::lock_of_channel).map(|(key, _)| key.into());
     let mut keys: BTreeSet<Box<[u8]>> = listened.collect();
@@ -110,19 +111,19 @@ fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) ->
     let Some(&(last, _)) = keys.get(wanted.count.min(keys.len()).saturating_sub(1)) else {
         return (Vec::new(), 0);
     };
-    // Those at one place come together.
+    // Keys at the same position come in the same page.
     let rest = keys.split_off(keys.partition_point(|(place, _)| *place <= last));
     let page = keys.into_iter().map(|(_, key)| key).filter(|key| wanted.has(key, tx.peek(key)));
     (page.collect(), rest.first().map_or(0, |(place, _)| *place))
 }
 
-/// The place of a key among those that are waited for, in as many bits as a cursor has.
+/// Returns the position of a key among those that are waited for, in as many bits as a cursor has.
 fn place(key: &[u8]) -> u64 {
     FixedState::with_seed(0).hash_one(key) >> 12
 }
 
-/// Whether somebody waits for a lock, natively or as Redisson does. The list of those who wait for a fair lock is none,
-/// also when it has been deleted.
+/// Whether a client waits for a lock, natively or as Redisson does. The list of a fair lock's waiters is not a lock,
+/// even after it has been deleted.
 fn is_waited_for(
     tx: &Tx<'_>,
     (pubsub, listeners): (&PubSub, &Listeners),
@@ -149,7 +150,7 @@ fn scan(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply)
         false => held(tx, cursor, &wanted),
     };
     reply.array(2);
-    // A cursor has 53 bits at the most.
+    // A cursor has at most 53 bits.
     reply.bulk(next.to_string().as_bytes());
     reply.array(page.len());
     page.iter().for_each(|key| reply.bulk(key));

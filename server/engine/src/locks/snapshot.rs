@@ -1,40 +1,40 @@
-//! A lock at one instant: what LOCK.INFO and the embedding API show.
+//! A lock at one instant, as LOCK.INFO and the embedding API show it.
 
 use super::full_info::{FullHolder, FullInfo, FullWaiter};
 use lockwheel_resp::Reply;
 
-/// A lock at one instant: what LOCK.INFO shows.
+/// A lock at one instant, as LOCK.INFO shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockSnapshot {
-    /// How it is held.
+    /// The mode in which the lock is held.
     pub mode: LockMode,
-    /// How the key keeps it.
+    /// The layout of the lock in its key.
     pub layout: LockLayout,
     /// Milliseconds until the lease runs out; `None` without one, and for a lock without a holder.
     pub ttl_ms: Option<i64>,
-    /// Milliseconds for which nobody gets it yet, after a hold with a `DELAY` was lost; -1 when its key has no end any
-    /// more.
+    /// Milliseconds for which nobody gets the lock yet, after a hold with a `DELAY` was lost. -1 if the key no longer
+    /// has an end.
     pub delay_ms: Option<i64>,
-    /// Its holders, in order of arrival.
+    /// The holders, in order of arrival.
     pub holders: Vec<LockHolder>,
-    /// Its waiters: those of LOCK.ACQUIRE in order of arrival, then Redisson's.
+    /// The waiters: those of LOCK.ACQUIRE in order of arrival, then Redisson's.
     pub waiters: Vec<LockWaiter>,
 }
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// Free: there is no such key.
+    /// The lock is free: the key is absent.
     Free,
-    /// By one owner.
+    /// One owner holds the lock.
     Exclusive,
-    /// By readers.
+    /// Readers hold the lock.
     Shared,
     /// The key is not a lock.
     None,
 }
 
-/// How a key keeps a lock.
+/// The layout of a lock in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockLayout {
     /// There is no lock.
@@ -50,39 +50,39 @@ pub enum LockLayout {
 /// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Its name.
+    /// The name of the owner.
     pub owner: Vec<u8>,
-    /// How it holds the lock.
+    /// The mode in which the owner holds the lock.
     pub mode: LockMode,
-    /// Its hold count.
+    /// The number of holds.
     pub holds: i64,
-    /// Whether a LOCK command took it.
+    /// Whether a LOCK command took the lock.
     pub is_native: bool,
-    /// The number of the grant, above that of every earlier one of the server, if the server saw it taken.
+    /// The number of the grant, above that of every earlier grant of the server, if the server saw the lock taken.
     pub grant: Option<u64>,
     /// The number of Redisson's counter, if the lock was taken FENCED.
     pub counter: Option<u64>,
-    /// What the holder says of itself: `DATA`.
+    /// The data that the holder gives about itself: `DATA`.
     pub data: Option<Vec<u8>>,
-    /// For how many milliseconds nobody else gets the lock when it is lost: `DELAY`.
+    /// Milliseconds for which nobody else gets the lock after a loss: `DELAY`.
     pub delay_ms: Option<i64>,
 }
 
 /// A waiter on a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWaiter {
-    /// Its owner's name, where that is known.
+    /// The name of the owner, if it is known.
     pub owner: Option<Vec<u8>>,
-    /// How it will hold the lock, where that is known.
+    /// The mode in which the waiter will hold the lock, if it is known.
     pub mode: Option<LockMode>,
-    /// Whether it waits by LOCK.ACQUIRE; otherwise by subscribing to the lock's channel, as Redisson does.
+    /// Whether the waiter uses LOCK.ACQUIRE. Any other waiter has subscribed to the lock's channel, as Redisson does.
     pub is_native: bool,
     /// The client, as in CLIENT ID.
     pub client: u64,
 }
 
 impl LockMode {
-    /// As LOCK.INFO spells it.
+    /// Returns the name that LOCK.INFO uses.
     pub fn name(self) -> &'static str {
         match self {
             LockMode::Free => "free",
@@ -94,7 +94,7 @@ impl LockMode {
 }
 
 impl LockLayout {
-    /// As LOCK.INFO spells it.
+    /// Returns the name that LOCK.INFO uses.
     pub fn name(self) -> &'static str {
         match self {
             LockLayout::None => "none",
@@ -106,14 +106,14 @@ impl LockLayout {
 }
 
 impl LockSnapshot {
-    /// Writes the reply of LOCK.INFO, with what FULL adds.
+    /// Writes the reply of LOCK.INFO, with the additions of FULL.
     pub(super) fn write(&self, full: Option<&FullInfo>, reply: &mut dyn Reply) {
         let more = if full.is_some() { 3 } else { usize::from(self.delay_ms.is_some()) };
         reply.map(5 + more);
         field(reply, "mode", self.mode.name().as_bytes());
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
-        // As PTTL shows a key without a deadline, and a missing key.
+        // PTTL shows a key without a deadline and an absent key so.
         reply.integer(self.ttl_ms.unwrap_or(if self.mode == LockMode::Free { -2 } else { -1 }));
         reply.bulk(b"holders");
         reply.array(self.holders.len());
@@ -147,7 +147,7 @@ impl LockSnapshot {
 }
 
 impl LockHolder {
-    /// The fencing token, if a LOCK command took the lock: the number of the grant, or of Redisson's counter.
+    /// Returns the fencing token, if a LOCK command took the lock: the number of the grant, or of Redisson's counter.
     pub fn token(&self) -> Option<u64> {
         self.counter.or(self.grant).filter(|_| self.is_native)
     }

@@ -54,18 +54,18 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 
 /// A rate and its burst, in nanoseconds.
 struct Quota {
-    /// The cells that may come at once.
+    /// The number of cells that may come at once.
     limit: i128,
-    /// The time of one cell.
+    /// The time of one cell, in nanoseconds.
     emission_ns: i128,
 }
 
-/// What a cell rate allows.
+/// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 struct Verdict {
     is_limited: bool,
     remaining: i128,
-    /// `None`: allowed, or never.
+    /// The time until a retry. `None`: the request is allowed, or never will be.
     retry_after_ns: Option<i128>,
     reset_after_ns: i128,
     /// The theoretical arrival time afterwards.
@@ -73,7 +73,7 @@ struct Verdict {
 }
 
 impl Quota {
-    /// Whether so many cells may come now, when the next was to arrive at `arrival_ns`.
+    /// Decides whether `quantity` cells may come now, if the next cell was to arrive at `arrival_ns`.
     fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> Verdict {
         let tolerance = self.emission_ns * self.limit;
         let increment = self.emission_ns * quantity;
@@ -93,7 +93,7 @@ impl Quota {
     }
 }
 
-/// Whole seconds, rounded up: who asks again after them does not come too early.
+/// Returns whole seconds, rounded up, so that a client that retries after them is not too early.
 fn seconds(ns: i128) -> i64 {
     clamp((ns + NS_PER_SECOND - 1).div_euclid(NS_PER_SECOND))
 }
@@ -108,7 +108,7 @@ fn throttle(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let number = |symbol| given.integer(symbol).map(|number| number.map_or(1, i128::from));
     let (burst, count, period) = (number(MAX_BURST)?, number(COUNT)?, number(SECONDS)?);
     let quantity = number(QUANTITY)?;
-    // A rate above one in a nanosecond is that.
+    // The highest rate is one cell in a nanosecond.
     let quota = Quota { limit: burst + 1, emission_ns: (period * NS_PER_SECOND / count).max(1) };
     if quota.emission_ns.checked_mul(quota.limit.max(quantity)).is_none_or(|ns| ns > i128::MAX / 4) {
         return Err(TOO_LONG);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     proptest! {
-        /// In any span of time, no more than the burst and what the rate gives meanwhile.
+        /// No span of time has more cells than the burst and the rate over that span.
         #[test]
         fn no_span_has_more_than_the_rate_and_the_burst(
             limit in 1_i128..6,

@@ -63,7 +63,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let field = if is_writer { [to, WRITE_SUFFIX].concat() } else { to.to_vec() };
     let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
-    // Counts last of all that can fail: an error changes nothing.
+    // Counting is the last step that can fail, so that an error changes nothing.
     let fenced = already == 0 && records::is_fenced(tx, key, held.field);
     let counter = if fenced { Some(counter::next(tx, key)?) } else { None };
     if let Some(lease_ms) = lease_ms {
@@ -85,7 +85,7 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Sets the lease of the holds that are to be given away; what the other owner has already keeps its own.
+/// Sets the lease of the holds that are to be given away. Earlier holds of the other owner keep their lease.
 fn set_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -104,7 +104,7 @@ fn set_lease(
     Ok(())
 }
 
-/// The hold count of a field, 0 when it is not there.
+/// Returns the hold count of a field, 0 if it is absent.
 fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError> {
     let Some(hash) = tx.read::<Hash>(key)? else { return Ok(0) };
     let count =
@@ -112,7 +112,7 @@ fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError>
     Ok(count.transpose()?.unwrap_or(0))
 }
 
-/// Puts the holds of one field into another, which may hold the lock already; the token of its grant.
+/// Moves the holds of one field to another, whose owner may hold the lock already. Returns the token of its grant.
 fn put(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -130,7 +130,7 @@ fn put(
     Ok(token)
 }
 
-/// Puts another owner into a lock that is a string; the number of the new grant.
+/// Puts another owner into a lock that is a string. Returns the number of the new grant.
 fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, CommandError> {
     let at = tx.write_or_new::<Str>(key)?.at;
     records::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
@@ -140,7 +140,7 @@ fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, 
     Ok(token)
 }
 
-/// The leases of read holds stand in keys that name their owner, after those that the new owner has. Some may be over.
+/// Moves the leases of read holds to keys that name the new owner, numbered after its own. Some may have ended.
 fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), holds: i64, already: i64) {
     if from == to {
         return;

@@ -1,4 +1,4 @@
-//! Events of those who wait for locks, and of those whose locks are waited for.
+//! Events of waiters for locks, and of holders whose locks are waited for.
 
 use super::events::{HoldNews, announce, effect, push};
 use super::records;
@@ -9,7 +9,8 @@ fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
     ("owner", EventValue::Text(owner.into()))
 }
 
-/// An owner begins to wait for a lock: its holders' connections are told that it is contended, each once.
+/// Reports that an owner begins to wait for a lock. Each connection of a holder is notified once that the lock is
+/// contended.
 pub(super) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     announce(tx, key, "queued", || vec![owner_field(owner)]);
     if !records::is_followed(tx) {
@@ -29,12 +30,12 @@ pub(super) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     pushes.into_iter().for_each(|push| tx.push_effect(push));
 }
 
-/// A request that would close a deadlock is refused.
+/// Reports that a request was refused because it would close a deadlock.
 pub(crate) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycle: &[u8]) {
     announce(tx, key, "deadlock", || vec![owner_field(owner), ("cycle", EventValue::Text(cycle.into()))]);
 }
 
-/// An owner that waited has been served, by this grant.
+/// Reports that a waiting owner has been served by this grant.
 pub(super) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, waited_ms: u64) {
     let number = |number| EventValue::Number(i64::try_from(number).unwrap_or(i64::MAX));
     announce(tx, key, "granted", || {
@@ -42,7 +43,7 @@ pub(super) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, wai
     });
 }
 
-/// An owner no longer waits for a lock, and was not served: `timedout` or `cancelled`.
+/// Reports that an owner no longer waits for a lock and was not served: `timedout` or `cancelled`.
 pub(crate) fn left(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), owner: &[u8], name: &str) {
     let mut tx = keyspace.tx(db, now);
     if tx.has_server_audience() {

@@ -1,4 +1,4 @@
-//! The line of those who wait for a lock: by priority, then in order of arrival, whatever their mode.
+//! The queue of waiters for a lock: by priority, then in order of arrival, whatever their mode.
 
 use super::history::Mode;
 use super::snapshot::LockMode;
@@ -6,28 +6,29 @@ use crate::spec::WaitClass;
 use lockwheel_store::keyspace::{Place, Tx};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// The line in which all of them stand.
+/// The line of all waiters for locks.
 pub(crate) const LOCK_LINE: &str = "lock";
 
-/// The classes of those who wait for one lock.
+/// The wait classes of waiters for one lock.
 pub(super) const PLAIN_NAME: &str = "lock";
 pub(super) const FAIR_NAME: &str = "fair lock";
 pub(super) const SHARED_NAME: &str = "shared lock";
 pub(super) const EXCLUSIVE_NAME: &str = "exclusive lock";
-/// The class of those who wait until they can write what they read.
+/// The class of readers that wait until they can write.
 pub(super) const CONVERSION_NAME: &str = "conversion";
 
-/// The classes of those who wait for several locks: to hold them alone, and to share them.
+/// The classes of waiters for several locks: to hold them alone, and to share them.
 pub(crate) const SEVERAL: [&str; 2] = ["locks", "shared locks"];
 
-/// The classes of those who want to share a lock, and of those who want to hold it alone.
+/// The classes of waiters that want to share a lock.
 const SHARERS: [&str; 2] = [SHARED_NAME, SEVERAL[1]];
+/// The classes of waiters that want to hold a lock alone.
 const ALONE: [&str; 5] = [PLAIN_NAME, FAIR_NAME, EXCLUSIVE_NAME, CONVERSION_NAME, SEVERAL[0]];
 
 /// The rank of conversions, which are served before all others.
 pub(super) const FIRST: i64 = i64::MIN;
 
-/// Returns the mode in which waiters of this class will hold the lock; `None`: they wait for something else.
+/// Returns the mode in which waiters of this class will hold the lock. `None`: they wait for something else.
 pub(super) fn mode_of(class: &str) -> Option<LockMode> {
     if shares(class) {
         return Some(LockMode::Shared);
@@ -40,18 +41,18 @@ pub(crate) fn shares(class: &str) -> bool {
     SHARERS.contains(&class)
 }
 
-/// The mode that the history notes of a wait of this class: that of who would share several locks, and may wait for
-/// some of them alone.
+/// Returns the mode that the history notes for a wait of this class. Only a waiter that would share several locks has
+/// one: it may really wait for some of these locks only.
 pub(crate) fn noted_mode(class: &WaitClass) -> Mode {
     if class.name == SEVERAL[1] { Mode::Shared } else { Mode::None }
 }
 
-/// The first wait of an owner for a lock: its place, and the name of its class. O(log n), n those who wait.
+/// Returns the first wait of an owner for a lock: its place, and the name of its class. O(log n), n the waiters.
 pub(super) fn first_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<(Place, &'static str)> {
     tx.first_wait_as(key, owner, |class| mode_of(class).is_some())
 }
 
-/// The last place before this one of somebody who wants to hold a lock alone. O(log n), n those who wait.
+/// Returns the last place before this one of a waiter that wants to hold a lock alone. O(log n), n the waiters.
 pub(super) fn last_alone(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> Option<Place> {
     let places = (Unbounded, before.map_or(Unbounded, Excluded));
     let last = |class: &&str| tx.waiting_between(key, class, places).next_back();
@@ -66,7 +67,7 @@ pub(crate) fn can_be_held_back(class: &WaitClass) -> bool {
 /// Whether waiters for a lock are served before a newcomer that does not hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precedence {
-    /// No waiter is.
+    /// No waiter is served first.
     Newcomer,
     /// The newcomer does not get the lock while it is free.
     WhileFree,
@@ -75,8 +76,8 @@ pub(super) enum Precedence {
 }
 
 /// Returns the precedence over a newcomer of this rank and class. A request for several locks keeps its place while it
-/// waits for the others; a newcomer that wants to share passes such requests that want to share, and no writer. O(log
-/// n), n those who wait.
+/// waits for the others. A newcomer that wants to share the lock passes such requests if they want to share, too, but
+/// no writer. O(log n), n the waiters.
 #[inline]
 pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Precedence {
     if tx.keys_waited_for() == 0 {
@@ -93,24 +94,24 @@ pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Pre
     if is_behind { Precedence::WhileFree } else { Precedence::Newcomer }
 }
 
-/// Whether somebody before a newcomer of this rank is held back, though the lock is free. A fair lock has an order of
+/// Whether a waiter before a newcomer of this rank is held back, although the lock is free. A fair lock has an order of
 /// its own.
 fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
     tx.is_held_back(key) && tx.first_in_line(key, LOCK_LINE).is_some_and(|(place, _)| place.rank <= rank)
 }
 
-/// Counts the waiters in the line of a lock before those of this rank that come now. O(n), n those who wait.
+/// Counts the waiters for a lock that are ahead of a newcomer of this rank. O(n), n the waiters.
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
     let waiting = ALONE.into_iter().chain(SHARERS).flat_map(|class| tx.waiting_of_class(key, class));
     waiting.filter(|(place, _)| place.rank <= rank).count()
 }
 
-/// Whether this owner waits until it can write. O(n), n those who wait.
+/// Whether this owner waits until it can write. O(n), n the waiters.
 pub(super) fn waits_to_convert(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, CONVERSION_NAME)
 }
 
-/// Whether somebody waits until it can write.
+/// Whether any waiter waits until it can write.
 pub(super) fn conversion_waits(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.first_waiting(key, CONVERSION_NAME).is_some()
 }

@@ -14,8 +14,8 @@ fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
     (name, EventValue::Text(text.into()))
 }
 
-/// Little of the lease of a lock may be left: then its owners are told, and looked at again when it ends, since a
-/// renewal may have come. Otherwise the lease has been renewed, and is looked at later.
+/// Handles the timer for the end of a lease. If little of the lease is left, the owners are notified; the timer is set
+/// to the end, since a renewal may come until then. Otherwise the lease has been renewed, and the timer is set later.
 pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     let (near_ms, now_ms) = (records::jeopardy_ms(tx), tx.now().wall_ms());
     let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) else { return };
@@ -23,7 +23,7 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     if left_ms > near_ms {
         return look_again(tx, key, deadline - near_ms);
     }
-    // At its end it is renewed or gone.
+    // At its end a lease is renewed or gone.
     if left_ms > 0 {
         match records::reader_of(tx, key) {
             Some([lock, reader]) if own_end(tx, &lock, &reader) == Some(deadline) => {
@@ -36,8 +36,8 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// A native re-entry has set the lease of a lock anew, of which the ledger is not told: its owners are, when little of
-/// it is left.
+/// Sets the timer of a lease that a native re-entry has set anew. The ledger is not notified of that, but the owners
+/// are to be when little of the lease is left.
 pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     let near_ms = records::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
@@ -61,7 +61,7 @@ fn watch_leases_in(tx: &mut Tx<'_>, before_ms: i64) {
     }
 }
 
-/// When the longest lease of a native reader ends, who has some of its own.
+/// Returns when the longest lease of a native reader ends, if the reader has leases of its own.
 fn own_end(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<i64> {
     let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
     let holds = hash.get(field).and_then(number::parse_i64).filter(|_| hash.contains(MODE_FIELD))?;
@@ -73,11 +73,11 @@ fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
     tx.set_key_timer(key, KeyTimer::Jeopardy, Some((at_ms, Order::default())));
 }
 
-/// Listeners are told of each owner, and each connection once.
+/// Notifies listeners of each owner, and each connection once.
 fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
     if tx.has_server_audience() {
         for field in tx.peek(key).map_or_else(Vec::new, redisson::held_fields) {
-            // Who has a lease of its own is told of that.
+            // An owner with a lease of its own is notified of that lease.
             if own_end(tx, key, &field).is_none()
                 && let Some(grant) = records::grant(tx, key, &field).map(|grant| grant.number)
             {
@@ -86,7 +86,7 @@ fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
             }
         }
     }
-    // A writer's hold is no reader's, though its owner may read, too.
+    // The hold of a writer is not a reader's, though its owner may read, too.
     let is_reader = |grant, owner: &[u8]| {
         let grant_of_reader = records::grant(tx, key, owner).map(|grant| grant.number);
         grant_of_reader == Some(grant) && own_end(tx, key, owner).is_some()
@@ -117,14 +117,14 @@ fn tell_owner_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], field: &[u8], left_ms: i6
     }
 }
 
-/// Somebody would give back what it does not hold, and was answered this.
+/// Warns if an owner was refused to give back what it does not hold.
 pub(super) fn lint_release(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], error: &CommandError) {
     if [&b"NOTHELD"[..], b"LOCKLOST"].iter().any(|prefix| error.as_bytes().starts_with(prefix)) {
         lint(tx, key, owner, "release-by-other");
     }
 }
 
-/// Somebody does with a lock what goes wrong some day.
+/// Warns of a habit that goes wrong some day.
 pub(super) fn lint(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], habit: &str) {
     announce(tx, key, "lint", || vec![text("owner", owner), text("habit", habit.as_bytes())]);
 }
