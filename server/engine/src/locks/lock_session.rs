@@ -41,8 +41,7 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
     records::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
         Some(Value::Hash(hash)) => {
             let held = held(hash, &lease.holder);
-            // If another client gave back a hold, the server does not know whose it was. So live connections keep
-            // theirs.
+            // If another client gave back a hold, the owner of that hold is not known. So live connections keep theirs.
             let left = held.holds.saturating_sub(lease.holds).max(of_others.min(held.holds));
             if left < held.holds {
                 if held.is_read() {

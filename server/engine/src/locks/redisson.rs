@@ -232,7 +232,7 @@ pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
     [&*lock_channel(key), b":", owner].concat()
 }
 
-/// Returns the lock whose list of waiters a key is.
+/// Returns the lock to which a list of waiters belongs, if the key is one.
 pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }

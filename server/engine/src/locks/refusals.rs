@@ -91,7 +91,7 @@ pub(crate) fn call_ended(
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
-        // With a digest, the owner that asks is not known.
+        // A digest does not tell the owner that asks.
         "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
@@ -271,7 +271,7 @@ fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[
     arguments.iter().find(is_owner).map(|owner| (**owner).into())
 }
 
-/// Records the loss of an owner whose text was compared with that of the key, which is another.
+/// Records that an owner's text was compared with that of a key and differs: the owner has lost the lock.
 fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     let is_lock = tx.marked(key).is_some() || tx.peek(key).is_none();
     if is_lock && records::last_loss(tx, key, owner).is_some() {

@@ -30,7 +30,6 @@ pub(in crate::locks) struct Granted {
 /// is not given either if the request `yields` to others that are to be served before.
 ///
 /// # Errors
-///
 /// Returns an error if the owner may not have the lock, or if the key holds something else. Nothing has changed then.
 pub(in crate::locks) fn grant(
     tx: &mut Tx<'_>,

@@ -20,7 +20,6 @@ impl Limit {
     /// already.
     ///
     /// # Errors
-    ///
     /// Returns an error if the owner may not have another hold.
     pub(super) fn another(self, holds: i64, again: bool) -> Result<i64, CommandError> {
         match self {

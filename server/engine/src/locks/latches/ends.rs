@@ -4,7 +4,7 @@ use lockwheel_store::keyspace::{Cause, Change, Context, DbKey, Interests, Remova
 use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
-/// How a latch ended.
+/// The way in which a latch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LatchEnd {
     /// The count had reached zero.
@@ -95,7 +95,7 @@ impl LatchEnds {
         });
     }
 
-    /// Forgets the ends of latches that nobody waits for any more. O(n).
+    /// Forgets the ends of latches without a waiter. O(n).
     pub(in crate::locks) fn forget_unawaited(&mut self, context: &Context<'_>) {
         self.ends.retain(|(db, key), _| context.is_waited_for_in(*db, key));
         self.most = Self::FEW.max(2 * self.ends.len());
@@ -109,7 +109,7 @@ impl LatchEnds {
             Cause::Command => LatchEnd::by_command(removal.value),
             Cause::Eviction => Some(LatchEnd::Deleted),
             Cause::Deadline { .. } => Some(LatchEnd::Expired),
-            // Another value takes its place, and the clients go on waiting for that.
+            // Another value replaces this one, and the clients go on waiting for the new one.
             Cause::Overwrite => None,
         };
         if let Some(end) = end {

@@ -23,7 +23,6 @@ pub(in crate::locks) const WAIT_MS: i64 = 300_000;
 /// Returns the state of the lock for an owner: free if no other owner is ahead in the queue.
 ///
 /// # Errors
-///
 /// Returns an error if a key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     drop_stale(tx, key)?;

@@ -44,7 +44,6 @@ impl Layout {
     /// Returns the state of a lock in this layout for an owner.
     ///
     /// # Errors
-    ///
     /// Returns an error if the key holds something else.
     pub(super) fn standing(
         self,
@@ -65,7 +64,6 @@ impl Layout {
     /// has then, or `None` to refuse. Returns the entry of the key, or `None` after a refusal.
     ///
     /// # Errors
-    ///
     /// Returns an error if the key holds something else, or the error of `admit`. Nothing has changed then.
     #[inline]
     pub(super) fn hold(

@@ -14,7 +14,6 @@ pub(in crate::locks) const READ_WRITE: CommandError =
 /// Returns the state of the lock for an owner.
 ///
 /// # Errors
-///
 /// Returns an error if the key holds another type, a read-write lock, or a count that is no number.
 pub(in crate::locks) fn standing(
     tx: &mut Tx<'_>,

@@ -53,7 +53,6 @@ pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
 /// Returns the holds of an owner; `None` if the lock is free.
 ///
 /// # Errors
-///
 /// Returns an error if the key holds another type, a plain lock, or a count that is no number.
 pub(in crate::locks) fn hands(
     tx: &mut Tx<'_>,
@@ -93,7 +92,6 @@ pub(super) fn standing_of_reader(
 /// Returns the state of the lock for an owner that wants to write.
 ///
 /// # Errors
-///
 /// Returns an error if the owner is a reader, which would wait for itself.
 pub(super) fn standing_of_writer(
     tx: &mut Tx<'_>,

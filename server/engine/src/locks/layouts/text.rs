@@ -10,7 +10,6 @@ use lockwheel_store::values::{Str, Value};
 /// Returns the state of the lock for an owner. There is no re-entry.
 ///
 /// # Errors
-///
 /// Returns an error if the owner holds the lock, or the key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     match tx.get(key) {

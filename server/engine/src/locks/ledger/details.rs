@@ -1,5 +1,4 @@
-//! Details that few holds have: the token of a fenced lock, the holder's own data, and the delay after a loss, in which
-//! nobody else gets the lock.
+//! Details that few holds have: the token of a fenced lock, the holder's own data, and the delay after a loss.
 
 use super::super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::memory::block;

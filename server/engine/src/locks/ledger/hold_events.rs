@@ -34,7 +34,7 @@ pub(in crate::locks) struct EndedHold<'a> {
 
 /// A subscriber of the ledger, which is notified of each hold that begins or ends, within the command.
 pub(in crate::locks) trait LedgerSubscriber {
-    /// Handles the begin of a hold by a new grant. The ledger has stored the grant already.
+    /// Handles the start of a hold by a new grant. The ledger has stored the grant already.
     fn begun(&mut self, hold: &BegunHold<'_>, context: &mut Context<'_>);
 
     /// Handles the end of a hold of the changed key.

@@ -77,8 +77,7 @@ impl LockLedger {
         self.causes.get(db, key, b"").is_some_and(|last| last.was_native)
     }
 
-    /// Whether the last hold of a key ended because the key was given another value, as far as the ledger remembers.
-    /// O(1).
+    /// Whether the last hold of a key ended because its value was replaced, as far as the ledger remembers. O(1).
     pub(in crate::locks) fn was_overwritten(&self, db: usize, key: &[u8]) -> bool {
         let last = self.causes.get(db, key, b"");
         last.is_some_and(|last| last.cause == ReleaseCause::Overwritten)
@@ -397,7 +396,7 @@ impl LockLedger {
     }
 }
 
-/// The note to make of a key whose last hold has ended, if nothing else is to be remembered.
+/// The note that the keyspace keeps about a key after the end of its last hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(in crate::locks) enum Noted {
@@ -415,7 +414,7 @@ impl Noted {
         if later == Noted::Nothing { self } else { later }
     }
 
-    /// Writes the note beside the keys.
+    /// Writes the note to the keyspace.
     #[inline]
     pub(in crate::locks) fn tell(self, db: usize, key: &[u8], context: &mut Context<'_>) {
         match self {

@@ -1,6 +1,6 @@
 //! Keys whose names say that they are locks: `lock:order:1`, `orderLock`, `cache~lock`, `job-mutex`.
 //!
-//! A text that is set by `SET NX` without a lease may be a counter, a mark or a unique name as well as a lock. The name
+//! A text that is set by `SET NX` without a lease may be a lock, but also a counter, a mark or a unique name. The name
 //! of its key decides.
 
 /// The words that name a lock, alone or at the end of another word.

@@ -1,9 +1,9 @@
 //! The ledger: the facts about holds that the values of keys do not show.
 //!
-//! It keeps the grants by which locks are held, their order, and how holds ended. Redisson's layout has no place for
-//! these facts. The number of a key's only grant stands beside its entry, as a mark; everything else is kept here. Of
-//! the past, the ledger keeps no more than the last end of a hold. It notifies its [`LedgerSubscriber`] of each hold
-//! that begins or ends.
+//! The ledger keeps the grants by which locks are held, their order, and how holds ended. Redisson's layout has no
+//! place for these facts. The number of a key's only grant is in the mark of the key's entry; everything else is kept
+//! here. The ledger remembers only the last end of a hold. It notifies its [`LedgerSubscriber`] of each hold that
+//! begins or ends.
 
 mod details;
 mod grant;

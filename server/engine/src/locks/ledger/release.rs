@@ -1,13 +1,13 @@
-//! How a hold on a lock ended.
+//! The ways in which a hold on a lock ends.
 
 use super::super::redisson::WRITE_SUFFIX;
 use lockwheel_store::keyspace::{Actor, CalledBy, Cause, Watched};
 use lockwheel_store::values::has_digest;
 
-/// How a hold on a lock ended.
+/// The cause for which a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum ReleaseCause {
-    /// The owner released it, natively or by Redisson's script: the command named its owner.
+    /// The owner released the hold, natively or by Redisson's script: the command named its owner.
     Released,
     /// The lease ran out.
     Expired,
@@ -120,7 +120,7 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
     owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }
 
-/// How the last hold of a key ended.
+/// The end of a key's last hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct LastEnd {
     pub(in crate::locks) cause: ReleaseCause,
@@ -132,7 +132,7 @@ pub(in crate::locks) struct LastEnd {
 /// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Release {
-    /// How it ended.
+    /// The cause of the end.
     pub(in crate::locks) cause: ReleaseCause,
     /// The time of the end, in wall milliseconds.
     pub(in crate::locks) wall_ms: i64,

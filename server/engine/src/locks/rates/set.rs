@@ -50,7 +50,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let kind = if client.is_some() { PER_CLIENT } else { 0 };
     let values = [number(PERMITS)?, number(INTERVAL)?, 0, kind].map(|value| value.to_string().into_bytes());
     let [rate, interval, keep_alive, r#type] = RATE_FIELDS;
-    // Both orders are those in which Redisson writes the fields.
+    // Redisson writes the fields in these two orders.
     let order =
         if only_new { [rate, interval, keep_alive, r#type] } else { [rate, interval, r#type, keep_alive] };
     let is_set = tx.read::<Hash>(key)?.is_some_and(|hash| hash.contains(r#type));

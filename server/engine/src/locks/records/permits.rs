@@ -277,7 +277,7 @@ impl LockRecords {
         if self.ledger.declared() == Some(ReleaseCause::FailedOver)
             && let Some(key) = redisson::semaphore_of_leases(change.key)
         {
-            // Other leases take their place, whose begin nobody has seen.
+            // Other leases replace them, which the history has not seen begin.
             return self.semaphore_ended(change, key, cause);
         }
         self.semaphore_changed(change, None, context);

@@ -415,7 +415,7 @@ impl LockRecords {
         is_known && field != MODE_FIELD && redisson::owner_of(field) != DELAY_FIELD
     }
 
-    /// Records the change of a fair lock's list of waiters, whose key belongs to this lock.
+    /// Records a change of the list of waiters of `lock`, a fair lock.
     fn queue_changed(&mut self, change: &Change<'_>, event: KeyEvent, lock: &[u8], context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let is_move = [events::EXPIRE, events::PERSIST].contains(&event);

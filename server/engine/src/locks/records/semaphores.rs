@@ -17,7 +17,7 @@ pub(super) struct Permits {
     pub(super) native: i64,
     /// Permits without an id that scripts and bare commands have taken.
     pub(super) foreign: i64,
-    /// The number of all permits; `None` if the begin of the semaphore was not seen.
+    /// The number of all permits; `None` if the start of the semaphore was not seen.
     pub(super) total: Option<i64>,
     /// Whether the semaphore began without permits. A permit that is given then is a new one, as a signal.
     pub(super) is_signal: bool,
@@ -64,9 +64,9 @@ impl Permits {
         self.add_to_total(permits.saturating_sub(returned));
     }
 
-    /// Returns the permits after a deed that leaves so many permits and so many with ids. Permits taken without an id
-    /// are held then; permits given back are not. Permits beyond those that were held go to nobody, unless the deed
-    /// says how many there are to be.
+    /// Returns the permits after a deed that leaves `left` permits, with `with_id` permits with ids out. Permits taken
+    /// without an id are held then; permits given back are not. Permits beyond those that were held go to nobody,
+    /// unless the deed says how many there are to be.
     pub(super) fn after(self, left: i64, with_id: i64, deed: Deed<'_>) -> Self {
         let (more, more_ids) = (left.saturating_sub(self.left), with_id.saturating_sub(self.with_id));
         let mut after = Permits { left, with_id, ..self };

@@ -1,5 +1,5 @@
-//! The subscribers of the ledger: the history, the leases of connections, the news of holds, delays, and the watch on
-//! leases that are near their end.
+//! The subscribers of the ledger: the history, the leases of connections, the news of holds, the delays, and the
+//! warnings before leases end.
 
 use super::super::events::{HoldNews, News};
 use super::super::history::{Event, History};

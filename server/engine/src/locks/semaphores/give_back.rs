@@ -26,7 +26,6 @@ impl GiveBack {
     /// Chooses permits of an owner, from its oldest holds first. `force` adds missing permits.
     ///
     /// # Errors
-    ///
     /// Returns an error if the owner holds fewer permits.
     pub(super) fn count(
         tx: &mut Tx<'_>,
@@ -67,7 +66,6 @@ impl GiveBack {
     /// `force` allows that, too.
     ///
     /// # Errors
-    ///
     /// Returns an error if a permit is not out, has ended, or is another's.
     pub(super) fn ids(
         tx: &mut Tx<'_>,

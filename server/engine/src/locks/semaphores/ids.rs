@@ -38,7 +38,6 @@ pub(super) fn new(tx: &mut Tx<'_>) -> Id {
 /// Returns the number of permits with ids that are out.
 ///
 /// # Errors
-///
 /// Returns an error if the key of the leases holds another type.
 pub(super) fn count(tx: &mut Tx<'_>, key: &[u8]) -> Result<i64, CommandError> {
     Ok(tx.read::<ZSet>(&permit_leases_key(key))?.map_or(0, |leases| leases.len() as i64))

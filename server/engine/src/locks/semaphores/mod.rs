@@ -85,7 +85,6 @@ fn change_account<T>(
 /// Adds permits to those that are left, and publishes the new number on the semaphore's channel. Returns that number.
 ///
 /// # Errors
-///
 /// Returns an error if the number would overflow.
 fn add(tx: &mut Tx<'_>, key: &[u8], permits: i64) -> Result<i64, CommandError> {
     let left = count::read(tx, key)?.unwrap_or(0).checked_add(permits).ok_or(errors::INCREMENT_OVERFLOW)?;

@@ -83,7 +83,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         if let Some((place, by)) = &given.part {
             account.holds.lower(place, *by);
         }
-        // Permits that nobody held have been added.
+        // Permits that had no holder have been added.
         account.observe(after, out);
         ended
     });

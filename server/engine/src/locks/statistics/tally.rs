@@ -34,9 +34,9 @@ pub(super) struct Tally {
 pub(super) struct Count {
     pub(super) tally: Tally,
     owners: Owners,
-    /// The begin of each wait.
+    /// The start of each wait, in milliseconds of the monotonic clock.
     waiting: BTreeMap<Wait, i64>,
-    /// The begin of the hold of each grant.
+    /// The start of the hold of each grant, in the same unit.
     held: BTreeMap<u64, i64>,
     /// The time of the entry that is being counted.
     now_ms: i64,
