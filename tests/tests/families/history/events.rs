@@ -137,6 +137,28 @@ fn texts_that_are_compared_by_commands_are_seen_too() {
 }
 
 #[test]
+fn a_lease_of_a_later_text_is_no_late_lease_of_one_that_is_gone() {
+    let mut server = Server::new();
+    let one = server.client();
+    let removals: [&[&str]; 4] = [
+        &["FLUSHALL"],
+        &["FLUSHDB"],
+        &["RENAME l other"],
+        &["CONFIG SET lock-history no", "DEL l", "CONFIG SET lock-history yes"],
+    ];
+    for removal in removals {
+        server.send(one, "SETNX l t1");
+        for request in removal {
+            server.send(one, request);
+        }
+        server.send(one, "SET l t2");
+        server.send(one, "EXPIRE l 10");
+        server.send(one, "DEL l other");
+        assert!(server.told(&["key", "owner", "cause"]).is_empty(), "{removal:?}");
+    }
+}
+
+#[test]
 fn a_lease_that_comes_later_and_what_is_observed() {
     let mut server = Server::new();
     let one = server.client();

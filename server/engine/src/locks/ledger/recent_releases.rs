@@ -134,6 +134,15 @@ impl<T> RecentReleases<T> {
         }
     }
 
+    /// Forgets the releases of a database's keys. O(n), n all releases.
+    pub(in crate::locks) fn flushed(&mut self, db: usize) {
+        for at in 0..self.ring.len() {
+            if let Some(memory) = self.ring[at].take_if(|memory| memory.db == db) {
+                self.take_place(&memory, at);
+            }
+        }
+    }
+
     /// Exchanges the releases of two databases. O(n), n all releases.
     pub(in crate::locks) fn swap(&mut self, one: usize, other: usize) {
         for memory in self.ring.iter_mut().flatten() {

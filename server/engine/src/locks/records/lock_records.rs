@@ -116,6 +116,7 @@ impl LockRecords {
     /// Removes the facts about a database whose keys are all gone. The end of their holds has been handled before.
     pub(super) fn flushed(&mut self, db: usize) {
         self.ledger.flushed(db);
+        self.unleased.flushed(db);
         self.subscribers.flushed(db);
     }
 
@@ -124,6 +125,7 @@ impl LockRecords {
         self.ledger.swapped(one, other);
         self.subscribers.swapped(one, other);
         self.unleased.swap(one, other);
+        self.plain_sets = PlainSets::new(self.seed);
         self.fair_queues.swap(one, other);
         self.semaphores.swap(one, other);
     }

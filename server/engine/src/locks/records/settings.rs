@@ -42,6 +42,7 @@ impl LockRecords {
                 *history = None;
                 self.fair_queues = FairQueues::default();
                 self.plain_sets = PlainSets::new(self.seed);
+                self.unleased.clear();
                 self.semaphores = Semaphores::default();
             }
             (Some(most), Some(history)) if history.is_stamped() == settings.stamps.is_some() => {

@@ -141,6 +141,7 @@ impl LockRecords {
         if moved {
             let removal = Removal { value, mark, cause: Cause::Command };
             let of_from = Change { db: from_db, key: from, ..*change };
+            self.unleased.forget(from_db, from, b"");
             if self.subscribers.history.is_some() {
                 self.semaphore_gone(&of_from, Cause::Command, context);
             }
