@@ -1,4 +1,4 @@
-//! `LOCK.VERIFY` itself: its row, and its reply.
+//! The `LOCK.VERIFY` command: its row and its reply.
 
 use super::super::history::Ring;
 use super::super::history_command::FLAGS;
@@ -44,7 +44,7 @@ impl Wanted {
     }
 }
 
-/// A verification on its way.
+/// A verification in progress.
 #[derive(Debug)]
 struct Verifying {
     verification: Verification,
@@ -71,10 +71,10 @@ impl Reading for Verifying {
     }
 }
 
-/// Refuses what `LOCK.VERIFY` would refuse of its options.
+/// Checks the options of a `LOCK.VERIFY` request.
 ///
 /// # Errors
-/// Returns a syntax error of an option, or of its value.
+/// Returns a syntax error if an option or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Wanted::of(args).map(drop)
 }
@@ -98,7 +98,7 @@ fn verify(
     Ok(read(history, entries, Verifying { verification, now }, reply))
 }
 
-/// Writes the reply but for what `findings` has. The reason says why the history is not whole.
+/// Writes the reply up to the name of its last field, `findings`. `reason` says why the history is incomplete.
 fn head(
     verdict: Verdict,
     reason: Option<&str>,
@@ -157,8 +157,8 @@ mod tests {
 
     const ENTRIES: usize = 4000;
 
-    /// Bytes of memory of a verification that has looked at entries made by `happening` of so many locks and owners,
-    /// each of the events in turn.
+    /// The memory, in bytes, of a verification that has read `ENTRIES` entries for each of `events`. Each entry has a
+    /// lock and an owner of its own, and `change` completes it.
     fn memory(events: &[(Event, Option<bool>)], change: impl Fn(&mut Happening<'_>)) -> usize {
         let mut history = History::new(1 << 16, 7);
         for (event, native) in events {

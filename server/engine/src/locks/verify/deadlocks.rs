@@ -1,7 +1,8 @@
-//! `deadlock`: owners do not wait for each other. Who would close a cycle natively is refused: that is a lint, since
-//! the next time the same order of locks may meet owners that cannot be told. A cycle of waits that was closed is a
-//! suspect, also when the end of a lease has opened it again. Where one of them waited no longer by itself, as
-//! `tryLock` does when its time is over, that was its way out, and it is a lint.
+//! `deadlock`: no owners wait for each other.
+//!
+//! A native request that would close a cycle is refused. That is a lint: the same order of locks may later involve
+//! owners that the server cannot refuse. A cycle of waits that was closed is a suspect, even if the end of a lease has
+//! opened it again. A cycle is a lint if one of its owners gave up by itself, as `tryLock` does on timeout.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
 use super::finding::{Finding, Level, words};
@@ -14,14 +15,14 @@ use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 
-/// What has been found of a cycle.
+/// A cycle that was found.
 #[derive(Clone, Debug)]
 struct Found {
     level: Level,
-    /// When it was closed.
+    /// The monotonic time at which the cycle was closed.
     at_ms: i64,
     key: Name,
-    /// The entries of the holds and waits in it.
+    /// The entries of the holds and waits in the cycle.
     seqs: Vec<u64>,
     owners: Vec<Name>,
     text: String,
@@ -38,31 +39,32 @@ impl Found {
     }
 }
 
-/// What a cycle is known by: see [`names_of`].
+/// The key that identifies a cycle: see [`names_of`].
 type Names = Vec<(Name, Name)>;
 
 #[derive(Debug, Default)]
 pub(super) struct Deadlocks {
     waits: Waits,
-    /// The entry whose effect is looked at before the next: until then the locks have not taken it in.
+    /// The entry whose effect is examined before the next entry. Until then the locks have not taken it in.
     last: Option<u64>,
-    /// The cycle that the next entry was refused for, once it has been searched for.
+    /// The cycle because of which the request of the next entry was refused. `None` until the search for it has
+    /// finished.
     of_refused: Option<Option<Cycle>>,
-    /// By the owners and locks in a cycle, in the order of their names: its place among those that were found.
+    /// The index in `found` of each cycle, by its owners and locks in the order of their names.
     places: BTreeMap<Names, usize>,
     found: Vec<Found>,
-    /// Those that are closed, by the owners and locks in them.
+    /// The indices of the closed cycles, by each owner and lock in them.
     closed: BTreeSet<(Name, usize)>,
-    /// Who was refused, by which cycle in words.
+    /// The refused owners, each with the text of the cycle.
     refused: BTreeSet<(Name, String)>,
 }
 
-/// The most cycles that are followed at once. Others are counted.
+/// The most cycles that are tracked at once. Further cycles are only counted.
 const MAX_CYCLES: usize = 64;
-/// The most owners of a cycle that is followed until it opens, and the most that are named.
+/// The most owners of a cycle that is tracked until it opens, and the most steps that a text names.
 const MAX_STEPS: usize = 32;
 
-/// What stands in a finding before the cycle.
+/// Returns the text of a cycle for a finding.
 fn told(ring: &Ring, cycle: &Cycle) -> String {
     let steps = cycle.steps.iter().take(MAX_STEPS);
     let names = steps.flat_map(|step| [step.owner, step.key]).map(|name| words(ring, name));
@@ -73,7 +75,8 @@ fn told(ring: &Ring, cycle: &Cycle) -> String {
 }
 
 impl Deadlocks {
-    /// Looks whether an entry that the locks have taken in has opened a cycle, or closed one; whether that is done.
+    /// Checks whether an entry that the locks have taken in has opened or closed a cycle. Returns whether the check has
+    /// finished.
     fn look(&mut self, view: View<'_>, seq: u64, steps: &mut u64, findings: &mut Findings) -> bool {
         let Some(entry) = view.ring.get(seq) else { return true };
         if !self.closed.is_empty() && !self.waits.is_searching() {
@@ -93,13 +96,13 @@ impl Deadlocks {
         true
     }
 
-    /// Whether the cycle that a request was refused for matters: of what is told of already, and of what there is no
-    /// room for, it matters where a closed cycle may have ended by it.
+    /// Whether the cycle because of which a request was refused is needed. If the room for refusals is used up, it is
+    /// needed only for an ended wait, whose cycle may have been closed.
     fn uses_cycle(&self, entry: &Entry) -> bool {
         self.refused.len() < MAX_CYCLES || entry.event == Event::LeftQueue
     }
 
-    /// A request was refused, or its wait was ended, since it closed a cycle.
+    /// Records a request that was refused, or whose wait was ended, because it closed a cycle.
     fn refused(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let is_full = self.refused.len() == MAX_CYCLES;
         if !self.uses_cycle(entry) {
@@ -113,14 +116,14 @@ impl Deadlocks {
             (text, _) => text,
         };
         let text = format!("{who} was refused {lock}: DEADLOCK {named}");
-        // Each is told of once; of a request for several locks each lock has an entry.
+        // Each refusal is reported once. A request for several locks has an entry for each lock.
         let is_new = !is_full && self.refused.insert((entry.owner, named));
         let cycle = cycle.map_or_else(Vec::new, |cycle| cycle.steps);
         let at_ms = view.ring.when(seq, entry).monotonic_ms;
         let place = self.places.get(&names_of(&cycle, entry));
         let closed = place.and_then(|place| self.found.get_mut(*place));
         match closed {
-            // It was closed by what the owner was just given, and ended at once.
+            // The cycle was closed by the lock that the owner was just given, and ended at once.
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
                 (found.level, found.text) = (Level::Lint, text);
             }
@@ -130,12 +133,12 @@ impl Deadlocks {
         }
     }
 
-    /// The closed cycles that an owner or a lock is in.
+    /// The closed cycles that contain an owner or a lock.
     fn closed_of(&self, name: Name) -> impl Iterator<Item = usize> {
         self.closed.range((name, 0)..=(name, usize::MAX)).map(|(_, place)| *place)
     }
 
-    /// Looks whether an entry has opened cycles, and how.
+    /// Checks whether an entry has opened cycles, and in which way.
     fn look_at_closed(&mut self, view: View<'_>, entry: &Entry) {
         let places: BTreeSet<usize> = match entry.event {
             Event::Disconnect => self.closed.iter().map(|(_, place)| *place).collect(),
@@ -157,7 +160,8 @@ impl Deadlocks {
         }
     }
 
-    /// A place for another cycle: that of the one that opened first, which is told of, when there are many.
+    /// Returns an index for another cycle. If `found` is full, reports the open cycle that was closed first and reuses
+    /// its index.
     fn free_place(&mut self, ring: &Ring, findings: &mut Findings) -> Option<usize> {
         if self.found.len() < MAX_CYCLES {
             return Some(self.found.len());
@@ -169,7 +173,7 @@ impl Deadlocks {
         Some(place)
     }
 
-    /// Whether a cycle is followed until it opens.
+    /// Whether a cycle is still closed, and so tracked until it opens.
     fn is_closed(&self, place: usize) -> bool {
         let first = self.found[place].steps.first();
         first.is_some_and(|step| self.closed.contains(&(step.owner, place)))
@@ -211,16 +215,16 @@ impl Deadlocks {
     }
 }
 
-/// How a cycle was opened.
+/// The way in which a cycle was opened.
 #[derive(Clone, Copy, Debug)]
 enum Opened {
-    /// This owner gave way by itself.
+    /// This owner gave up its wait or its hold by itself.
     By(Name),
-    /// A lease has ended, or somebody else has done it.
+    /// A lease ended, or another party opened the cycle.
     Otherwise,
 }
 
-/// Whether a cycle is open after an entry that has been taken in, and how it came to be.
+/// Returns the way in which a cycle was opened, if it is open after an entry that the locks have taken in.
 fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Option<Opened> {
     let by_others = [Cause::Unblocked, Cause::Disconnected, Cause::Evicted, Cause::Migrated, Cause::Deadlock];
     for (at, step) in steps.iter().enumerate() {
@@ -242,8 +246,8 @@ fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Optio
     None
 }
 
-/// What a cycle is known by, wherever it begins: its owners and locks. That of which nothing more is known than who was
-/// refused has but one.
+/// Returns the key that identifies a cycle, whichever step comes first: its owners and locks, sorted. If only the
+/// refused request of a cycle is known, the key is the owner and the lock of that request.
 fn names_of(steps: &[Step], entry: &Entry) -> Names {
     let mut names: Names = steps.iter().map(|step| (step.owner, step.key)).collect();
     if names.is_empty() {
@@ -253,7 +257,7 @@ fn names_of(steps: &[Step], entry: &Entry) -> Names {
     names
 }
 
-/// Whether an owner was refused a lock, or its wait for that ended, since that closed a cycle.
+/// Whether an owner was refused a lock, or its wait for the lock was ended, because it closed a cycle.
 fn is_refused(entry: &Entry) -> bool {
     matches!(entry.event, Event::Refused | Event::LeftQueue) && entry.cause == Cause::Deadlock
 }
@@ -301,7 +305,7 @@ impl Invariant for Deadlocks {
 
     fn memory(&self) -> usize {
         let owned = |found: &Found| {
-            // The names of a cycle are a key of `places` too.
+            // The names of a cycle are also a key of `places`.
             let steps = of_vec(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
             steps + of_vec(&found.seqs) + of_vec(&found.owners) + found.text.capacity()
         };
@@ -313,7 +317,7 @@ impl Invariant for Deadlocks {
 }
 
 impl Deadlocks {
-    /// Some searches for a cycle were not finished: there may be others.
+    /// Reports that some searches for a cycle were given up, so further cycles may exist.
     fn tell_given_up(&self, view: View<'_>, findings: &mut Findings) {
         let (searches @ 1.., Some(seq)) = (self.waits.given_up, view.ring.next().checked_sub(1)) else {
             return;

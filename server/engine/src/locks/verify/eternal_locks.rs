@@ -1,8 +1,8 @@
-//! `no-eternal-lock`: every hold has a lease, which no backward step of the clock makes twice as long, or ends with a
-//! connection.
+//! `no-eternal-lock`: every hold has a lease or ends with a connection. No backward step of the wall clock doubles the
+//! length of a lease.
 //!
-//! A lease that a later request sets makes it a habit instead: of a text the history has an entry of that, of a field
-//! of a hash it is seen here.
+//! If a later request sets the lease, the finding becomes a habit instead. For a string key, the history has an entry
+//! of that habit. For a field of a hash, this module detects it.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -17,21 +17,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const NAME: &str = "no-eternal-lock";
 
-/// Bytes of the text of a finding on a hold, about.
+/// The approximate size in bytes of a finding's text.
 const OPEN_TEXT_BYTES: usize = 96;
 
 /// The findings on holds that began without a lease and may get one, by key and owner.
 #[derive(Debug, Default)]
 pub(super) struct EternalLocks {
     open: BTreeMap<(Name, Name), Finding>,
-    /// The entry whose lease is looked at with the next: until then the locks have not taken it in.
+    /// The entry whose lease is examined at the next entry. Until then the locks have not taken it in.
     last: Option<u64>,
-    /// Leases by the wall time to which the clock must be set back to make them twice as long, with their locks and
-    /// owners. Some have ended. Each is reported once.
+    /// Leases, by the wall time in milliseconds to which the clock must be set back to double the lease, with their
+    /// locks and owners. Some leases have ended. Each lease is reported once.
     leases: BTreeSet<(i64, Name, Name)>,
 }
 
-/// The wall time to which the clock must be set back to make a lease twice as long.
+/// Returns the wall time in milliseconds to which the clock must be set back to double a lease.
 fn doubled_at_ms(hold: &Hold) -> Option<i64> {
     let (ttl_ms, deadline_ms) = (hold.ttl_ms?, hold.deadline_ms?);
     (!hold.session).then(|| deadline_ms.saturating_sub(ttl_ms.saturating_mul(2)))
@@ -58,7 +58,7 @@ impl Invariant for EternalLocks {
             (Event::Habit, Cause::LateLease) => {
                 self.open.remove(&hold);
             }
-            // A text's lease that comes later is recorded as a habit before; a field's is seen here.
+            // The later lease of a string key was recorded as a habit before. That of a hash field is detected here.
             (Event::Renewed | Event::Reentered, _) if !is_eternal(entry) => {
                 if let Some(before) = self.open.remove(&hold) {
                     let seqs = before.seqs.into_iter().chain([seq]).collect();
@@ -85,7 +85,7 @@ impl Invariant for EternalLocks {
     }
 }
 
-/// Whether a hold has no end by itself from this entry on.
+/// Whether a hold never ends by itself from this entry on.
 fn is_eternal(entry: &Entry) -> bool {
     entry.ttl().is_none() && !entry.is_of_session()
 }
@@ -96,7 +96,8 @@ fn without_lease(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     finding(Level::Violation, seq, entry, text)
 }
 
-/// A text that was set by NX without a lease and is used as a lock: certainly, if LOCK commands ask for it.
+/// Returns the finding for a string key that was set with NX and without a lease. It is certainly a lock if LOCK
+/// commands use it; otherwise it is a suspect.
 fn of_text(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     if entry.native() == Some(true) {
         return without_lease(view, seq, entry);
@@ -113,7 +114,7 @@ fn finding(level: Level, seq: u64, entry: &Entry, text: String) -> Finding {
 }
 
 impl EternalLocks {
-    /// Notes the lease of an entry that the locks have taken in.
+    /// Records the lease of an entry that the locks have taken in.
     fn note(&mut self, view: View<'_>, seq: u64) {
         let Some(entry) = view.ring.get(seq) else { return };
         let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(entry.owner));
@@ -122,7 +123,7 @@ impl EternalLocks {
         }
     }
 
-    /// The wall clock was set back: leases are dates on it.
+    /// Reports leases that a backward step of the wall clock has doubled. Their deadlines are wall times.
     fn stepped_back(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let (from_ms, to_ms) = (entry.ttl_ms, entry.holds);
         let mut doubled = Vec::new();

@@ -1,4 +1,5 @@
-//! `mutual-exclusion`: no two owners hold an exclusive lock at once, nor are in one declared section.
+//! `mutual-exclusion`: two owners never hold an exclusive lock at the same time, and are never in one declared section
+//! at the same time.
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::finding::{Finding, Level, words};
@@ -12,13 +13,13 @@ pub(super) const NAME: &str = "mutual-exclusion";
 #[derive(Debug)]
 pub(super) struct Exclusion;
 
-/// Whether it is the mode of a lock that is no read-write lock.
+/// Whether the mode belongs to a lock that is not a read-write lock.
 pub(super) fn is_plain(mode: Mode) -> bool {
     mode == Mode::Exclusive
 }
 
-/// Whether two modes of one layout exclude each other. A read-write lock in the key of a plain one is `layout-mix`, as
-/// long as it is one key: two servers have two.
+/// Whether two modes of one lock exclude each other. A plain and a read-write mode in one key of one server are
+/// `layout-mix` instead. On two servers they are two keys, and exclude each other.
 fn excludes(one: Mode, other: Mode, is_one_key: bool) -> bool {
     if !is_one_key && is_plain(one) != is_plain(other) {
         return true;
@@ -31,7 +32,7 @@ fn excludes(one: Mode, other: Mode, is_one_key: bool) -> bool {
     )
 }
 
-/// Where an entry is from, if there are several servers.
+/// Returns the text that names the server of an entry. It is empty unless the history is of several servers.
 pub(super) fn at_node(ring: &Ring, seq: u64) -> String {
     let node = ring.place(seq).map(|node| format!(" on {}", String::from_utf8_lossy(node)));
     node.unwrap_or_default()
@@ -47,12 +48,12 @@ impl Invariant for Exclusion {
     }
 }
 
-/// An owner has come to hold a lock.
+/// Reports the other holders that exclude an owner's new hold.
 fn taken(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
     let Some(lock) = view.lock(entry.key) else { return };
     let here = view.ring.place_number(seq);
     let is_in_the_way = |mode: Mode, place: usize| excludes(entry.mode, mode, place == here);
-    // A lease that a server was killed with, or that it lost, ends nowhere.
+    // The history has no end of a lease if its server was killed or lost the lease.
     let over_ms = view.ring.is_of_several().then(|| view.ring.when(seq, entry).wall_ms);
     let others = lock.holds.of_modes(is_in_the_way, over_ms);
     let others = others.filter(|(other, _)| !view.is_same_owner(*other, entry.owner));
@@ -73,7 +74,7 @@ fn taken(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
     }
 }
 
-/// An owner has entered a declared section.
+/// Reports the other owners in a declared section that an owner has entered.
 fn entered(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
     let Some(open) = view.locks.sections.get(&entry.key) else { return };
     let mut others: Vec<(Name, u64)> = open.of_others(entry.owner).take(MAX_OF_ENTRY).collect();

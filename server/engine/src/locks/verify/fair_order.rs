@@ -1,5 +1,5 @@
-//! `fair-order`: a fair lock goes to the head of its queue; and `queue-leak`, an entry in such a queue whose client is
-//! gone.
+//! `fair-order`: a fair lock is granted to the head of its queue. Also `queue-leak`: an entry in that queue whose
+//! client is gone.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name};
 use super::finding::{Finding, Level, words};
@@ -11,7 +11,8 @@ use lockwheel_store::memory::of_map;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// Who left a fair queue last, by lock; who waits by which channel; and the lock that an owner has just given another.
+/// The state of both checks: the owner that left each fair queue last, the listeners to owners' channels, and the lock
+/// just transferred.
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     left: BTreeMap<Name, Name>,
@@ -25,7 +26,7 @@ impl Invariant for FairOrder {
         match entry.event {
             Event::LeftQueue if entry.mode == Mode::Fair => {
                 self.left.insert(entry.key, entry.owner);
-                // A place that somebody has left who was served by another keeps nobody out.
+                // An owner that was removed after it got the lock no longer blocks the queue.
                 let lock = view.lock(entry.key);
                 let is_holder = lock.is_some_and(|lock| lock.holds.contains(entry.owner));
                 if entry.cause == Cause::Evicted && !is_holder {
@@ -61,7 +62,7 @@ impl Invariant for FairOrder {
     }
 }
 
-/// Whether a hold has come from elsewhere with its key, or its database: it was granted there.
+/// Whether a hold came from another place with its key or its database. It was granted there.
 fn is_brought(view: View<'_>, entry: &Entry) -> bool {
     const BRING: [&[u8]; 6] = [b"rename", b"renamenx", b"move", b"copy", b"restore", b"restore-asking"];
     matches!(entry.cause, Cause::Swapped | Cause::Migrated) || BRING.contains(&view.ring.text(entry.by))
@@ -77,8 +78,9 @@ impl FairOrder {
         {
             return;
         }
-        // While somebody waits natively and not fairly, the server's own line decides which native request is next: by
-        // priority, then by arrival. The head may stand in it behind one that wants several locks, while this is free.
+        // While a native waiter is not in the fair queue, the server's own queue orders the native requests: by
+        // priority, then by arrival. The head may stand in that queue behind a request for several locks, even though
+        // this lock is free.
         if entry.native() == Some(true) && waiting.has_plain_native() {
             return;
         }

@@ -1,4 +1,4 @@
-//! `write-after-fence`: a resource accepts no write with a token below the highest that it has seen.
+//! `write-after-fence`: a resource accepts no write with a token below the highest token that it has seen.
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -8,7 +8,7 @@ use super::locks::View;
 use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
-/// The highest token of each resource, and the entry that brought it.
+/// The highest token of each resource, and the entry that recorded it.
 #[derive(Debug, Default)]
 pub(super) struct Fences {
     highest: BTreeMap<Name, (u64, u64)>,

@@ -1,22 +1,22 @@
-//! What an invariant has found.
+//! The findings of invariants.
 
 use super::super::history::{Entry, Name, Ring};
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// It goes wrong some day.
+    /// A bad practice that may cause a failure later.
     Lint,
-    /// It may have gone wrong.
+    /// The invariant may have been violated.
     Suspect,
-    /// It went wrong.
+    /// The invariant was violated.
     Violation,
 }
 
 impl Level {
     pub(super) const ALL: [Self; 3] = [Level::Lint, Level::Suspect, Level::Violation];
 
-    /// As replies spell it.
+    /// The name of the level in replies.
     pub(super) fn name(self) -> &'static str {
         match self {
             Level::Lint => "lint",
@@ -26,20 +26,20 @@ impl Level {
     }
 }
 
-/// What an invariant has found: where, by whom, and in words.
+/// A finding of an invariant: the key, the owners, the entries and a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) level: Level,
     pub(super) invariant: &'static str,
     pub(super) key: Name,
-    /// The entries that show it, in order.
+    /// The numbers of the entries that prove the finding, in order.
     pub(super) seqs: Vec<u64>,
     pub(super) owners: Vec<Name>,
     pub(super) text: String,
 }
 
 impl Finding {
-    /// A finding on what an owner has done to a lock, shown by these entries.
+    /// Returns a finding on one owner of a lock.
     pub(super) fn new(
         level: Level,
         invariant: &'static str,
@@ -51,7 +51,7 @@ impl Finding {
         Finding { level, invariant, key, seqs, owners, text }
     }
 
-    /// About how many bytes a reply takes to show it. O(its entries).
+    /// Returns the approximate number of bytes that the finding takes in a reply. O(its entries).
     pub(super) fn shown_bytes(&self, ring: &Ring) -> usize {
         let named = |names: &[Name]| names.iter().map(|name| ring.text(*name).len()).sum::<usize>();
         let entries = self.seqs.iter().filter_map(|&seq| ring.get(seq));
@@ -60,15 +60,15 @@ impl Finding {
     }
 }
 
-/// Bytes of an entry as evidence, without its names.
+/// The size in bytes of an entry as evidence, without its names.
 const ENTRY_BYTES: usize = 64;
 
-/// A text of the history, in words.
+/// Returns the text of a name, with invalid UTF-8 replaced.
 pub(super) fn words(ring: &Ring, name: Name) -> String {
     String::from_utf8_lossy(ring.text(name)).into_owned()
 }
 
-/// An entry in words: what LOCK.VERIFY shows as evidence.
+/// Returns the description of an entry that LOCK.VERIFY shows as evidence.
 pub(super) fn evidence(ring: &Ring, seq: u64, entry: &Entry) -> String {
     let mut text = format!("{seq} at {}: {}", ring.when(seq, entry).monotonic_ms, entry.event.name());
     let named = [("", entry.owner), ("of", entry.key), ("by", entry.client_name)];

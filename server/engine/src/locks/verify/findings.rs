@@ -1,4 +1,4 @@
-//! The findings that a reply has room for, and a count of the others.
+//! The findings that fit into a reply, and a count of the others.
 
 use super::super::history::{Name, Ring};
 use super::finding::{Finding, Level};
@@ -11,15 +11,15 @@ const MAX_FINDINGS: usize = 500;
 const MAX_BYTES: usize = 2 << 20;
 /// The most entries and owners that a finding shows.
 pub(super) const MAX_SHOWN: usize = 64;
-/// The most findings of one kind at one entry.
+/// The most findings of one invariant at one entry.
 pub(super) const MAX_OF_ENTRY: usize = 8;
 
-/// The findings that are asked for.
+/// The filter that a request sets for findings.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    /// A pattern of keys.
+    /// The pattern that the key must match.
     pub(super) key: Option<Box<[u8]>>,
-    /// The least level.
+    /// The lowest level.
     pub(super) level: Level,
 }
 
@@ -33,7 +33,7 @@ impl Wanted {
 /// The findings of a level.
 #[derive(Debug, Default)]
 struct OfLevel {
-    /// By their numbers among all.
+    /// The findings, each with its number among the findings of all levels.
     shown: Vec<(u64, Finding)>,
     bytes: usize,
     left_out: u64,
@@ -53,7 +53,7 @@ impl Findings {
         Findings { wanted, by_level: Default::default(), shown: 0 }
     }
 
-    /// Returns the levels and keys that are asked for.
+    /// Returns the filter.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted.clone()
     }
@@ -63,7 +63,7 @@ impl Findings {
         self.by_level.iter().map(|of| of.bytes + of_vec(&of.shown)).sum()
     }
 
-    /// Adds a finding, or counts it if there is no room. O(its entries).
+    /// Adds a finding, or counts it if it does not fit. O(its entries).
     pub(super) fn push(&mut self, ring: &Ring, mut finding: Finding) {
         if !self.wanted.has(ring, finding.level, finding.key) {
             return;
@@ -81,7 +81,7 @@ impl Findings {
         }
     }
 
-    /// Counts findings that nobody is shown. O(1).
+    /// Counts findings that are not shown. O(1).
     pub(super) fn leave_out(&mut self, ring: &Ring, level: Level, key: Name, count: usize) {
         if count > 0 && self.wanted.has(ring, level, key) {
             self.by_level[level as usize].left_out += count as u64;

@@ -1,9 +1,9 @@
-//! `permits-bound` of several servers: what they have given out together of one semaphore is not more than there is, as
-//! it is when two masters go on with what they both had.
+//! `permits-bound` across several servers: together they never give out more permits of a semaphore than exist. Two
+//! masters that both continue with the same permits violate this.
 //!
-//! Each server shows only what it knows itself. So what is out is counted from what was taken and given back, wherever
-//! that was; it is the least that can be: who gives back has had what would have lasted longest, and what is leased is
-//! out until its first lease ends, which the server that gave it may not live to see.
+//! A server knows only its own permits. The permits that are out are therefore computed from the entries of all
+//! servers, as a lower bound. A returned permit counts as the one whose lease would have lasted longest. A leased
+//! permit counts until its first lease ends. Its server may not live to record that end.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::exclusion::at_node;
@@ -14,7 +14,7 @@ use super::locks::View;
 use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
-/// Permits that a server has given somebody.
+/// Permits that a server has given to an owner.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     owner: Name,
@@ -24,7 +24,7 @@ struct Given {
 /// The permits that a server has given of a semaphore.
 #[derive(Debug, Default)]
 struct OfServer {
-    /// By the end of their leases, in wall milliseconds, and their entries.
+    /// The permits that are out, by the end of their lease in wall milliseconds and by their entry.
     out: BTreeMap<(i64, u64), Given>,
     permits: i64,
 }
@@ -35,7 +35,7 @@ impl OfServer {
         self.out.insert(of, given);
     }
 
-    /// Leases are over.
+    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         while let Some(first) = self.out.first_entry().filter(|first| first.key().0 <= wall_ms) {
             self.permits = self.permits.saturating_sub(first.remove().permits);
@@ -47,26 +47,26 @@ impl OfServer {
 #[derive(Debug, Default)]
 struct Semaphore {
     by_server: BTreeMap<usize, OfServer>,
-    /// How many there are in all, by the servers that know it.
+    /// The total number of permits, by the servers that know it.
     totals: BTreeMap<usize, i64>,
-    /// There are more than that, or fewer, and nobody knows how many.
+    /// Whether the total has changed by an unknown number of permits.
     is_unknown: bool,
 }
 
 impl Semaphore {
-    /// Leases are over.
+    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         self.by_server.values_mut().for_each(|of_server| of_server.end_leases(wall_ms));
         self.by_server.retain(|_, of_server| !of_server.out.is_empty());
     }
 
-    /// Bytes of memory of what it owns. O(servers).
+    /// Bytes of owned memory. O(servers).
     fn memory(&self) -> usize {
         let out: usize = self.by_server.values().map(|of| of_map(&of.out)).sum();
         of_map(&self.by_server) + of_map(&self.totals) + out
     }
 
-    /// So many are given back; how many of these nobody has had.
+    /// Takes permits back. Returns the number of returned permits that nobody had.
     fn give_back(&mut self, mut permits: i64) -> i64 {
         while permits > 0 {
             let servers = self.by_server.values_mut().filter(|of_server| !of_server.out.is_empty());
@@ -85,14 +85,14 @@ impl Semaphore {
         permits
     }
 
-    /// How many are out that are more than all, of several servers.
+    /// Returns the number of permits that are out beyond the total, if several servers have given permits.
     fn excess(&self) -> Option<i64> {
         let total = self.totals.values().max().filter(|_| !self.is_unknown)?;
         let out = self.by_server.values().fold(0_i64, |sum, of| sum.saturating_add(of.permits));
         (self.by_server.len() > 1 && out > *total).then(|| out.saturating_sub(*total))
     }
 
-    /// The first permits that are out, by their entries, and the number of all.
+    /// Returns the first permits that are out, by their entries, and the number of all entries of such permits.
     fn shown(&self) -> (Vec<(u64, Given)>, usize) {
         let out = self.by_server.values().flat_map(|of| of.out.iter().take(MAX_SHOWN));
         let mut given: Vec<(u64, Given)> = out.map(|((_, seq), given)| (*seq, *given)).collect();
@@ -132,7 +132,7 @@ impl GivenPermits {
                 semaphore.is_unknown |= of_nobody > 0 && entry.total().is_none();
             }
             Cause::Adjust | Cause::Expired => {}
-            // Its server has become a replica: what it has given is lost.
+            // The server has become a replica: the permits that it has given are lost.
             Cause::FailedOver => {
                 semaphore.by_server.remove(&place);
                 semaphore.totals.remove(&place);

@@ -1,5 +1,5 @@
-//! `bare-habits`: what goes wrong some day: a lease that is set after the lock was taken, a SET without NX that is to
-//! take one, and KEYS where locks are.
+//! `bare-habits`: practices that may cause a failure later. A lease is set after the lock was taken, a SET without NX
+//! is meant to take a lock, or KEYS lists locks.
 
 use super::super::history::{Cause, Entry, Event, Name, OVERWRITES};
 use super::finding::{Finding, Level, words};
@@ -10,36 +10,36 @@ use super::locks::View;
 use lockwheel_store::memory::{of_set, of_vec};
 use std::collections::BTreeSet;
 
-/// The calls of KEYS, and what has been seen of other habits.
+/// The calls of KEYS, and the habits that have been reported.
 #[derive(Debug, Default)]
 pub(super) struct Habits {
-    /// The entries with their patterns.
+    /// The entries of KEYS with their patterns.
     listed: Vec<(u64, Name)>,
-    /// The patterns, once they are compared with the locks.
+    /// The comparison of the patterns with the locks, once it has begun.
     listings: Option<Listings>,
-    /// The locks that were taken by a SET without NX, and whether that has overwritten another's text: each is told of
-    /// once.
+    /// The locks that were taken by a SET without NX, and whether the SET overwrote another owner's value. Each pair is
+    /// reported once.
     plain: BTreeSet<(Name, bool)>,
 }
 
-/// A habit of an owner's, shown by these entries.
+/// Returns a finding on a habit of an owner, shown by these entries.
 fn habit(of: (Name, Name), seqs: Vec<u64>, text: String) -> Finding {
     Finding::new(Level::Lint, "bare-habits", of, seqs, text)
 }
 
-/// A lock was taken without a lease, which came by a later request, as this entry tells.
+/// Returns the finding on a lock that was taken without a lease. A later request set the lease, as `entry` records.
 pub(super) fn late_lease(view: View<'_>, seqs: Vec<u64>, entry: &Entry, advice: &str) -> Finding {
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
     let text = format!("{owner} took {lock} without a lease and set that later: {advice}");
     habit((entry.key, entry.owner), seqs, text)
 }
 
-/// Whether a SET without NX has put its text in the place of another's.
+/// Whether a SET without NX replaced another owner's value.
 fn overwrites(view: View<'_>, entry: &Entry) -> bool {
     view.ring.text(entry.text) == OVERWRITES
 }
 
-/// A SET without NX of a lock, in words.
+/// Returns the description of a SET without NX on a lock.
 fn plain_set(view: View<'_>, entry: &Entry) -> String {
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
     let to_owner = if owner.is_empty() { owner } else { format!(" to {owner}") };

@@ -1,7 +1,7 @@
-//! `thundering-herd`: a lock that is given back does not wake many more of those who wait than can have it.
+//! `thundering-herd`: the release of a lock does not wake many more waiters than can have the lock.
 //!
-//! Redisson's clients listen to a channel of the lock; all of them are told that it is free, all ask again, and all but
-//! one are refused. Who waits natively asks once.
+//! Redisson's clients listen to a channel of the lock. On its release all of them are notified and ask again, and all
+//! but one are refused. A native waiter asks only once.
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -12,28 +12,28 @@ use lockwheel_store::memory::{of_map, of_set, of_trees};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a hand-off has cost.
+/// The cost of a hand-off.
 #[derive(Clone, Copy, Debug, Default)]
 struct HandOff {
-    /// The entry with which the lock became free; 0: it has not been yet.
+    /// The entry at which the lock became free. 0: the lock has not become free yet.
     freed: u64,
-    /// Requests that were refused since, of those who had been refused before; and the last of them.
+    /// The number of requests refused since then, from owners that had been refused before it, and the last such entry.
     in_vain: u64,
     last: u64,
 }
 
-/// A lock that some wait for by its channel.
+/// A lock whose channel clients listen to.
 #[derive(Debug, Default)]
 struct Herd {
-    /// How many clients do.
+    /// The number of clients that listen.
     listeners: usize,
-    /// Who waits: after which hand-off it was refused first.
+    /// The refused owners, each with the hand-off after which it was refused first.
     refused: BTreeMap<Name, u64>,
     now: HandOff,
-    /// The one that has cost most.
+    /// The hand-off with the highest cost.
     worst: HandOff,
     hand_offs: u64,
-    /// What all of them have cost.
+    /// The cost of all hand-offs.
     in_vain: u64,
 }
 
@@ -41,14 +41,14 @@ struct Herd {
 pub(super) struct Herds {
     limit: u64,
     by_key: BTreeMap<Name, Herd>,
-    /// Which locks' channels clients listen to.
+    /// The clients with the locks whose channels they listen to.
     listening: BTreeSet<(u64, Name)>,
-    /// The number of those who have been refused, of all locks.
+    /// The number of refused owners of all locks.
     refused: usize,
 }
 
 impl Herds {
-    /// More requests in vain than this are too many for one hand-off.
+    /// Creates the check. A hand-off with more than `limit` refused requests is reported.
     pub(super) fn new(limit: u64) -> Self {
         Herds { limit, by_key: BTreeMap::new(), listening: BTreeSet::new(), refused: 0 }
     }

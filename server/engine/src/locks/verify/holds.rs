@@ -1,11 +1,11 @@
-//! The holds of a lock, in the orders in which they are searched.
+//! The holds of a lock, indexed in the orders that searches need.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
 use lockwheel_store::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
-/// Returns the bound behind which a way through names in their order goes on.
+/// Returns the lower bound at which an iteration over names continues after `name`.
 pub(super) fn after(name: Option<Name>) -> Bound<Name> {
     name.map_or(Unbounded, Excluded)
 }
@@ -13,7 +13,7 @@ pub(super) fn after(name: Option<Name>) -> Bound<Name> {
 /// A hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
-    /// The entry of its grant, and its number.
+    /// The entry of the grant, and the number of the grant.
     pub(super) seq: u64,
     pub(super) grant: u64,
     pub(super) mode: Mode,
@@ -21,26 +21,27 @@ pub(super) struct Hold {
     pub(super) granted_at: usize,
     /// The client that took it.
     pub(super) client: u64,
-    /// Name of that client.
+    /// The name of that client.
     pub(super) client_name: Name,
-    /// The lease, and when that runs out by the wall clock.
+    /// The lease in milliseconds, and its deadline on the wall clock.
     pub(super) ttl_ms: Option<i64>,
     pub(super) deadline_ms: Option<i64>,
     /// Whether the hold lasts as long as a connection, which renews the lease.
     pub(super) session: bool,
-    /// The server that has set the lease last.
+    /// The server that set the lease last.
     pub(super) place: usize,
 }
 
 impl Hold {
-    /// Whether an end is that of a copy alone: its server had not heard of the lease that another one has set since.
+    /// Whether an expiry ended only one server's copy of the hold. That server did not know of a later lease that
+    /// another server has set.
     pub(super) fn outlives(&self, ring: &Ring, seq: u64, entry: &Entry) -> bool {
         let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > ring.when(seq, entry).wall_ms);
         entry.cause == Cause::Expired && self.place != ring.place_number(seq) && is_later
     }
 }
 
-/// The most holds of several servers that are counted where only their number matters.
+/// The most holds of several servers that are counted where only the number matters.
 const MAX_COUNTED: usize = 1024;
 
 /// The holds of a lock by their fields, by their grants, and by what they exclude.
@@ -48,7 +49,7 @@ const MAX_COUNTED: usize = 1024;
 pub(super) struct Holds {
     by_field: BTreeMap<Name, Hold>,
     by_grant: BTreeSet<(u64, Name)>,
-    /// By mode, by the server of the grant, and by the end of the lease in wall milliseconds.
+    /// The fields by mode, by the server of the grant, and by the end of the lease in wall milliseconds.
     by_mode: BTreeSet<(Mode, usize, i64, Name)>,
     /// The number of holds by mode and server.
     counts: BTreeMap<(Mode, usize), usize>,
@@ -84,19 +85,19 @@ impl Holds {
         self.by_field.is_empty()
     }
 
-    /// Whether all who hold the lock share it, at least one. O(log n).
+    /// Whether there is a holder, and all holders share the lock. O(log n).
     pub(super) fn are_shared(&self) -> bool {
         let modes = [self.counts.first_key_value(), self.counts.last_key_value()];
         modes.into_iter().all(|count| count.is_some_and(|((mode, _), _)| *mode == Mode::Shared))
     }
 
-    /// The field of the lock that follows another one in the order of the numbers of names; the first one, without.
-    /// O(log n).
+    /// Returns the field that follows `field` in the order of the numbers of names, or the first field if there is
+    /// none. O(log n).
     pub(super) fn field_after(&self, field: Option<Name>) -> Option<Name> {
         self.by_field.range((after(field), Unbounded)).next().map(|(field, _)| *field)
     }
 
-    /// A field holds the lock from now on. O(log n).
+    /// Adds or replaces the hold of a field. O(log n).
     pub(super) fn insert(&mut self, field: Name, hold: Hold) {
         self.remove(field);
         self.by_grant.insert((hold.grant, field));
@@ -105,7 +106,7 @@ impl Holds {
         self.by_field.insert(field, hold);
     }
 
-    /// A field no longer holds the lock. O(log n).
+    /// Removes the hold of a field. O(log n).
     pub(super) fn remove(&mut self, field: Name) -> Option<Hold> {
         let hold = self.by_field.remove(&field)?;
         self.by_grant.remove(&(hold.grant, field));
@@ -136,8 +137,8 @@ impl Holds {
             .map(|(_, field)| *field)
     }
 
-    /// The holds of these modes at these servers, whose leases end after `over_ms`, if that is given. O(log n) for the
-    /// first.
+    /// Returns the holds with these modes at these servers. If `over_ms` is given, the leases must end after it. O(log
+    /// n) for the first hold.
     pub(super) fn of_modes<'a>(
         &'a self,
         is_meant: impl Fn(Mode, usize) -> bool + 'a,
@@ -152,7 +153,8 @@ impl Holds {
         fields.filter_map(|field| Some((field, self.by_field.get(&field)?)))
     }
 
-    /// The number of these holds: exact where leases are not asked for, else at least. O(log n).
+    /// Returns the number of holds that [`Self::of_modes`] returns. It is exact without `over_ms`, and a lower bound
+    /// with it. O(log n).
     pub(super) fn count_of_modes(
         &self,
         is_meant: impl Fn(Mode, usize) -> bool,

@@ -1,4 +1,4 @@
-//! What every invariant is.
+//! The interface of an invariant.
 
 use super::super::history::Entry;
 use super::findings::Findings;
@@ -6,10 +6,10 @@ use super::locks::View;
 use lockwheel_store::time::Now;
 use std::fmt::Debug;
 
-/// Something that must hold of locks.
+/// A rule that locks must obey.
 pub(super) trait Invariant: Debug + Send {
-    /// Does what takes long before it looks at an entry, or at the locks after the last one, in so many steps at most;
-    /// whether that is done. Until it is, the locks stay as they are.
+    /// Does long work before an entry, or before the end, in at most `steps` steps. Returns whether the work is done.
+    /// Until it is, the locks do not change.
     fn prepare(
         &mut self,
         _: View<'_>,
@@ -20,13 +20,13 @@ pub(super) trait Invariant: Debug + Send {
         true
     }
 
-    /// Looks at an entry, which the locks have not taken in yet.
+    /// Examines an entry that the locks have not taken in yet.
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings);
 
-    /// Looks at the locks after the last entry.
+    /// Examines the locks after the last entry.
     fn end(&mut self, _: View<'_>, _: Now, _: &mut Findings) {}
 
-    /// Bytes of memory of what it has come to know, about. O(1).
+    /// The approximate memory of the invariant's state in bytes. O(1).
     fn memory(&self) -> usize {
         0
     }

@@ -1,5 +1,6 @@
-//! `mutual-exclusion` as a suspicion, and `renew-after-loss`: an owner that renews or gives back a lock after it has
-//! lost it may have believed until then that it held it, which matters if somebody else had it meanwhile.
+//! `mutual-exclusion` as a suspect, and `renew-after-loss`: an owner renews or releases a lock after it has lost the
+//! lock. Until then the owner may have believed that it held the lock. This matters if another owner had the lock
+//! meanwhile.
 
 use super::super::history::{Entry, Event};
 use super::exclusion;

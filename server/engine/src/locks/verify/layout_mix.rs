@@ -1,4 +1,4 @@
-//! `layout-mix`: a read-write lock does not enter the key of a plain lock, though Redisson's layout allows it.
+//! `layout-mix`: a read-write lock and a plain lock are not held in one key, though Redisson's layout allows it.
 
 use super::super::history::{Entry, Event, Mode, Name};
 use super::exclusion::is_plain;
@@ -17,7 +17,7 @@ impl Invariant for LayoutMix {
             return;
         }
         let Some(lock) = view.lock(entry.key) else { return };
-        // Two servers that have granted one lock have a key each: `mutual-exclusion` is for that.
+        // Two servers that granted one lock have a key each: `mutual-exclusion` covers that case.
         let here = view.ring.place_number(seq);
         let is_mixed = |mode: Mode, place: usize| is_plain(mode) != is_plain(entry.mode) && place == here;
         let mut others: Vec<(Name, &Hold)> = lock.holds.of_modes(is_mixed, None).take(MAX_OF_ENTRY).collect();

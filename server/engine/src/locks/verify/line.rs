@@ -1,4 +1,4 @@
-//! The waits for a lock, in the orders in which they are searched.
+//! The waits for a lock, indexed in the orders that searches need.
 
 use super::super::history::Name;
 use lockwheel_store::memory::{of_map, of_set};
@@ -7,22 +7,23 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
-    /// The entry of its beginning.
+    /// The entry at which the wait began.
     pub(super) seq: u64,
     pub(super) owner: Name,
     pub(super) client: u64,
-    /// Whether it stands in a fair lock's queue.
+    /// Whether the wait is a place in a fair lock's queue.
     pub(super) is_fair: bool,
     pub(super) is_native: bool,
-    /// Whether it may wait for other locks, too: it is served when all are free.
+    /// Whether the request wants several locks. It is served once all of them are free.
     pub(super) wants_several: bool,
-    /// Whether it stands in line without waiting for holders that share: it wants several locks, to share them.
+    /// Whether the request wants to share several locks. It does not wait for holders that share this lock.
     pub(super) shares_several: bool,
     pub(super) since_ms: i64,
 }
 
-/// A wait by what ends it: whether it is fair, whether it is native, its owner, its client, whether it wants several,
-/// and its entry. A place in a fair queue is an owner's, whichever its client is.
+/// The key by which a wait is removed. Its parts: whether it is fair, whether it is native, its owner, its client,
+/// whether it wants several locks, and its entry. A place in a fair queue belongs to the owner, so its client is 0
+/// here.
 type ByOwner = (bool, bool, Name, u64, bool, u64);
 
 /// The waits for a lock in the order of their entries.
@@ -32,9 +33,9 @@ pub(super) struct Line {
     by_owner: BTreeSet<ByOwner>,
     fair: BTreeSet<u64>,
     native: BTreeSet<u64>,
-    /// Native waits but for those that share several locks.
+    /// Native waits except those that share several locks.
     alone: BTreeSet<u64>,
-    /// Clients that are neither: they listen to a lock's channel.
+    /// Waits that are neither fair nor native: subscriptions to the lock's channel.
     listening: BTreeSet<u64>,
     /// The number of waits for several locks.
     several: usize,
@@ -46,7 +47,7 @@ fn by_owner(one: &Waiting) -> ByOwner {
 }
 
 impl Line {
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory. O(1).
     pub(super) fn memory(&self) -> usize {
         let kinds = [&self.fair, &self.native, &self.alone, &self.listening];
         of_map(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
@@ -57,12 +58,12 @@ impl Line {
         self.by_seq.len()
     }
 
-    /// Whether one of them wants several locks. O(1).
+    /// Whether a waiter wants several locks. O(1).
     pub(super) fn has_several(&self) -> bool {
         self.several > 0
     }
 
-    /// Whether somebody waits natively outside of a fair queue. O(log n).
+    /// Whether a native waiter is outside the fair queue. O(log n).
     pub(super) fn has_plain_native(&self) -> bool {
         let first = self.by_owner.range((false, true, Name::NONE, 0, false, 0)..).next();
         first.is_some_and(|one| (one.0, one.1) == (false, true))
@@ -78,7 +79,7 @@ impl Line {
         self.by_seq.get(self.native.first()?)
     }
 
-    /// Whether a native wait that began before this entry is for more than to share several locks. O(log n).
+    /// Whether a native wait began before this entry, apart from waits that share several locks. O(log n).
     pub(super) fn has_alone_before(&self, seq: u64) -> bool {
         self.alone.first().is_some_and(|first| *first < seq)
     }
@@ -93,7 +94,7 @@ impl Line {
         self.listening.iter().filter_map(|seq| self.by_seq.get(seq))
     }
 
-    /// A wait begins. O(log n).
+    /// Adds a wait. O(log n).
     pub(super) fn push(&mut self, one: Waiting) {
         self.by_owner.insert(by_owner(&one));
         if one.is_fair {
@@ -122,7 +123,7 @@ impl Line {
         Some(one)
     }
 
-    /// The first wait of an owner of this kind, by a client if it is not fair. O(log n).
+    /// Returns the first wait of this kind of an owner. If it is not fair, it must be of the client. O(log n).
     fn first(
         &self,
         (is_fair, is_native): (bool, bool),
@@ -135,7 +136,8 @@ impl Line {
         first.filter(|one| (one.0, one.1, one.2, one.3, one.4) == of).map(|one| one.5)
     }
 
-    /// Removes the first wait of an owner, by a client if it is not fair; one for this lock alone goes first. O(log n).
+    /// Removes the first wait of an owner. If it is not fair, it must be of the client. A wait for this lock alone is
+    /// removed first. O(log n).
     pub(super) fn remove_first(&mut self, is_fair: bool, owner: Name, client: u64) -> Option<Waiting> {
         let place = |wants_several| {
             let of = |is_native| self.first((is_fair, is_native), (owner, client), wants_several);
@@ -145,7 +147,8 @@ impl Line {
         self.remove(first)
     }
 
-    /// Removes all waits of an owner by a client that are not fair, of those that are native or not. O(log n) for each.
+    /// Removes all waits of an owner by a client that are not fair, and are native or not as `is_native` says. O(log n)
+    /// for each.
     pub(super) fn remove_all(&mut self, is_native: bool, owner: Name, client: u64, wants_several: bool) {
         while let Some(first) = self.first((false, is_native), (owner, client), wants_several) {
             self.remove(first);

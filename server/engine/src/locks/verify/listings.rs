@@ -1,4 +1,4 @@
-//! `bare-habits`: KEYS where locks are. Each pattern is reported once, with the first lock that it lists.
+//! `bare-habits`: KEYS that lists locks. Each pattern is reported once, with the first lock that it lists.
 
 use super::super::history::{Name, Ring};
 use super::finding::{Finding, Level, words};
@@ -10,16 +10,17 @@ use lockwheel_store::memory::of_vec;
 /// The most comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
 
-/// The patterns of KEYS on their way through the locks.
+/// The comparison of KEYS patterns with the locks.
 #[derive(Debug)]
 pub(super) struct Listings {
     /// The entries with their patterns, in order.
     patterns: Vec<(u64, Name)>,
-    /// The locks by their databases and names.
+    /// The locks, sorted by database and name.
     locks: Vec<Name>,
     /// The number of patterns that have been compared.
     compared: usize,
-    /// The place of the next lock for the first of the others; none: it has not begun.
+    /// The index of the lock that the current pattern is compared with next. `None`: the pattern has not been compared
+    /// yet.
     next: Option<usize>,
     comparisons: u64,
 }
@@ -30,13 +31,13 @@ fn literal(pattern: &[u8]) -> &[u8] {
     &pattern[..end]
 }
 
-/// Returns the place of a lock in the order of locks.
+/// Returns the sort key of a lock.
 fn place(ring: &Ring, name: Name) -> (Option<usize>, &[u8]) {
     (ring.db(name), ring.text(name))
 }
 
 impl Listings {
-    /// These entries with their patterns, to be compared with all locks. O(n log n).
+    /// Prepares the comparison of these entries' patterns with all locks. O(n log n).
     pub(super) fn new(view: View<'_>, mut patterns: Vec<(u64, Name)>) -> Self {
         patterns.sort_by_key(|(_, pattern)| *pattern);
         patterns.dedup_by_key(|(_, pattern)| *pattern);
@@ -49,12 +50,12 @@ impl Listings {
         Listings { patterns, locks, compared: 0, next: None, comparisons: 0 }
     }
 
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.patterns) + of_vec(&self.locks)
     }
 
-    /// Compares in so many steps at most; whether all patterns have been compared.
+    /// Makes at most `steps` comparisons. Returns whether all patterns have been compared.
     pub(super) fn go_on(&mut self, view: View<'_>, steps: &mut u64, findings: &mut Findings) -> bool {
         while let Some(&(seq, pattern)) = self.patterns.get(self.compared) {
             if self.comparisons >= MAX_COMPARISONS {
@@ -74,8 +75,8 @@ impl Listings {
         true
     }
 
-    /// Compares a pattern with the next lock, and returns that if it matches. Behind the last lock that begins as the
-    /// pattern does comes the next pattern.
+    /// Compares a pattern with the next lock, and returns the lock if it matches. After the last lock with the literal
+    /// prefix of the pattern, moves on to the next pattern.
     fn compare(&mut self, ring: &Ring, pattern: Name) -> Option<Name> {
         let (db, text) = place(ring, pattern);
         let literal = literal(text);
@@ -97,7 +98,7 @@ impl Listings {
         (self.compared, self.next) = (self.compared + 1, None);
     }
 
-    /// Tells of the patterns that have not been compared.
+    /// Reports the number of patterns that have not been compared.
     fn give_up(&mut self, view: View<'_>, seq: u64, findings: &mut Findings) {
         let left = self.patterns.len() - self.compared;
         let text = format!("{left} patterns of KEYS were not compared with all locks: there are too many");

@@ -1,4 +1,4 @@
-//! The locks of a history: who holds and who waits, as far as the entries tell.
+//! The locks of a history: their holders and waiters, as the entries record them.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::holds::{Hold, Holds};
@@ -15,29 +15,31 @@ pub(super) struct Lock {
     pub(super) waiting: Line,
     /// All grants so far.
     grants: Vec<(u64, Name)>,
-    /// How the last hold of an owner ended, until its next: the entry. By the first fields of owners.
+    /// The entry and event that ended the last hold of each owner, until its next hold. The key is the first field of
+    /// the owner.
     ends: BTreeMap<Name, (u64, Event)>,
     /// The entry of the last end of a hold.
     pub(super) last_end: Option<u64>,
-    /// Since when it can be had, on the monotonic clock: after a `DELAY`, in the future.
+    /// The time on the monotonic clock since which the lock can be granted. After a `DELAY` the time lies in the
+    /// future.
     pub(super) free_since_ms: Option<i64>,
-    /// When the last that wanted other locks, too, went away without it.
+    /// The time at which the last waiter for several locks left without this lock.
     pub(super) several_left_ms: Option<i64>,
 }
 
 impl Lock {
-    /// Bytes of memory of what it owns. O(1).
+    /// Bytes of owned memory. O(1).
     fn memory(&self) -> usize {
         self.holds.memory() + self.waiting.memory() + of_vec(&self.grants) + of_map(&self.ends)
     }
 
-    /// The first grant to somebody else after an entry.
+    /// Returns the first grant to another owner after an entry.
     pub(super) fn taken_by_another(&self, owners: &Owners, seq: u64, owner: Name) -> Option<(u64, Name)> {
         let after = self.grants.partition_point(|(grant, _)| *grant <= seq);
         self.grants[after..].iter().copied().find(|(_, other)| !owners.is_same(*other, owner))
     }
 
-    /// How the last hold of an owner ended, if it has none since: the entry.
+    /// Returns the entry and event that ended the last hold of an owner, if the owner has no hold since.
     pub(super) fn end_of(&self, owners: &Owners, owner: Name) -> Option<(u64, Event)> {
         self.ends.get(&owners.first_field(owner)).copied()
     }
@@ -52,13 +54,13 @@ pub(super) struct Locks {
     held: BTreeSet<(Name, Name)>,
     /// The open sections by their keys.
     pub(super) sections: BTreeMap<Name, OpenSections>,
-    /// The holds that an exchange of databases takes along, by their grants, until they have arrived.
+    /// The holds that move to another database or server, by their grants, until they have arrived.
     moving: BTreeMap<u64, Hold>,
     /// Bytes of memory that the locks and the open sections own.
     owned_bytes: usize,
 }
 
-/// The locks at an entry.
+/// The state of the locks at an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     pub(super) ring: &'a Ring,
@@ -71,20 +73,20 @@ impl View<'_> {
         self.locks.by_key.get(&key)
     }
 
-    /// Whether two fields of a lock are one owner's: a writer's has a suffix.
+    /// Whether two fields of a lock belong to one owner. The field of a writer has a suffix.
     pub(super) fn is_same_owner(&self, one: Name, other: Name) -> bool {
         self.locks.owners.is_same(one, other)
     }
 }
 
 impl Locks {
-    /// Bytes of memory of all of it, about. O(1).
+    /// The approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let maps = of_map(&self.by_key) + of_map(&self.sections) + of_map(&self.moving);
         self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes
     }
 
-    /// Takes an entry in.
+    /// Updates the state of the locks by an entry.
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         match entry.event {
             Event::Left if !self.sections.contains_key(&entry.key) => {}
@@ -125,13 +127,13 @@ impl Locks {
         }
     }
 
-    /// The locks that an owner holds. O(log n) for the first.
+    /// Returns the locks that an owner holds. O(log n) for the first.
     pub(super) fn held_by(&self, owner: Name) -> impl Iterator<Item = Name> {
         let owner = self.owners.first_field(owner);
         self.held.range((owner, Name::NONE)..).take_while(move |(of, _)| *of == owner).map(|(_, key)| *key)
     }
 
-    /// A hold that goes along when databases are exchanged is of the client that took it.
+    /// Keeps the client of a hold that moves: the client that took the lock.
     fn moved(&mut self, entry: &Entry, leaving: Option<Hold>) {
         if let (Event::Lost, Some(hold)) = (entry.event, leaving) {
             self.moving.insert(entry.grant, hold);
@@ -146,7 +148,7 @@ impl Locks {
     }
 }
 
-/// Whether an entry is of a request for several locks at once.
+/// Whether an entry was made by a request for several locks at once.
 pub(super) fn wants_several(ring: &Ring, entry: &Entry) -> bool {
     ring.text(entry.by) == b"lock.macquire"
 }
@@ -165,7 +167,7 @@ impl Lock {
             }
             Event::Permits if entry.cause == Cause::Acquire => self.served(ring, owners, entry),
             Event::Reentered => {
-                // One owner may wait by several requests: the first takes it, the others re-enter.
+                // One owner may wait with several requests: the first takes the lock, the others re-enter it.
                 self.served(ring, owners, entry);
                 self.lease(ring, seq, entry);
             }
@@ -173,14 +175,14 @@ impl Lock {
             Event::Released if entry.holds > 0 => self.lease(ring, seq, entry),
             Event::Converted => {
                 self.served(ring, owners, entry);
-                // The same grant, in another field.
+                // The grant stays, but its field changes.
                 if let Some(hold) =
                     self.holds.of_grant(entry.grant).and_then(|field| self.holds.remove(field))
                 {
                     self.holds.insert(owner, Hold { mode: entry.mode, ..hold });
                 }
             }
-            // It has arrived before it left, by another grant there.
+            // The hold has arrived elsewhere, with another grant, before it left here.
             Event::Lost
                 if entry.cause == Cause::Migrated
                     && self.holds.get(owner).is_some_and(|hold| hold.grant != entry.grant) => {}
@@ -200,7 +202,7 @@ impl Lock {
         }
     }
 
-    /// An owner has come to hold it.
+    /// Records a new hold.
     fn granted(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let place = ring.place_number(seq);
         let hold = Hold {
@@ -218,7 +220,7 @@ impl Lock {
         self.holds.insert(entry.owner, hold);
     }
 
-    /// Somebody waits from now on.
+    /// Records a new wait.
     fn queued(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         self.waiting.push(Waiting {
             seq,
@@ -232,24 +234,24 @@ impl Lock {
         });
     }
 
-    /// Somebody waits no longer.
+    /// Records the end of a wait.
     fn left(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let (owner, is_fair) = (entry.owner, entry.mode == Mode::Fair);
-        // Of a connection that waits by two requests the one for this lock alone is taken to leave first.
+        // If a connection waits with two requests, the request for this lock alone is assumed to leave first.
         let left = self.waiting.remove_first(is_fair, owner, entry.client);
         if left.is_some_and(|left| left.wants_several) {
             self.several_left_ms = Some(ring.when(seq, entry).monotonic_ms);
         }
-        // One whose place in the queue was there before it waited has left both at once.
+        // A waiter whose place in the queue is older than its native wait leaves both at once.
         if is_fair && entry.native() == Some(true) {
             self.waiting.remove_all(true, owner, entry.client, false);
         }
     }
 
-    /// Who has got what it waited for waits no longer; in a fair queue others see to that.
+    /// Removes the waits of an owner that was served. Other entries record the end of its place in a fair queue.
     fn served(&mut self, ring: &Ring, owners: &Owners, entry: &Entry) {
         let wants_several = wants_several(ring, entry);
-        // Who waits to write has another field then.
+        // A writer waits under another field than the one that holds the lock.
         for field in owners.fields_of(entry.owner) {
             for is_native in [false, true] {
                 self.waiting.remove_all(is_native, field, entry.client, wants_several);

@@ -1,4 +1,4 @@
-//! `missed-wakeup`: a lock is not free for long while somebody waits for it.
+//! `missed-wakeup`: a lock does not stay free for long while a client waits for it.
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -9,7 +9,7 @@ use super::locks::{Lock, View};
 use super::waits::Waits;
 use lockwheel_store::time::Now;
 
-/// The most subscriptions of a lock's channel that are looked at, until one is found that somebody waits by.
+/// The most subscriptions to a lock's channel that are examined to find a waiter.
 const MAX_LISTENERS: usize = 64;
 
 #[derive(Debug)]
@@ -19,22 +19,22 @@ pub(super) struct MissedWakeups {
 }
 
 impl MissedWakeups {
-    /// Free for longer than so many milliseconds of the monotonic clock is too long.
+    /// Creates the check. A lock may be free for at most `limit_ms` milliseconds of the monotonic clock.
     pub(super) fn new(limit_ms: u64) -> Self {
         MissedWakeups { limit_ms: i64::try_from(limit_ms).unwrap_or(i64::MAX), waits: Waits::default() }
     }
 
-    /// A lock was free until `now_ms`.
+    /// Reports a lock that was free for too long until `now_ms`.
     fn look(&self, view: View<'_>, key: Name, lock: &Lock, now_ms: i64, findings: &mut Findings) {
         let Some(free_since_ms) = lock.free_since_ms else { return };
         if now_ms.saturating_sub(free_since_ms) <= self.limit_ms {
             return;
         }
-        // One that wants several locks may wait for another of them, and those who wait natively stand in line with it.
+        // A request for several locks may wait for another lock, and native waiters stand in one queue with it.
         let native = lock.waiting.first_native().filter(|_| !lock.waiting.has_several());
         let first = native.into_iter().chain(lock.waiting.listening().take(MAX_LISTENERS));
         let missed = first.filter_map(|waiting| {
-            // Those who wait natively stood in line with one that wanted several locks, until that left.
+            // Native waiters stood in one queue with a request for several locks until that request left.
             let stood_until_ms = lock.several_left_ms.filter(|_| waiting.is_native).unwrap_or(i64::MIN);
             let free_ms = now_ms - free_since_ms.max(waiting.since_ms).max(stood_until_ms);
             (free_ms > self.limit_ms).then_some((waiting, free_ms))
@@ -46,8 +46,8 @@ impl MissedWakeups {
         }
     }
 
-    /// Whether somebody waits indeed. In a fair lock's queue stands, too, who has been interrupted; who waits there
-    /// listens to a channel of its own.
+    /// Whether a client really waits. An interrupted thread, too, stands in a fair lock's queue. A thread that waits
+    /// there listens to a channel of its own.
     fn is_kept(&self, view: View<'_>, key: Name, waiting: &Waiting) -> bool {
         waiting.is_native || self.waits.listener_waits(view, key, waiting.client, waiting.owner)
     }

@@ -1,7 +1,7 @@
-//! `LOCK.VERIFY`: whether the invariants of locks held, by the history.
+//! `LOCK.VERIFY`: checks the history for violations of the invariants of locks.
 //!
-//! The history is gone through once: `locks` follows who holds what, each invariant looks at every entry before that
-//! takes it in, and at the end.
+//! The history is read once. `locks` tracks the holders of each lock. Each invariant looks at an entry before `locks`
+//! takes the entry in, and looks at the locks once more after the last entry.
 
 mod command;
 mod deadlocks;

@@ -1,5 +1,5 @@
-//! The subscriptions of the channels that owners have for themselves: a thread of Redisson's that stands in a fair
-//! queue waits by one, also when the pooled connection that has asked is closed.
+//! The subscriptions to the owners' own channels. A Redisson thread in a fair queue waits on such a channel, even if
+//! the pooled connection that asked for the lock is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
 use lockwheel_store::memory::{of_map, of_set};
@@ -16,13 +16,13 @@ pub(super) struct OwnChannels {
 }
 
 impl OwnChannels {
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory. O(1).
     pub(super) fn memory(&self) -> usize {
         of_set(&self.subscriptions) + of_map(&self.listeners) + of_set(&self.gone)
     }
 
-    /// Takes an entry in, whose owner is called by this name here. O(log n), but for the subscriptions of a client that
-    /// goes.
+    /// Updates the subscriptions by an entry. `owner` is the name that represents its owner here. O(log n), plus the
+    /// subscriptions of a client that disconnects.
     pub(super) fn take_in(&mut self, entry: &Entry, owner: Name) {
         if entry.event == Event::Disconnect {
             return self.is_gone(entry.client);
@@ -64,14 +64,14 @@ impl OwnChannels {
         self.gone.contains(&client)
     }
 
-    /// Whether nobody waits by an owner's place in the queue of a fair lock any more: its client is gone, and nobody
-    /// listens for the owner. O(log n).
+    /// Whether an owner's place in the queue of a fair lock is abandoned: its client is gone, and no client listens for
+    /// the owner. O(log n).
     pub(super) fn is_left(&self, key: Name, owner: Name, client: u64) -> bool {
         self.has_lost(client) && !self.listeners.contains_key(&(key, owner))
     }
 }
 
-/// Whether a client listens to the channel of an owner from this entry on, or no longer.
+/// Whether an entry begins or ends a client's subscription to the channel of an owner.
 pub(super) fn is_of_channel(entry: &Entry) -> bool {
     let is_subscription = matches!(entry.event, Event::Queued | Event::LeftQueue)
         && entry.native() == Some(false)

@@ -5,7 +5,7 @@ use super::super::redisson::owner_of;
 use lockwheel_store::memory::{block, of_map, of_vec};
 use std::collections::BTreeMap;
 
-/// The fields of an owner: the first that was seen, and the other one if there is one.
+/// The fields of an owner: the first one seen, and the other one if it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fields([Name; 2]);
 
@@ -14,7 +14,7 @@ struct Fields([Name; 2]);
 pub(in crate::locks) struct Owners {
     /// The number of the owner of a field.
     of_field: BTreeMap<Name, usize>,
-    /// By the name of the owner itself.
+    /// The number of an owner by its bare name.
     by_name: BTreeMap<Box<[u8]>, usize>,
     fields: Vec<Fields>,
     /// Bytes of memory of the names.
@@ -22,7 +22,7 @@ pub(in crate::locks) struct Owners {
 }
 
 impl Owners {
-    /// Takes the field of an entry in. O(log n).
+    /// Records the field of an entry. O(log n).
     pub(in crate::locks) fn note(&mut self, ring: &Ring, field: Name) {
         if field == Name::NONE || self.of_field.contains_key(&field) {
             return;
@@ -43,22 +43,22 @@ impl Owners {
         self.of_field.insert(field, number);
     }
 
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         of_map(&self.of_field) + of_map(&self.by_name) + of_vec(&self.fields) + self.name_bytes
     }
 
-    /// Whether two fields are of one owner. O(log n).
+    /// Whether two fields belong to one owner. O(log n).
     pub(super) fn is_same(&self, one: Name, other: Name) -> bool {
         one == other || self.first_field(one) == self.first_field(other)
     }
 
-    /// The field by which the owner of a field was seen first. O(log n).
+    /// Returns the field by which the owner of a field was first seen. O(log n).
     pub(in crate::locks) fn first_field(&self, field: Name) -> Name {
         self.of_field.get(&field).map_or(field, |&number| self.fields[number].0[0])
     }
 
-    /// All fields of the owner of a field, at most two. O(log n).
+    /// Returns all fields of the owner of a field, at most two. O(log n).
     pub(super) fn fields_of(&self, field: Name) -> impl Iterator<Item = Name> + use<> {
         let fields = self.of_field.get(&field).map_or([field, Name::NONE], |&number| self.fields[number].0);
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! `permits-bound`: the permits of a semaphore that are left and those that are held are all that there are, and nobody
-//! takes what is not left.
+//! `permits-bound`: the available and the held permits of a semaphore add up to its total, and no client takes permits
+//! that are not available.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -9,14 +9,14 @@ use super::locks::View;
 use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
-/// The last entry of each semaphore, and how many permits too many it showed.
+/// The last entry of each semaphore, and the number of excess permits that it showed.
 #[derive(Debug, Default)]
 pub(super) struct Permits {
     last: BTreeMap<Name, (u64, i64)>,
 }
 
 impl Permits {
-    /// What is wrong with an entry that shows so many permits left and so many too many.
+    /// Returns the error in an entry that shows `left` available permits and `excess` permits beyond the total.
     fn wrong(entry: &Entry, left: i64, excess: i64, before: i64) -> Option<String> {
         let held = entry.grant;
         if entry.cause == Cause::Acquire && left < 0 {
@@ -33,7 +33,7 @@ impl Invariant for Permits {
             return;
         }
         let Some(left) = entry.ttl() else {
-            // It has ended.
+            // The semaphore has ended.
             self.last.remove(&entry.key);
             return;
         };

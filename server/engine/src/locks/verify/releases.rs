@@ -1,8 +1,9 @@
-//! `release-by-holder`: a lock is not deleted or overwritten by a bare command of somebody who does not hold it. The
+//! `release-by-holder`: a client that does not hold a lock does not delete or overwrite it with a bare command. The
 //! holder's own bare command is a habit.
 //!
-//! A process has several connections: that a command comes by another one than the lock was taken by says nothing. Who
-//! it is not, names tell, where clients give themselves some; and that its own hold of this lock had run out.
+//! A process has several connections, so a command on another connection than the one that took the lock proves
+//! nothing. A command is another process's if the clients' names differ. It is also another's if the connection's own
+//! hold of this lock was taken from it.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -13,21 +14,21 @@ use super::locks::View;
 use lockwheel_store::memory::of_set;
 use std::collections::BTreeSet;
 
-/// The connections whose own hold of a lock was taken from them, until they take it again.
+/// The connections whose own hold of a lock was taken from them, until they take the lock again.
 #[derive(Debug, Default)]
 pub(super) struct Releases {
     late: BTreeSet<(Name, u64)>,
 }
 
 impl Releases {
-    /// Whether a command is not the holder's, whichever of its connections it has come by.
+    /// Whether a command was not sent by the holder, on any of its connections.
     fn is_anothers(&self, hold: &Hold, entry: &Entry) -> bool {
         let is_late = self.late.contains(&(entry.key, entry.client)) && hold.client != entry.client;
-        // One of no name may be the holder's own, out of a pool.
+        // A connection without a name may be the holder's own, from a pool.
         is_late || (entry.client_name != Name::NONE && hold.client_name != entry.client_name)
     }
 
-    /// A hold has ended, or begun.
+    /// Tracks the connections that lose their hold, or take the lock again.
     fn follow(&mut self, view: View<'_>, entry: &Entry) {
         if entry.event == Event::Acquired {
             self.late.remove(&(entry.key, entry.client));

@@ -4,10 +4,10 @@ use super::super::history::Name;
 use lockwheel_store::memory::{block, of_map};
 use std::collections::BTreeMap;
 
-/// Bytes of a vector of entries that has one.
+/// The size in bytes of a vector with one entry.
 const FIRST_BYTES: usize = 4 * size_of::<u64>();
 
-/// The open sections by their owners: the entries that have entered them.
+/// The open sections by their owners, as the entries that entered them.
 #[derive(Debug, Default)]
 pub(super) struct OpenSections {
     by_owner: BTreeMap<Name, Vec<u64>>,
@@ -15,18 +15,18 @@ pub(super) struct OpenSections {
 }
 
 impl OpenSections {
-    /// Bytes of memory of all of it, about. O(1).
+    /// The approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_map(&self.by_owner) + self.by_owner.len() * block(FIRST_BYTES) + self.open * size_of::<u64>()
     }
 
-    /// An owner enters the section. O(log n).
+    /// Records that an owner enters the section. O(log n).
     pub(super) fn enter(&mut self, owner: Name, seq: u64) {
         self.by_owner.entry(owner).or_default().push(seq);
         self.open += 1;
     }
 
-    /// An owner leaves the section that it has entered last, if it is in one. O(log n).
+    /// Removes the section that an owner entered last, if the owner is in one. O(log n).
     pub(super) fn leave(&mut self, owner: Name) {
         let Some(open) = self.by_owner.get_mut(&owner) else { return };
         self.open -= usize::from(open.pop().is_some());
@@ -35,13 +35,13 @@ impl OpenSections {
         }
     }
 
-    /// The open sections of others than an owner, each with its entry. O(log n) for the first.
+    /// Returns the open sections of all owners but one, each with its entry. O(log n) for the first.
     pub(super) fn of_others(&self, owner: Name) -> impl Iterator<Item = (Name, u64)> {
         let others = self.by_owner.iter().filter(move |(other, _)| **other != owner);
         others.flat_map(|(other, open)| open.iter().map(|seq| (*other, *seq)))
     }
 
-    /// The number of these. O(log n).
+    /// Returns the number of open sections of all owners but one. O(log n).
     pub(super) fn count_of_others(&self, owner: Name) -> usize {
         self.open - self.by_owner.get(&owner).map_or(0, Vec::len)
     }

@@ -1,4 +1,4 @@
-//! `token-order`: each grant has a higher number than all before it: of the same server, and of the same lock.
+//! `token-order`: each grant has a higher number than all earlier grants of its server and of its lock.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -8,7 +8,7 @@ use super::locks::View;
 use lockwheel_store::memory::of_map;
 use std::collections::BTreeMap;
 
-/// A grant: its number and its entry, whose it is, and the place of its server.
+/// A grant: its number, its entry, its owner, and the place of its server.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     grant: u64,
@@ -17,7 +17,7 @@ struct Last {
     place: usize,
 }
 
-/// The last grant of each server, which counts for itself, and of each lock, which may go from server to server.
+/// The last grant of each server, which counts on its own, and of each lock, which may move between servers.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     of_server: BTreeMap<usize, Last>,
@@ -25,10 +25,10 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// The grant that a new one is not above.
+    /// Returns an earlier grant whose number is not below that of the new one.
     fn not_below(&self, view: View<'_>, key: Name, next: Last) -> Option<Last> {
         let of_server = self.of_server.get(&next.place);
-        // One owner may take the locks of one name on several servers that know nothing of each other.
+        // One owner may take locks of one name on several servers that do not know each other.
         let elsewhere = self
             .of_lock
             .get(&key)
@@ -39,7 +39,7 @@ impl Tokens {
 
 impl Invariant for Tokens {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
-        // What has come with its database, or by itself, has the number that it had.
+        // A hold that moved, with its database or alone, keeps its number.
         let has_come = matches!(entry.cause, Cause::Swapped | Cause::Migrated);
         if entry.event != Event::Acquired || has_come {
             return;

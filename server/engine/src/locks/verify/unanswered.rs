@@ -1,5 +1,6 @@
-//! `unanswered-acquire`: whose request for a lock was granted, but not answered, does not know that it holds it. It is
-//! to give back all of it before it goes on: who only tries again re-enters, and one release is then too few.
+//! `unanswered-acquire`: an owner whose request for a lock was granted, but not answered, does not know that it holds
+//! the lock. It must release all of its holds before it continues. If it only tries again, it re-enters the lock, and
+//! one release is too few.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
 use super::finding::{Finding, Level, words};
@@ -10,11 +11,12 @@ use lockwheel_store::memory::{of_map, of_vec};
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// Of an answer that a frozen or parted connection does not carry, until that is over.
+/// The text of a fault for an answer that a frozen or partitioned connection does not carry yet, and the faults that
+/// end this.
 const UNSENT: &[u8] = b"unsent";
 const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
 
-/// What changes a lease without naming an owner: anybody may do that.
+/// Commands that change a lease without naming an owner: any client may send them.
 const NAMELESS: [&[u8]; 6] = [b"expire", b"pexpire", b"expireat", b"pexpireat", b"persist", b"getex"];
 
 /// An acquisition that was not answered.
@@ -24,17 +26,17 @@ struct Unanswered {
     /// The client that asked.
     client: u64,
     fault: u64,
-    /// What the fault did.
+    /// The text of the fault.
     text: Name,
-    /// The first time that the owner took it again.
+    /// The entry at which the owner first took the lock again.
     again: Option<u64>,
 }
 
-/// Acquisitions that were not answered, by lock and owner, until the owner is known to know.
+/// Acquisitions that were not answered, by lock and owner, until the owner is known to know of its hold.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredAcquires {
     open: BTreeMap<(Name, Name), Unanswered>,
-    /// Requests of connections that are frozen or parted. Some have ended.
+    /// The locks and owners of requests on frozen or partitioned connections. Some of these acquisitions have ended.
     unsent: Vec<(Name, Name)>,
 }
 
@@ -47,7 +49,7 @@ fn ends_hold(entry: &Entry) -> bool {
 }
 
 impl UnansweredAcquires {
-    /// An answer was kept back: what its request has acquired, and not given back itself.
+    /// Records the locks that a request acquired and did not release itself, though its answer was kept back.
     fn kept(&mut self, ring: &Ring, fault: u64, entry: &Entry) {
         let mut entries: Vec<_> = ring.unanswered(fault).collect();
         entries.reverse();
@@ -81,7 +83,7 @@ impl UnansweredAcquires {
         }
     }
 
-    /// What an owner does tells that it knows of its hold, or not.
+    /// Removes an acquisition if an entry shows that its owner knows of the hold.
     fn follow(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let of = (entry.key, entry.owner);
         let Some(one) = self.open.get_mut(&of) else { return };

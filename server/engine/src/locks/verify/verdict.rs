@@ -1,4 +1,4 @@
-//! The way through the history, and what comes of it.
+//! The verification of a history in pieces, and its verdict.
 
 use super::super::history::{Entry, Ring};
 use super::super::records::VerifyLimits;
@@ -15,21 +15,21 @@ use super::{
 use lockwheel_store::time::Now;
 use std::borrow::Cow;
 
-/// What the history says of the invariants.
+/// The verdict on the invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// They held.
+    /// All invariants held.
     Ok,
-    /// One of them may not have held.
+    /// An invariant may have been violated.
     Suspect,
-    /// One of them did not.
+    /// An invariant was violated.
     Violated,
-    /// There is not enough of a history.
+    /// The history is off or incomplete.
     Inconclusive,
 }
 
 impl Verdict {
-    /// As the reply spells it.
+    /// The name of the verdict in the reply.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -39,7 +39,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict by the worst finding. Lints alone leave it `ok`: they are advice.
+    /// Returns the verdict for the worst finding. Lints alone leave it `ok`: they are advice.
     pub(super) fn of(worst: Option<Level>, is_truncated: bool) -> Self {
         match worst {
             Some(Level::Violation) => Verdict::Violated,
@@ -50,10 +50,10 @@ impl Verdict {
     }
 }
 
-/// The reply's `reason` while there is no history.
+/// The reply's `reason` while the history is off.
 pub(super) const HISTORY_IS_OFF: &str = "the history is off: CONFIG SET lock-history yes turns it on";
 
-/// The reason why a history is not whole, if it is not.
+/// Returns the reason why a history is incomplete, if it is.
 pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
     if let Some(servers) = ring.left_out() {
         Some(format!("what happened at servers that hang is left out: {servers}").into())
@@ -69,18 +69,18 @@ pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
     }
 }
 
-/// Steps that searches may take in a piece of so many entries, for each of these.
+/// The steps that searches may take for each entry of a piece.
 const STEPS_PER_ENTRY: u64 = 16;
 
-/// A way through a history, which is taken in pieces.
+/// A verification that reads a history in pieces.
 #[derive(Debug)]
 pub(super) struct Verification {
     invariants: Vec<Box<dyn Invariant>>,
     locks: Locks,
     findings: Findings,
-    /// The entries up to this one have been looked at.
+    /// The number of the last examined entry.
     seen: u64,
-    /// The number of invariants that have come to their end.
+    /// The number of invariants whose end has been checked.
     ended: usize,
 }
 
@@ -108,14 +108,15 @@ impl Verification {
         Verification { invariants, locks, findings, seen: 0, ended: 0 }
     }
 
-    /// Bytes of memory of what has come of it, about. O(1).
+    /// The approximate memory of the state in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let known: usize = self.invariants.iter().map(|invariant| invariant.memory()).sum();
         known + self.locks.memory() + self.findings.memory()
     }
 
-    /// Looks at so many entries more, or at the locks after the last entry, when each invariant counts as one; whether
-    /// that was all. Searches that take long are left to the next piece. O(n log n), n the entries of the history.
+    /// Examines `count` more entries. After the last entry, it examines the final locks, where each invariant counts as
+    /// one. Returns whether the verification is complete. Long searches continue in the next piece. O(n log n), n the
+    /// entries of the history.
     pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {
         let mut steps = (count as u64).saturating_mul(STEPS_PER_ENTRY);
         let mut left = count;
@@ -141,7 +142,7 @@ impl Verification {
         self.ended == self.invariants.len()
     }
 
-    /// Does what invariants do before an entry, or before their ends; whether that is done.
+    /// Does the long work of the invariants before an entry, or before the end. Returns whether the work is done.
     fn prepare(&mut self, ring: &Ring, next: Option<(u64, &Entry)>, steps: &mut u64) -> bool {
         let view = View { ring, locks: &self.locks };
         let (invariants, findings) = (self.invariants.iter_mut(), &mut self.findings);

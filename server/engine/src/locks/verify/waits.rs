@@ -1,8 +1,9 @@
-//! Who waits for which lock, by owner, and the cycles among them.
+//! The waits of owners for locks, and the cycles among them.
 //!
-//! Certain is the wait of a native request, and of who stands in a fair lock's queue. Others of Redisson's are
-//! inferred, as `graph::listeners` says: the instance listens to the lock's channel, and the thread has asked twice and
-//! done nothing else since. It asks again when it has subscribed; who does not want to wait asks once.
+//! The wait of a native request, or of an owner in a fair lock's queue, is certain. Other Redisson waits are inferred,
+//! as `graph::listeners` says. The instance must listen to the lock's channel, and the thread must have asked twice and
+//! done nothing else since. A thread asks again once it has subscribed. A thread that does not want to wait asks only
+//! once.
 
 use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
@@ -15,75 +16,76 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
 
-/// Steps that the searches for cycles may take in all: so many, and more for each entry.
+/// The steps that all searches for cycles may take: an initial number, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
 const STEPS_PER_ENTRY: u64 = 256;
-/// An owner that holds more locks is searched for, whether anybody waits for these or not.
+/// The most held locks that are checked for waiters. An owner that holds more locks is searched for in any case.
 const MAX_HELD: usize = 64;
-/// An owner that has more waits is searched for by the one that has just begun.
+/// The most waits that a search begins with. For an owner with more waits, it begins with the newest wait alone.
 const MAX_WAITS: usize = 64;
 
-/// That one owner waits for a lock that the next one holds.
+/// A step of a cycle: an owner waits for a lock that the owner of the next step holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) owner: Name,
     pub(super) key: Name,
-    /// The entry of its wait; 0: it was refused.
+    /// The entry of the wait. 0: the request was refused.
     pub(super) waits: u64,
-    /// The entry of the hold of the next one.
+    /// The entry of the next owner's hold.
     pub(super) holds: u64,
 }
 
-/// Owners that wait for each other: each step's lock is held by the next one's owner, the last one's by the first.
+/// Owners that wait for each other. The owner of each next step holds the step's lock, and the first owner holds the
+/// last lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle {
     pub(super) steps: Vec<Step>,
 }
 
-/// A wait that is certain: its lock, whether it is a place in a fair queue, its client, and its entry.
+/// A certain wait: its lock, whether it is a place in a fair queue, its client, and its entry.
 type Wait = (Name, bool, u64, u64);
 
-/// The last that an owner was refused without waiting natively: the lock, how often in a row, and the entry.
+/// The last refusals in a row of an owner that does not wait natively: the lock, their number, and the first entry.
 #[derive(Clone, Copy, Debug)]
 struct Refusals {
     key: Name,
-    /// As the script names it.
+    /// The name of the owner in the script.
     owner: Name,
     count: u32,
     seq: u64,
 }
 
-/// Who waits, by owner. A writer's field and the reader's of one owner are one.
+/// The waits by owner. The writer's field and the reader's field of one owner count as one.
 #[derive(Debug)]
 pub(super) struct Waits {
-    /// By the first fields of owners, the name that stands for each here.
+    /// The name that represents each owner here, by its first field.
     owners: BTreeMap<Name, Name>,
     certain: BTreeMap<Name, BTreeSet<Wait>>,
-    /// The number of these.
+    /// The number of certain waits.
     certain_count: usize,
-    /// Places in fair queues whose client is gone while nobody listens for the owner, by lock and owner.
+    /// Places in fair queues whose client is gone while no client listens for the owner, by lock and owner.
     left: BTreeMap<(Name, Name), Wait>,
     asked: BTreeMap<Name, Asked>,
-    /// The locks that somebody has certainly waited for.
+    /// The locks that have ever had a certain waiter.
     waited_for: BTreeSet<Name>,
     refused: BTreeMap<Name, Refusals>,
     /// By lock and instance, the number of owners that were refused more than once.
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
-    /// Bytes of memory of the names of these, and of what `asked` owns.
+    /// Bytes of memory of the names in `refused_again`, and of the data that `asked` owns.
     owned_bytes: usize,
-    /// Which locks clients listen to.
+    /// The clients with the locks whose channels they listen to.
     by_client: BTreeSet<(u64, Name)>,
     channels: OwnChannels,
-    /// The search that is not at its end yet.
+    /// The unfinished search.
     running: Option<Search>,
-    /// Steps that searches may still take.
+    /// The steps that searches may still take.
     steps: u64,
-    /// The number of searches that have taken all of them.
+    /// The number of searches that were given up since no steps were left.
     pub(super) given_up: u64,
 }
 
 impl Default for Waits {
-    /// Nobody waits.
+    /// No owner waits.
     fn default() -> Self {
         Waits {
             owners: BTreeMap::new(),
@@ -104,44 +106,45 @@ impl Default for Waits {
     }
 }
 
-/// A wait that a search has come upon.
+/// A wait that a search has reached.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
     step: Step,
-    /// Whose lock's holder this is.
+    /// The index of the wait whose lock this owner holds.
     from: Option<usize>,
 }
 
-/// The fields of a lock that may hold it, on the way through them. Those before the last one have been looked at.
+/// A walk through the fields that may hold a lock. The fields up to `last` have been examined.
 #[derive(Debug)]
 enum Walk {
-    /// These, the next one last.
+    /// A list of fields, with the next one at the end.
     Fields(Vec<Name>),
-    /// All that hold the lock.
+    /// All holders of the lock.
     Holders { key: Name, last: Option<Name> },
-    /// Those of all owners that wait, certainly or as far as it is inferred, and what is left of the last one.
+    /// The fields of all owners with certain waits, then of those with inferred waits. `fields` are the remaining ones
+    /// of the owner `last`.
     Waiting { is_inferred: bool, last: Option<Name>, fields: Vec<Name> },
 }
 
-/// State of a search for the cycle that an owner is in.
+/// The state of a search for the cycle that an owner is in.
 #[derive(Debug)]
 struct Search {
     owner: Name,
     reached: Vec<Reached>,
-    /// The number of those whose locks have been looked at.
+    /// The number of reached waits whose locks have been examined.
     looked_at: usize,
-    /// The fields of the last of these locks that are still to be looked at.
+    /// The fields of the last examined lock that are still to be examined.
     walk: Walk,
-    /// The owners with the locks that they wait for.
+    /// The reached waits: owners with the locks that they wait for.
     seen: BTreeSet<(Name, Name)>,
     /// The holders whose waits are all in `seen`.
     followed: BTreeSet<Name>,
-    /// The locks whose holders have been looked at, but for the one that waits for its own lock.
+    /// The locks whose holders have been examined. The value is the waiter whose own hold of the lock was left out.
     walked: BTreeMap<Name, Option<Name>>,
 }
 
 impl Search {
-    /// By these waits of an owner, which are locks with entries.
+    /// Begins a search with these waits of an owner: the locks with the entries of the waits.
     fn new(owner: Name, waits: &[(Name, u64)]) -> Self {
         let mut search = Search {
             owner,
@@ -158,12 +161,12 @@ impl Search {
         search
     }
 
-    /// Bytes of memory of all of it, about. O(1).
+    /// The approximate memory in bytes. O(1).
     fn memory(&self) -> usize {
         of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
     }
 
-    /// Comes upon a wait, perhaps again.
+    /// Adds a wait unless it has been reached before.
     fn reach(&mut self, step: Step, from: Option<usize>) {
         if self.seen.insert((step.owner, step.key)) {
             self.reached.push(Reached { step, from });
@@ -180,7 +183,7 @@ impl Walk {
 }
 
 impl Waits {
-    /// Bytes of memory of all of it, about. O(1).
+    /// The approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
         let sets = of_set(&self.waited_for) + of_set(&self.by_client);
@@ -197,7 +200,7 @@ impl Waits {
             + self.running.as_ref().map_or(0, Search::memory)
     }
 
-    /// Takes an entry in. O(log n).
+    /// Updates the waits by an entry. O(log n).
     pub(super) fn take_in(&mut self, view: View<'_>, seq: u64, entry: &Entry) {
         self.steps += STEPS_PER_ENTRY;
         let owner = if is_of_channel(entry) { self.stands_for(view, entry.owner) } else { entry.owner };
@@ -266,7 +269,7 @@ impl Waits {
         }
     }
 
-    /// The waits of an owner for a lock, those in its fair queue or the others, are over.
+    /// Removes the waits of an owner for a lock: its place in the fair queue, or the other waits.
     fn left(&mut self, view: View<'_>, entry: &Entry, is_fair: bool) {
         let owner = self.known(view, entry.owner);
         if is_fair {
@@ -286,8 +289,7 @@ impl Waits {
         }
     }
 
-    /// Takes out the waits of an owner that are over since their clients are gone, as far as they are found before
-    /// more than so many others.
+    /// Removes the waits of an owner that are over because their clients are gone. Stops after `most` other waits.
     fn take_out(&mut self, owner: Name, most: usize) {
         let Some(waits) = self.certain.get(&owner) else { return };
         let (mut others, mut over) = (0, Vec::new());
@@ -313,7 +315,7 @@ impl Waits {
         }
     }
 
-    /// Somebody may listen for an owner whose place in the queue of a fair lock was left: it waits again.
+    /// Restores the wait of an owner with an abandoned place in a fair queue, if a client listens for the owner again.
     fn return_wait(&mut self, key: Name, owner: Name, event: Event) {
         if event == Event::Queued
             && let Some(wait) = self.left.get(&(key, owner)).copied()
@@ -329,7 +331,7 @@ impl Waits {
         self.certain_count += usize::from(is_new);
     }
 
-    /// Whether a wait of an owner is over since its client is gone. O(log n).
+    /// Whether a wait of an owner is over because its client is gone. O(log n).
     fn is_over(&self, owner: Name, &(key, is_fair, client, _): &Wait) -> bool {
         match is_fair {
             true => self.channels.is_left(key, owner, client),
@@ -337,7 +339,7 @@ impl Waits {
         }
     }
 
-    /// A thread that acts waits no more. What time alone does is not its doing.
+    /// Ends the inferred wait of a thread that acts. An effect of time alone is not an act of the thread.
     fn does_something(&mut self, view: View<'_>, entry: &Entry) {
         if entry.client != 0
             && let Some(last) = self.refused.remove(&self.known(view, entry.owner))
@@ -359,7 +361,7 @@ impl Waits {
         self.refused.insert(owner, last);
     }
 
-    /// Counts an owner by its lock and instance, if it was refused more than once; or no longer.
+    /// Adds or removes an owner in the count for its lock and instance, if it was refused more than once.
     fn count_refused_again(&mut self, ring: &Ring, last: Refusals, is_new: bool) {
         let Some(instance) = instance_of(ring.text(last.owner)).filter(|_| last.count > 1) else { return };
         let count = self.refused_again.entry((last.key, instance.into())).or_default();
@@ -371,17 +373,18 @@ impl Waits {
         }
     }
 
-    /// The name that stands for an owner that waits.
+    /// Returns the name that represents a waiting owner. The first name seen becomes that name.
     fn stands_for(&mut self, view: View<'_>, owner: Name) -> Name {
         *self.owners.entry(view.locks.owners.first_field(owner)).or_insert(owner)
     }
 
-    /// The same of one that may not wait.
+    /// Returns the name that represents an owner, or the given name if the owner has never waited.
     pub(super) fn known(&self, view: View<'_>, owner: Name) -> Name {
         self.owners.get(&view.locks.owners.first_field(owner)).copied().unwrap_or(owner)
     }
 
-    /// The locks that an owner waits for, each with the entry; with a lock, its waits for that alone.
+    /// Returns the locks that an owner waits for, each with the entry of the wait. With `wanted`, returns only its
+    /// waits for that lock.
     fn of<'a>(
         &'a self,
         ring: &'a Ring,
@@ -402,14 +405,14 @@ impl Waits {
         certain.chain(inferred.map(|last| (last.key, last.seq)))
     }
 
-    /// Whether who listens to a lock's channel by a client, or to that of an owner, waits for the lock, as far as is
-    /// known. O(log n).
+    /// Whether a listener waits for the lock, as far as is known. With an `owner`, the listener subscribes to the
+    /// owner's channel, otherwise to the lock's. O(log n).
     ///
-    /// A thread of Redisson's asks again when it has subscribed. One that is interrupted before does not, and leaves
-    /// the subscription behind until its client ends: by that nobody waits.
+    /// A Redisson thread asks again once it has subscribed. A thread that is interrupted before that does not ask, and
+    /// its subscription stays until its client ends. Such a subscription is not a wait.
     pub(super) fn listener_waits(&self, view: View<'_>, key: Name, client: u64, owner: Name) -> bool {
         if owner != Name::NONE {
-            // The first time that it asks it joins the queue of a fair lock, which is no refusal.
+            // The first request of a thread joins the queue of a fair lock, which is not a refusal.
             let last = self.refused.get(&self.known(view, owner));
             return !is_thread(view.ring, owner) || last.is_some_and(|last| last.key == key);
         }
@@ -418,12 +421,12 @@ impl Waits {
         instance.is_none_or(|instance| self.refused_again.contains_key(&(key, instance.into())))
     }
 
-    /// Whether an owner waits for a lock. O(log n), but for waits of clients that are gone.
+    /// Whether an owner waits for a lock. O(log n), plus waits of clients that are gone.
     pub(super) fn waits_for(&self, ring: &Ring, owner: Name, key: Name) -> bool {
         self.of(ring, owner, Some(key)).next().is_some()
     }
 
-    /// Whether an owner holds a lock that somebody has waited for: else it is in no cycle. O(log n).
+    /// Whether an owner holds a lock that has been waited for. If not, the owner is in no cycle. O(log n).
     fn may_be_waited_for(&self, view: View<'_>, owner: Name) -> bool {
         let mut held = view.locks.held_by(owner).enumerate();
         held.any(|(at, key)| {
@@ -431,8 +434,9 @@ impl Waits {
         })
     }
 
-    /// Goes on to search for the shortest cycle that an owner is in by its waits: by that for this lock, if it has
-    /// many. Takes so many steps at most; `Pending` is asked again, before anything has changed.
+    /// Continues the search for the shortest cycle that an owner is in. If the owner has many waits, only its wait for
+    /// this lock counts. Takes at most `steps` steps. After `Pending`, the caller must ask again before anything
+    /// changes.
     pub(super) fn cycle(
         &mut self,
         view: View<'_>,
@@ -457,7 +461,7 @@ impl Waits {
         self.search_on(view, search, steps)
     }
 
-    /// Searches for the cycle that an owner would be in if it waited for a lock, likewise.
+    /// Continues the search for the cycle that an owner would be in if it waited for a lock, like [`Self::cycle`].
     pub(super) fn cycle_by(
         &mut self,
         view: View<'_>,
@@ -469,14 +473,15 @@ impl Waits {
         self.search_on(view, search, steps)
     }
 
-    /// Whether a search has begun and is not at its end.
+    /// Whether a search has begun and has not ended.
     pub(super) fn is_searching(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Goes on with a search until it is at its end, or has taken all of `steps`.
+    /// Continues a search until it ends or has taken all of `steps`.
     ///
-    /// O(n log n), n the owners and locks that can be reached; but a search ends when all have taken too many steps.
+    /// O(n log n), n the owners and locks that can be reached. A search also ends once all searches have taken too many
+    /// steps.
     fn search_on(&mut self, view: View<'_>, mut search: Search, steps: &mut u64) -> Poll<Option<Cycle>> {
         loop {
             if self.steps == 0 {
@@ -513,7 +518,7 @@ impl Waits {
         }
     }
 
-    /// Begins to look at the holders of a lock that a step waits for, of those that wait for something themselves.
+    /// Begins to examine the holders of a lock that a step waits for. Only holders that wait themselves matter.
     fn walk(
         &self,
         view: View<'_>,
@@ -535,7 +540,7 @@ impl Waits {
         };
     }
 
-    /// The next field that a search looks at of a lock, if there is one. O(log n).
+    /// Returns the next field of a lock that a search examines, if there is one. O(log n).
     fn next_field(&self, view: View<'_>, search: &mut Search) -> Option<Name> {
         match &mut search.walk {
             Walk::Fields(fields) => fields.pop(),
@@ -565,8 +570,8 @@ impl Waits {
         }
     }
 
-    /// Looks at a field of the lock that was looked at last: what its owner waits for itself, if it holds the lock.
-    /// Returns the number of steps, at least one.
+    /// Examines a field of the last lock. If the field holds the lock, adds the waits of its owner. Returns the number
+    /// of steps, at least one.
     fn follow(&mut self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
         let at = search.looked_at - 1;
         let Step { owner: waiter, key, .. } = search.reached[at].step;
@@ -585,8 +590,8 @@ impl Waits {
     }
 }
 
-/// Whether a step stands in the line of a lock without waiting for its holders: they share it, and so would its owner,
-/// which waits for other locks. O(log n).
+/// Whether a step's owner waits in the queue of a lock, but not for its holders. The holders share the lock, and the
+/// owner would share it too, but waits for other locks. O(log n).
 fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
     let is_sharer = |entry: &Entry| {
         entry.mode == Mode::Shared && entry.event == Event::Queued && wants_several(ring, entry)
@@ -596,13 +601,13 @@ fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
         && !lock.waiting.has_alone_before(step.waits)
 }
 
-/// Whether an owner is named as Redisson names its threads.
+/// Whether the name of an owner has the form of Redisson's threads.
 fn is_thread(ring: &Ring, owner: Name) -> bool {
     instance_of(ring.text(owner)).is_some()
 }
 
-/// The way to a step whose lock the first owner holds, by this entry. On the way each step has the entry of its owner's
-/// hold, for which the one before waits.
+/// Returns the cycle that ends with the step `last`, whose lock the first owner holds by the entry `closing`. A reached
+/// step has the entry of its owner's hold, for which the step before it waits.
 fn way(reached: &[Reached], last: usize, closing: u64) -> Cycle {
     let (mut steps, mut holds, mut at) = (Vec::new(), closing, Some(last));
     while let Some(one) = at.and_then(|at| reached.get(at)) {

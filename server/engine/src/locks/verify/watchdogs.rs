@@ -1,4 +1,4 @@
-//! `watchdog-leak`: what renews a lock stops when the lock was given back.
+//! `watchdog-leak`: the watchdog of a lock stops renewing it once the lock is released.
 
 use super::super::history::{Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -8,7 +8,7 @@ use super::locks::View;
 use lockwheel_store::memory::{of_map, of_vec};
 use std::collections::BTreeMap;
 
-/// Renewals after the release of a lock, by lock and owner: since which release, and their entries.
+/// Renewals after the release of a lock, by lock and owner: the entry of the release, and the entries of the renewals.
 #[derive(Debug, Default)]
 pub(super) struct Watchdogs {
     renewals: BTreeMap<(Name, Name), (u64, Vec<u64>)>,
@@ -30,7 +30,7 @@ impl Invariant for Watchdogs {
         }
         seqs.push(seq);
         self.entry_bytes = self.entry_bytes + of_vec(seqs) - before;
-        // One may have been on its way.
+        // One renewal may have been in flight at the release.
         if seqs.len() == 2 {
             let [name, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
             findings.push(
