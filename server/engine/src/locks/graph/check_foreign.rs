@@ -1,4 +1,4 @@
-//! The check of a request that is about to wait, with those who wait as Redisson does.
+//! The deadlock check of a request that is about to wait, against clients that wait as Redisson does.
 
 use super::super::channel_waiters::listened_channels;
 use super::foreign::ForeignWaits;
@@ -8,11 +8,11 @@ use crate::pubsub::PubSub;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Tx;
 
-/// Checks that a request that is about to wait closes no cycle in which owners of Redisson's wait; of those that are
-/// only inferred, if `inferred`, as the history has it.
+/// Checks that a request that is about to wait closes no cycle with Redisson owners that wait. With `inferred`, this
+/// includes waits that are only inferred from the history.
 ///
-/// The error names the cycle. O(n log n), n the owners and locks that can be reached, and of inferred waits the entries
-/// of the history; who listens otherwise does not matter.
+/// The error names the cycle. O(n log n), n the owners and locks that can be reached, plus the entries of the history
+/// for inferred waits. Other listeners cost nothing.
 pub(crate) fn check_foreign(
     tx: &mut Tx<'_>,
     pubsub: &PubSub,

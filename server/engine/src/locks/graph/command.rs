@@ -1,4 +1,4 @@
-//! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
+//! `LOCK.GRAPH`: the waits of owners for each other, and the cycles among them.
 
 use super::super::listening::ListeningHandler;
 use super::room::Room;
@@ -39,7 +39,7 @@ fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply
         reply.bulk(&dot::text(&graph.locks, room.left_out()));
         return Ok(());
     }
-    // The cycles, which are told apart from the locks, have as much room again.
+    // The cycles are shown apart from the locks, and have a room of the same size.
     let mut rooms = [Room::new(<[u8]>::len), Room::new(<[u8]>::len)];
     let cycles = cycles::find(&graph.locks, &mut rooms[1]);
     graph.leave_out(&mut rooms[0]);

@@ -1,7 +1,7 @@
 //! The cycles in a graph of waits.
 //!
 //! Owners that wait for each other, directly or through others, form a group. Only such groups are searched for cycles.
-//! The work is as large as the graph, in which holders and waiters are grouped by lock.
+//! Holders and waiters are grouped by lock, so the work is linear in the size of the graph.
 
 use super::room::Room;
 use super::search::Cycle;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// The most searches for a shortest cycle.
 const MAX_SEARCHES: usize = 256;
 
-/// A cycle for each group of owners that wait for each other, the shortest of its first owner's. O(n log n), n the
-/// holders and the waiters; a search is O(n). Cycles that there is no room for are left out.
+/// Returns one cycle for each group of owners that wait for each other: the shortest cycle of its first owner. Cycles
+/// that do not fit are left out. O(n log n), n the holders and the waiters; a search is O(n).
 pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
     let graph = Graph::new(locks);
     let groups = graph.groups();
@@ -38,10 +38,10 @@ pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
     found
 }
 
-/// Waits by their numbers: an owner and the lock that it waits for.
+/// A cycle by numbers: each owner and the lock that it waits for.
 type NumberedCycle = Vec<(usize, usize)>;
 
-/// One lock of a graph. Owners that do not wait are in no cycle, and are left out.
+/// One lock of a graph. Owners that do not wait are in no cycle and are left out.
 struct Lock<'g> {
     key: &'g [u8],
     holders: Vec<usize>,
@@ -61,7 +61,7 @@ struct Graph<'g> {
 }
 
 impl<'g> Graph<'g> {
-    /// The graph of these waits. O(n log n).
+    /// Builds the graph of these waits. O(n log n).
     fn new(waits_for: &'g [LockWaits]) -> Self {
         let all = waits_for.iter().flat_map(|lock| &lock.waiters);
         let mut numbers: BTreeMap<&[u8], usize> = all.map(|waiter| (&*waiter.owner, 0)).collect();
@@ -83,8 +83,8 @@ impl<'g> Graph<'g> {
         Graph { locks: locks.collect(), owners, waits }
     }
 
-    /// The number of nodes: one for each owner, one for the holders of each lock, and one for each place in its queue
-    /// with all before it.
+    /// The number of nodes: one for each owner, one for the holders of each lock, and one for each place in the queue.
+    /// The node of a place stands for that place and all before it.
     fn nodes(&self) -> usize {
         self.locks.last().map_or(self.owners.len(), |lock| lock.node + 1 + lock.ahead.len())
     }
@@ -110,8 +110,8 @@ impl<'g> Graph<'g> {
         next
     }
 
-    /// The group of each node: nodes that lead to each other are in one. Tarjan's algorithm, without recursion, since
-    /// clients decide how deep it goes. O(n).
+    /// Returns the group of each node. Nodes that lead to each other are in one group. This is Tarjan's algorithm,
+    /// without recursion since clients decide the depth. O(n).
     fn groups(&self) -> Vec<usize> {
         const NONE: usize = usize::MAX;
         let next = self.next();
@@ -155,7 +155,7 @@ impl<'g> Graph<'g> {
         groups
     }
 
-    /// The shortest cycle that an owner is in, from its wait on. O(n).
+    /// Returns the shortest cycle that an owner is in, starting at its own wait. O(n).
     fn shortest(&self, owner: usize, groups: &[usize]) -> Option<NumberedCycle> {
         let is_held: Vec<bool> = self.locks.iter().map(|lock| lock.holders.contains(&owner)).collect();
         let place = |lock: &Lock<'_>| lock.ahead.iter().position(|ahead| *ahead == Some(owner));
@@ -200,7 +200,7 @@ struct Walked {
 }
 
 impl Walked {
-    /// Returns the nodes to which a wait leads, without those to which an earlier one has led.
+    /// Returns the nodes to which a wait leads, except those to which an earlier wait has led.
     fn more<'l>(&mut self, lock: &'l Lock<'_>, wait: &LockWait) -> impl Iterator<Item = usize> + use<'l> {
         let adds_holders = wait.holders > 0 && !std::mem::replace(&mut self.holders, true);
         let holders = if adds_holders { &lock.holders[..] } else { &[] };
@@ -211,7 +211,7 @@ impl Walked {
     }
 }
 
-/// The way from an owner back to itself, whose last wait is this one.
+/// Returns the path from an owner back to itself that ends with the wait `last`.
 fn way(came_by: &[Option<(usize, usize)>], owner: usize, last: (usize, usize)) -> NumberedCycle {
     let mut way = vec![last];
     let mut to = last.0;
@@ -235,8 +235,8 @@ mod tests {
         Box::from([b'a' + owner])
     }
 
-    /// A lock of these holders and of those ahead, and its waiters: an owner, whether it waits for the holders, and for
-    /// how many of those ahead.
+    /// Returns a lock with these holders, owners ahead and waiters. A waiter is an owner, whether it waits for the
+    /// holders, and the number of owners ahead that it waits for.
     fn lock(
         key: usize,
         holders: &BTreeSet<u8>,
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Waiters, locks, and owners that they wait for.
+    /// The waiters, with the locks and the owners that they wait for.
     type Pairs = BTreeSet<(Box<[u8]>, Box<[u8]>, Box<[u8]>)>;
 
     fn edges(locks: &[LockWaits]) -> Pairs {
@@ -272,7 +272,7 @@ mod tests {
         edges
     }
 
-    /// The number of edges from an owner back to itself, by looking at all pairs again and again.
+    /// Returns the number of edges from an owner back to itself, found by examining all pairs repeatedly.
     fn shortest(edges: &Pairs, owner: &[u8]) -> Option<usize> {
         let mut reached: BTreeSet<&[u8]> = BTreeSet::from([owner]);
         for length in 1..=edges.len() {
@@ -295,8 +295,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each owner that is in a cycle is in one that is found, or in a group with one; each cycle is real and the
-        /// shortest of its first owner's.
+        /// Each owner in a cycle is in a found cycle, or in a group with one. Each found cycle is real, and the
+        /// shortest of its first owner.
         #[test]
         fn the_cycles_are_those_of_all_pairs(locks in some_locks()) {
             let locks: Vec<LockWaits> = locks.iter().enumerate()

@@ -2,8 +2,9 @@
 
 use super::wait_graph::LockWaits;
 
-/// The text: owners and locks are nodes. An arrow leads from each waiter to the lock, from the lock to each holder, and
-/// through the places of its queue to those who want it together with others. Names that are left out are counted.
+/// Returns the text. Owners and locks are nodes. Arrows lead from each waiter to the lock, and from the lock to each
+/// holder. Further arrows lead through the places of the queue to owners that want several locks. The text counts the
+/// names that are left out.
 pub(super) fn text(locks: &[LockWaits], left_out: usize) -> Vec<u8> {
     let mut text = Text { text: b"digraph locks {\n".to_vec() };
     if left_out > 0 {
@@ -14,7 +15,7 @@ pub(super) fn text(locks: &[LockWaits], left_out: usize) -> Vec<u8> {
     text.text
 }
 
-/// The most bytes that a name takes: of a waiter two arrows may begin.
+/// Returns the most bytes that a name takes: two arrows may begin at a waiter.
 pub(super) fn cost(name: &[u8]) -> usize {
     let written = name.iter().map(|byte| match byte {
         b'"' | b'\\' => 2,
@@ -24,7 +25,7 @@ pub(super) fn cost(name: &[u8]) -> usize {
     2 * written.sum::<usize>()
 }
 
-/// A text that grows.
+/// A text under construction.
 struct Text {
     text: Vec<u8>,
 }
@@ -35,7 +36,7 @@ enum Node<'n> {
     Owner(&'n [u8]),
     /// A lock, by its number.
     Lock(usize),
-    /// The first so many places in the queue of a lock.
+    /// The first places in the queue of a lock: its number, and the number of places.
     Places(usize, usize),
 }
 
@@ -71,7 +72,7 @@ impl Text {
         }
     }
 
-    /// A node, with the label that `label` writes.
+    /// Writes a node, with the label that `label` writes.
     fn declare(&mut self, node: Node<'_>, label: impl FnOnce(&mut Text)) {
         self.put("  ");
         self.node(node);
@@ -88,8 +89,8 @@ impl Text {
         self.put(";\n");
     }
 
-    /// A node: an owner by its name, which is its label too, a lock by its number. Of owners no name has a line break,
-    /// so no owner is called as a lock.
+    /// Writes a reference to a node: an owner by its name, which is also its label, and a lock by its number. Names of
+    /// owners contain no line break, so none equals the reference of a lock.
     fn node(&mut self, node: Node<'_>) {
         self.put("\"");
         match node {
@@ -100,7 +101,7 @@ impl Text {
         self.put("\"");
     }
 
-    /// A name; what cannot stand between quotes in hexadecimal.
+    /// Writes a name, with bytes that cannot stand between quotes in hexadecimal.
     fn name(&mut self, name: &[u8]) {
         for &byte in name {
             match byte {

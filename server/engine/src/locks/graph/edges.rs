@@ -1,4 +1,4 @@
-//! Whom a wait for a lock waits for.
+//! The owners that a wait for a lock depends on.
 
 pub(super) use super::super::layouts::read_write::is_read;
 use super::super::redisson;
@@ -20,8 +20,8 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     }
 }
 
-/// Those holders of a lock that can be part of a cycle: they wait for something. O(n log n), n the holders or the
-/// owners that wait, whichever are fewer.
+/// Returns the holders of a lock that can be part of a cycle, since they wait themselves. O(n log n), n the holders or
+/// the waiting owners, whichever are fewer.
 pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<'_>) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
@@ -43,8 +43,9 @@ pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     }
 }
 
-/// The owners that have asked for several locks, stand in the queue of this one from a place on and before another, and
-/// keep it from those behind them. Others that stand there wait for its holders alone. O(n log n), n those.
+/// Returns the owners of requests for several locks that stand in the queue of this lock, from a place on and before
+/// another. They keep the lock from the waiters behind them. Other waiters there wait only for the holders. O(n log n),
+/// n these owners.
 pub(super) fn ahead(
     tx: &Tx<'_>,
     key: &[u8],
@@ -56,62 +57,63 @@ pub(super) fn ahead(
     several.map(|(_, waiter)| waiter.label.clone()).collect()
 }
 
-/// All requests for several locks that stand in the queue of this one: their places, in order, and their owners.
-/// O(n log n), n these.
+/// Returns all requests for several locks in the queue of this lock: their places, in order, and their owners. O(n log
+/// n), n the requests.
 pub(super) fn several(tx: &Tx<'_>, key: &[u8]) -> BTreeMap<Place, Box<[u8]>> {
     let waiting = |class: &'static str| tx.waiting_between(key, class, (Unbounded, Unbounded));
     let several = SEVERAL.into_iter().flat_map(waiting);
     several.map(|(place, waiter)| (place, waiter.label.clone())).collect()
 }
 
-/// Whether an owner is one of those before a place.
+/// Whether an owner has a request for several locks before a place.
 pub(super) fn is_ahead(tx: &Tx<'_>, key: &[u8], owner: &[u8], before: Option<Place>) -> bool {
     let first = tx.first_wait_as(key, owner, |class| SEVERAL.contains(&class));
     first.is_some_and(|(first, _)| before.is_none_or(|before| first < before))
 }
 
-/// Whether a request for a lock, at this place, keeps it from one behind it. A request to share it keeps it from others
-/// like it only if a request to hold it alone stands between. O(log n), n those who wait.
+/// Whether a request for a lock, at this place, keeps the lock from a request behind it. A shared request keeps it from
+/// another shared request only if an exclusive request stands between them. O(log n), n the waiters.
 pub(super) fn keeps_back(tx: &Tx<'_>, key: &[u8], (place, shares): (Place, bool), other: &Wait) -> bool {
     let both_share = shares && other.asks_to_share;
     !both_share || wait_queue::last_alone(tx, key, other.place) > Some(place)
 }
 
-/// Whether an owner stands before another in the queue of a lock by a higher priority, and keeps it from that one.
-/// O(log n), n those who wait.
+/// Whether an owner stands before another one in the queue of a lock by a higher priority, and keeps the lock from it.
+/// O(log n), n the waiters.
 pub(super) fn has_passed(tx: &Tx<'_>, key: &[u8], owner: &[u8], other: &Wait) -> bool {
     let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return false };
     let is_passed = other.place.is_some_and(|passed| place.rank < passed.rank);
     is_passed && keeps_back(tx, key, (place, wait_queue::shares(class)), other)
 }
 
-/// Whether an owner that has asked for a lock need not wait for it: it holds the lock, and does not want to convert
-/// that hold. So it has it once more when it gets what else it wants.
+/// Whether an owner that has asked for a lock need not wait for it. The owner holds the lock and does not want to
+/// convert that hold. It then re-enters the lock once it gets the other locks.
 pub(super) fn has(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     let holds = matches!(tx.peek(key), Some(Value::Hash(hash)) if redisson::names_owner(hash, owner));
     holds && !tx.waits_as(key, owner, CONVERSION_NAME)
 }
 
-/// Whether anybody waits to share a lock who wants others with it. O(1).
+/// Whether a waiter wants to share this lock and others together. O(1).
 pub(super) fn is_shared_with_others(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.first_waiting(key, SEVERAL[1]).is_some()
 }
 
-/// How an owner waits for a lock.
+/// The wait of an owner for a lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wait {
-    /// Its place in the queue; of who waits as Redisson does none.
+    /// The place in the queue. `None` for a Redisson wait.
     pub(super) place: Option<Place>,
-    /// Whether it wants to share the lock, with readers or with who wants to share several.
+    /// Whether the owner wants to share the lock with readers, or with waiters that want to share several locks.
     pub(super) shares: bool,
-    /// Whether it asks to share it, also where nobody does yet.
+    /// Whether the owner asks to share the lock, even if the lock is not shared yet.
     pub(super) asks_to_share: bool,
-    /// Whether it wants others with it.
+    /// Whether the owner wants other locks together with this one.
     pub(super) several: bool,
 }
 
 impl Wait {
-    /// The first of an owner's: once that is served, the owner need not wait by the others. O(log n), n those who wait.
+    /// Returns the first wait of an owner. Once that is served, the owner need not wait by its other requests. O(log
+    /// n), n the waiters.
     pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
         let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return Wait::default() };
         let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);
@@ -120,15 +122,15 @@ impl Wait {
         Wait { place: Some(place), shares, asks_to_share, several: SEVERAL.contains(&class) }
     }
 
-    /// Who keeps the lock from it; `alone`: at this place somebody comes who wants to hold it alone. O(log n), n those
-    /// who wait.
+    /// Returns the parties that keep the lock from this wait. `alone` is the place of a new exclusive request, if there
+    /// is one. O(log n), n the waiters.
     pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Kept {
         if !self.shares {
             return Kept { by_holders: true, by_those_before: self.place };
         }
         let alone = alone.max(wait_queue::last_alone(tx, key, self.place));
         let is_among_readers = alone.is_none();
-        // Who shares one lock waits for nobody but for who wants it alone, and for those for whom that one waits.
+        // A request to share one lock waits only for exclusive requests, and for the requests that those wait for.
         let by_those_before = match self.several {
             true => self.place,
             false => Some(alone.map_or(Place::FRONT, Place::next)),
@@ -137,11 +139,11 @@ impl Wait {
     }
 }
 
-/// Who keeps a lock from one who waits for it.
+/// The parties that keep a lock from a waiter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
-    /// Its holders do.
+    /// Whether its holders keep it.
     pub(super) by_holders: bool,
-    /// Those do who want several, up to this place; `None`: all of them.
+    /// The place up to which requests for several locks keep it. `None`: all of them do.
     pub(super) by_those_before: Option<Place>,
 }

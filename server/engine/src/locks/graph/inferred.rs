@@ -1,9 +1,9 @@
-//! Whom those wait for that only listen to a lock's channel: Redisson's clients, of whose threads one subscription does
-//! not tell.
+//! The owners behind subscriptions to a lock's channel. Redisson's threads share one subscription for each instance and
+//! lock, so it does not name them.
 //!
-//! The history tells: a script that names its owner is refused, then its client subscribes, as others of the same
-//! instance do no more. So the owners that wait by a subscription are those of its instance whose last script for that
-//! lock was refused.
+//! The history shows them: a script that names its owner is refused, and then its client subscribes. Other threads of
+//! the instance do not subscribe again. So the owners that wait by a subscription are those of its instance whose last
+//! script for that lock was refused.
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
@@ -11,16 +11,16 @@ use lockwheel_store::memory::{block, of_map, of_set};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a lock.
+/// The refusals and subscriptions of a lock.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Asked {
     /// The owners whose last script was refused.
     refused: BTreeSet<Name>,
-    /// Who was refused last.
+    /// The owner that was refused last.
     last: Option<Name>,
-    /// Who listens, and who was refused last before that.
+    /// The clients that listen, each with the owner that was refused last before.
     listeners: BTreeMap<u64, Name>,
-    /// The number of those who listen by who was refused last, and by the instance of that.
+    /// The number of listeners, by that owner, and by the instance of that owner.
     by_first: BTreeMap<Name, usize>,
     by_instance: BTreeMap<Box<[u8]>, usize>,
     /// Bytes of memory of the names of instances.
@@ -28,7 +28,7 @@ pub(in crate::locks) struct Asked {
 }
 
 impl Asked {
-    /// Takes an entry of the lock in. O(log n).
+    /// Updates the state by an entry of the lock. O(log n).
     pub(in crate::locks) fn follow(&mut self, ring: &Ring, entry: &Entry) {
         let is_listener =
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
@@ -57,8 +57,8 @@ impl Asked {
         }
     }
 
-    /// A client listens no longer. What its owners were refused stays: they wait by what else their instance listens
-    /// with. O(log n).
+    /// Removes the subscription of a client. The refusals of its owners stay, since they wait by other subscriptions of
+    /// their instance. O(log n).
     pub(in crate::locks) fn stops_listening(&mut self, ring: &Ring, client: u64) {
         let Some(first) = self.listeners.remove(&client) else { return };
         count_down(&mut self.by_first, &first);
@@ -68,7 +68,7 @@ impl Asked {
         }
     }
 
-    /// Bytes of memory of what it owns. O(1).
+    /// Bytes of owned memory. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
         of_set(&self.refused) + of_map(&self.listeners) + counts
@@ -81,13 +81,13 @@ impl Asked {
         self.refused.contains(&owner) && (listens || self.by_first.contains_key(&owner))
     }
 
-    /// Who was refused last before a client began to listen. O(log n).
+    /// Returns the owner that was refused last before a client began to listen. O(log n).
     pub(in crate::locks) fn first_of(&self, client: u64) -> Option<Name> {
         self.listeners.get(&client).copied()
     }
 }
 
-/// One less of this.
+/// Decrements a count. Returns whether it was the last.
 fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, of: &Q) -> bool {
     let Some(count) = counts.get_mut(of) else { return false };
     *count -= 1;

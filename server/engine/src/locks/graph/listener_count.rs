@@ -1,5 +1,5 @@
-//! The number of clients that wait for a lock by subscriptions, counted again and again while the history grows: each
-//! entry is read once.
+//! A repeated count of the clients that wait for a lock by subscriptions, while the history grows. Each entry is read
+//! once.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
@@ -9,14 +9,14 @@ use super::listeners::Reader;
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 
-/// A count of the clients that wait for one lock by subscriptions, which goes on where it has read last.
+/// A count of the clients that wait for one lock by subscriptions. It continues where it last stopped reading.
 ///
-/// A refusal for the lock is the first entry that matters: what was dropped before it leaves the count as it is. When
-/// that one no longer tells of waits, all that do are read once more, as everybody else reads them.
+/// The first entry that matters is a refusal for the lock: losing earlier entries does not change the count. Once that
+/// refusal no longer counts for waits, all entries that count are read again, as all other readers do.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCount {
     known: Option<Known>,
-    /// Number of entries that have been read.
+    /// The number of entries that have been read.
     looks: u64,
 }
 
@@ -24,20 +24,20 @@ pub(crate) struct ListenerCount {
 #[derive(Debug)]
 struct Known {
     reader: Reader,
-    /// Names of its own: the history gives away numbers of names whose entries it has dropped.
+    /// Its own names, since the history reuses the numbers of names whose entries it has dropped.
     names: Names,
     lock: Name,
-    /// The number of the history among those that have begun.
+    /// The number of this history among all that have begun.
     history: u64,
-    /// The first entry that mattered. `None`: nothing has mattered yet.
+    /// The first entry that mattered. `None`: no entry has mattered yet.
     first: Option<u64>,
-    /// The entry at which reading began, and the one after the last that was read.
+    /// The entry at which reading began, and the entry after the last one read.
     began: u64,
     next: u64,
 }
 
 impl Known {
-    /// The beginning: nothing has been read.
+    /// Returns the initial state, in which nothing has been read.
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
@@ -45,14 +45,14 @@ impl Known {
         Known { reader: Reader::default(), names, lock, history, first: None, began, next: began }
     }
 
-    /// Whether it can be continued with what the history has now.
+    /// Whether reading can continue with the present entries of the history.
     fn can_go_on(&self, ring: &Ring, history: u64) -> bool {
         let from = ring.first_of_waits();
         let has_all = self.began <= from && from <= self.next && self.next <= ring.next();
         self.history == history && has_all && self.first.is_none_or(|first| from <= first)
     }
 
-    /// Reads the entries since the last; how many there were.
+    /// Reads the entries since the last call. Returns their number.
     fn go_on(&mut self, ring: &Ring) -> u64 {
         let before = self.next;
         for (seq, entry) in ring.after(before.saturating_sub(1)) {
@@ -82,14 +82,15 @@ impl Known {
         let mut entry = *entry;
         (entry.key, entry.owner) = (own(entry.key), own(entry.owner));
         let is_wanted = entry.key == self.lock;
-        // Without a refusal no entry changes what the reader knows.
+        // Before the first refusal, no entry changes the state of the reader.
         if is_wanted && entry.event == Event::Refused {
             self.first.get_or_insert(seq);
         }
         self.reader.take_in(&self.names, &entry, is_wanted);
     }
 
-    /// Whether a client that listens to a channel of the lock waits for it. O(log n), and the threads of its instance.
+    /// Whether a client that listens to a channel of the lock waits for the lock. O(log n), plus the threads of its
+    /// instance.
     fn waits(&self, waiter: &ChannelWaiter) -> bool {
         let is_refused = |owner: &[u8]| {
             self.reader.refused.get(owner_of(owner)).is_some_and(|refusals| refusals.key == self.lock)
@@ -109,8 +110,8 @@ impl Known {
 }
 
 impl ListenerCount {
-    /// Counts the clients that wait for a lock by subscriptions: always the same lock. O(n), n the patterns, the
-    /// listeners, and the entries of the history since the last count.
+    /// Counts the clients that wait for a lock by subscriptions. The lock must be the same in all calls. O(n), n the
+    /// patterns, the listeners, and the entries of the history since the last count.
     pub(crate) fn count(&mut self, keyspace: &Keyspace, pubsub: &PubSub, lock: (usize, &[u8])) -> usize {
         let waiters = channel_waiters(pubsub, lock.1);
         if waiters.is_empty() {
@@ -128,7 +129,7 @@ impl ListenerCount {
         waiters.iter().filter(|waiter| known.waits(waiter)).count()
     }
 
-    /// Returns the number of entries that it has read.
+    /// Returns the number of entries that have been read.
     #[cfg(test)]
     pub(crate) fn looks(&self) -> u64 {
         self.looks

@@ -1,14 +1,17 @@
-//! The owners that wait for locks by subscriptions to the channels of these: Redisson's threads, which share one for
-//! each instance and lock.
+//! The owners that wait for locks by subscriptions to the channels of the locks. Redisson's threads share one
+//! subscription for each instance and lock.
 //!
-//! A thread of Redisson's asks for the lock, is refused, subscribes and asks again; then it waits for a message. So it
-//! waits once it was refused twice in a row and its instance listens, also when the connection that asked is closed.
-//! Before that it may have been interrupted, which leaves the subscription behind; and a thread that does not want to
-//! wait asks once. The history knows the refusals. While it is off, every subscription stands for one that waits, as it
-//! does where no owner is known, and where its owner is no thread of Redisson's and may wait for the message at once.
+//! A Redisson thread asks for the lock, is refused, subscribes and asks again. Then it waits for a message. So a thread
+//! waits once it was refused twice in a row and its instance listens, even if the connection that asked is closed.
+//! After only one refusal the thread may have been interrupted, which leaves the subscription behind. A thread that
+//! does not want to wait asks once.
 //!
-//! This is the one meaning of such a wait: that of AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN, LOCK.GRAPH, of deadlocks that
-//! are refused, and of LOCK.VERIFY, whose `waits` follow the same entries.
+//! The history records the refusals. While the history is off, every subscription counts as a wait. A subscription also
+//! counts if no owner is known. An owner that is not a Redisson thread may wait for the message at once, so its
+//! subscription counts too.
+//!
+//! This definition of a wait is used everywhere: by AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN, LOCK.GRAPH, the refusal of
+//! deadlocks, and LOCK.VERIFY. The `waits` module of LOCK.VERIFY follows the same entries.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
@@ -19,14 +22,14 @@ use lockwheel_store::keyspace::{DbKey, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The most owners that a new subscription is looked for among.
+/// The most owners among which the owner of a new subscription is searched.
 const MAX_CANDIDATES: usize = 64;
 
 /// The last refusals of an owner in a row.
 #[derive(Debug)]
 pub(super) struct Refusals {
     pub(super) key: Name,
-    /// As the script names it.
+    /// The name of the owner in the script.
     owner: Name,
     pub(super) count: u32,
 }
@@ -34,18 +37,19 @@ pub(super) struct Refusals {
 /// The state of refusals and subscriptions after a part of the entries.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// By bare names: a writer's field has a suffix.
+    /// The refusals by the bare name of the owner. The field of a writer has a suffix.
     pub(super) refused: BTreeMap<Box<[u8]>, Refusals>,
-    /// The owners that were refused a lock last, in order.
+    /// The owners that were refused each lock last, in order.
     asked: BTreeMap<Name, Vec<Name>>,
-    /// The subscriptions of clients to channels of locks, with the owner whose instance each is taken for.
+    /// The subscriptions of clients to channels of locks, each with the owner whose instance is assumed to have
+    /// subscribed.
     pub(super) listeners: BTreeMap<(Name, u64), Name>,
     /// The instances that listen, by lock.
     instances: BTreeSet<(Name, Box<[u8]>)>,
 }
 
 impl Reader {
-    /// Takes an entry in; `is_wanted`: its lock matters. O(log n).
+    /// Updates the state by an entry. `is_wanted`: its lock matters. O(log n).
     pub(super) fn take_in(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
         let is_listener =
             entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
@@ -77,8 +81,9 @@ impl Reader {
         }
     }
 
-    /// The owner whose instance a new subscription is taken for: the last that was refused, of those whose instances do
-    /// not listen yet. Which of two instances that ask at once has which subscription does not matter.
+    /// Returns the owner whose instance is assumed to have made a new subscription. It is the last refused owner whose
+    /// instance does not listen yet. If two instances ask at once, their subscriptions may be swapped, which does not
+    /// matter.
     fn subscriber(&self, names: &Names, key: Name) -> Option<Name> {
         let asked = self.asked.get(&key)?;
         let listens = |owner: Name| {
@@ -114,8 +119,8 @@ pub(super) type OwnerNames = BTreeSet<Box<[u8]>>;
 /// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
-    /// By lock and client, the owners that wait by its subscription, by bare names. None: it is not of a thread of
-    /// Redisson's, or has nothing to do with a refusal. Clients of one instance share the owners.
+    /// The owners that wait by a subscription, by lock and client, as bare names. `None`: the subscription does not
+    /// belong to a Redisson thread, or no refusal preceded it. Clients of one instance share the owners.
     by_client: BTreeMap<(DbKey, u64), Option<Arc<OwnerNames>>>,
     /// The lock that each owner was refused last.
     refused: BTreeMap<Box<[u8]>, DbKey>,
@@ -124,8 +129,8 @@ pub(in crate::locks) struct Listeners {
 }
 
 impl Listeners {
-    /// As the history tells, of all locks or of one. O(n log n), n its entries; of one lock it is little more than
-    /// looking at each.
+    /// Returns the waits that the history shows, of all locks or of one lock. O(n log n), n its entries. For one lock
+    /// the cost is little more than reading each entry.
     pub(super) fn of(ring: &Ring, wanted: Option<(usize, &[u8])>) -> Self {
         let (mut reader, mut name) = (Reader::default(), Name::NONE);
         let wanted = wanted.map(|(db, text)| (db, shown(text)));
@@ -177,7 +182,7 @@ impl Listeners {
         }
         let key = shown(key);
         match &waiter.owner {
-            // A thread that joins the queue of a fair lock is not refused; when it listens it asks again.
+            // A thread that joins the queue of a fair lock is not refused. It asks again once it listens.
             Some(owner) => {
                 let is_refused = |of: &DbKey| of.0 == db && *of.1 == *key;
                 let owner = &*shown(owner);
@@ -190,12 +195,13 @@ impl Listeners {
         }
     }
 
-    /// The owners that wait for a lock by a client's subscription, where they are known. O(log n).
+    /// Returns the owners that wait for a lock by a client's subscription, if they are known. O(log n).
     pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> Option<&Arc<OwnerNames>> {
         self.by_client.get(&((db, (*shown(key)).into()), client))?.as_ref()
     }
 
-    /// The locks of a database with the clients by whose subscriptions owners wait for them, and these owners.
+    /// Returns the locks of a database, each with a client that subscribes and the owners that wait by its
+    /// subscription.
     pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &Arc<OwnerNames>)> {
         let from = self.by_client.range(((db, Box::default()), 0)..);
         let of_db = from.take_while(move |(((of, _), _), _)| *of == db);
@@ -203,8 +209,8 @@ impl Listeners {
     }
 }
 
-/// The clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of the
-/// history.
+/// Returns the clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of
+/// the history.
 pub(in crate::locks) fn waiting_listeners(
     tx: &Tx<'_>,
     pubsub: &PubSub,
@@ -224,7 +230,7 @@ mod tests {
     use super::*;
     use lockwheel_store::time::Now;
 
-    /// Not as many names as there are clients and owners.
+    /// The names take less memory than one name for each client and owner.
     #[test]
     fn clients_of_one_instance_share_the_names_of_their_owners() {
         let mut history = History::new(1 << 16, 7);

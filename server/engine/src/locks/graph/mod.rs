@@ -1,7 +1,8 @@
-//! Who waits for whom: deadlocks, which are found when a request would close one, and the graph of all waits.
+//! The waits of owners for each other: deadlocks, which are detected when a request would close one, and the graph of
+//! all waits.
 //!
-//! An owner waits for the holders of a lock that it has asked for, and for requests for several locks that stand before
-//! its own. Owners are told apart by their names, in each database by itself.
+//! An owner waits for the holders of a lock that it has asked for, and for requests for several locks ahead of its own.
+//! Owners are identified by their names, separately in each database.
 
 mod check_foreign;
 mod command;

@@ -1,10 +1,10 @@
-//! The room of a reply that shows a graph of waits.
+//! The room for names in a reply that shows a graph of waits.
 
-/// The most names that a part of a reply shows, and the most bytes of these.
+/// The most names that a part of a reply shows, and the most bytes of these names.
 const MAX_SHOWN: usize = 100_000;
 const MAX_SHOWN_BYTES: usize = 16 << 20;
 
-/// The room that is left for names, and the number of names that had none.
+/// The remaining room for names, and the number of names that did not fit.
 #[derive(Clone)]
 pub(super) struct Room {
     names: usize,
@@ -15,7 +15,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The room of a part of a reply in which a name takes so many bytes.
+    /// Returns the room of a part of a reply. `cost` is the number of bytes that a name takes.
     pub(super) fn new(cost: fn(&[u8]) -> usize) -> Self {
         Room { names: MAX_SHOWN, bytes: MAX_SHOWN_BYTES, left_out: 0, cost }
     }
@@ -25,12 +25,12 @@ impl Room {
         self.left_out
     }
 
-    /// Returns one of so many equal parts of the room, at least a name of it. It is no room of its own.
+    /// Returns one of `parts` equal shares of the room, with room for at least one name. A share does not add room.
     pub(super) fn share(&self, parts: usize) -> Room {
         Room { names: (self.names / parts).max(1), bytes: self.bytes / parts, ..self.clone() }
     }
 
-    /// Takes the room of these names, and the bytes of these keys, if there is enough. Whether there is.
+    /// Takes the room for these names, and the bytes for these keys, if there is enough. Returns whether there was.
     pub(super) fn take(&mut self, names: &[&[u8]], keys: &[&[u8]]) -> bool {
         let bytes: usize = names.iter().chain(keys).map(|name| (self.cost)(name)).sum();
         let fits = self.names >= names.len() && self.bytes >= bytes;
@@ -41,7 +41,7 @@ impl Room {
         fits
     }
 
-    /// Takes the same of a share of the room, if both have enough.
+    /// Takes the room both from the whole and from a share, if both have enough. Returns whether they had.
     pub(super) fn take_of(&mut self, share: &mut Room, names: &[&[u8]], keys: &[&[u8]]) -> bool {
         let rest = share.clone();
         let fits = share.take(names, keys) && self.take(names, keys);
@@ -51,7 +51,7 @@ impl Room {
         fits
     }
 
-    /// Counts so many names that are left out.
+    /// Counts names that are left out.
     pub(super) fn leave_out(&mut self, names: usize) {
         self.left_out += names;
     }

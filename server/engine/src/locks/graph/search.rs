@@ -1,5 +1,5 @@
-//! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
-//! decide how deep it goes.
+//! The search for a cycle of waits. It is breadth-first, so it finds the shortest cycle. It does not recurse, since
+//! clients decide the depth.
 
 use super::super::{records, wait_events};
 use super::edges::{self, Kept, Wait};
@@ -8,7 +8,8 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{CalledBy, Place, Tx, WaiterId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Owners and the locks that they wait for, in turn: the first owner, a lock, its holder, a lock, … the first owner.
+/// Owners and the locks that they wait for, alternating: the first owner, a lock, its holder, a lock, … the first
+/// owner.
 pub(super) type Cycle = Vec<Box<[u8]>>;
 
 /// An owner, and a lock that it waits for.
@@ -18,13 +19,14 @@ type OwnersWait = (Box<[u8]>, Box<[u8]>);
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) owner: &'r [u8],
-    /// The locks that it wants.
+    /// The locks that the request wants.
     pub(in crate::locks) keys: &'r [&'r [u8]],
-    /// Its rank in their queues.
+    /// The rank in the queues of these locks.
     pub(in crate::locks) rank: i64,
-    /// Whether it wants to share them.
+    /// Whether the request wants to share the locks.
     pub(in crate::locks) shares: bool,
-    /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
+    /// Whether the request wants the locks together. It then keeps each lock from the waiters behind it while it waits
+    /// for the others.
     pub(in crate::locks) together: bool,
 }
 
@@ -32,13 +34,14 @@ pub(in crate::locks) struct Newcomer<'r> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting<'r> {
     pub(crate) owner: &'r [u8],
-    /// The locks that it wants.
+    /// The locks that the request wants.
     pub(crate) keys: &'r [&'r [u8]],
-    /// Its place in their queues.
+    /// The place in the queues of these locks.
     pub(crate) place: Place,
-    /// Whether it wants to share them.
+    /// Whether the request wants to share the locks.
     pub(crate) shares: bool,
-    /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
+    /// Whether the request wants the locks together. It then keeps each lock from the waiters behind it while it waits
+    /// for the others.
     pub(crate) together: bool,
 }
 
@@ -55,28 +58,28 @@ impl Waiting<'_> {
         Wait { place: Some(self.place), shares, asks_to_share: shares, several: self.together }
     }
 
-    /// Whether it stands before who waits for a lock at a place.
+    /// Whether the request stands before a waiter at a place in the queue of a lock.
     fn is_before(&self, key: &[u8], place: Option<Place>) -> bool {
         self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
     }
 
-    /// Whether it keeps a lock from one behind it.
+    /// Whether the request keeps a lock from a waiter behind it.
     fn keeps(&self, tx: &Tx<'_>, key: &[u8], other: &Wait) -> bool {
         self.together || edges::keeps_back(tx, key, (self.place, self.shares), other)
     }
 }
 
-/// One wait that was come upon.
+/// A wait that the search has reached.
 struct Step {
-    /// Who waits.
+    /// The owner that waits.
     owner: Box<[u8]>,
-    /// For which lock.
+    /// The lock that it waits for.
     key: Box<[u8]>,
-    /// The step to whose lock's holder this owner belongs.
+    /// The step whose lock this owner holds or stands ahead for. `None`: a wait of the searched owner.
     from: Option<usize>,
 }
 
-/// Checks that a request may wait: that none who would have to go first waits, in the end, for its owner.
+/// Checks that a request may wait: no owner that must be served before it waits, directly or indirectly, for its owner.
 ///
 /// The error names the cycle. Scripts and transactions never wait.
 pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result<(), CommandError> {
@@ -91,7 +94,7 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
     check_waiting(tx, newcomer.into(), &ForeignWaits::default())
 }
 
-/// Checks that a request that is about to wait closes no cycle of waits, with those of Redisson's that are known.
+/// Checks that a request that is about to wait closes no cycle, including known Redisson waits.
 ///
 /// The error names the cycle.
 pub(super) fn check_waiting(
@@ -109,7 +112,7 @@ pub(super) fn check_waiting(
     }
 }
 
-/// The shortest cycle in which an owner waits natively, in words, and the request by which it does.
+/// Returns the text of the shortest cycle in which an owner waits natively, and the request by which it waits.
 ///
 /// O(n log n), n the owners and locks that can be reached.
 pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u8>)> {
@@ -118,25 +121,26 @@ pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u
     Some((id, text(&cycle)))
 }
 
-/// How many locks are few enough to look first whether the owner holds one of them.
+/// The most locks for which a search first checks whether the owner holds one of them.
 const FEW_LOCKS: usize = 64;
 
-/// A search, from an owner's waits on to those whom they wait for, and so on.
+/// A search from an owner's waits to the owners that it waits for, and so on.
 struct Search<'s, 'k> {
     tx: &'s Tx<'k>,
-    /// The owner's request that is about to wait; without keys there is none, and its waits are those that there are.
+    /// The owner's request that is about to wait. Without keys there is no request, and the search begins with the
+    /// owner's present waits.
     waiting: Waiting<'s>,
     foreign: &'s ForeignWaits<'s>,
-    /// The waits that have been come upon, the owner's own first.
+    /// The waits that have been reached, the owner's own first.
     steps: Vec<Step>,
     seen: BTreeSet<OwnersWait>,
     /// The owners whose waits have been added.
     met: BTreeSet<Box<[u8]>>,
     /// The locks whose holders have been met.
     held: BTreeSet<Box<[u8]>>,
-    /// Up to which place the queues have been walked, `None` for the end.
+    /// The place up to which each queue has been walked. `None`: to the end.
     walked: BTreeMap<Box<[u8]>, Option<Place>>,
-    /// The first of the steps that only the owner's other waits lead to; they follow all others.
+    /// The index of the first step that only the owner's older waits lead to. These steps follow all others.
     first_old: Option<usize>,
 }
 
@@ -147,11 +151,11 @@ impl<'s, 'k> Search<'s, 'k> {
         Search { tx, waiting, foreign, steps, seen, met, held, walked, first_old: None }
     }
 
-    /// From a request that is about to wait.
+    /// Begins a search with a request that is about to wait.
     fn of(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let mut search = Search::new(tx, waiting, foreign);
         for &key in waiting.keys {
-            // The others of several are what it waits for.
+            // Of several locks the owner waits for those that it does not hold.
             if !(waiting.together && edges::has(tx, key, waiting.owner)) {
                 search.come_upon(waiting.owner, key, None);
             }
@@ -159,8 +163,8 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// Goes on with the waits of the owner that there are already, if the request passes somebody: that one waits for
-    /// the owner from now on. Returns whether there are any.
+    /// Adds the owner's present waits, if the request passes a waiter: the passed waiter will wait for the owner.
+    /// Returns whether steps were added.
     fn turn_to_old_waits(&mut self) -> bool {
         let first_old = self.steps.len();
         if self.first_old.replace(first_old).is_none() && self.is_new_before_others() {
@@ -169,14 +173,14 @@ impl<'s, 'k> Search<'s, 'k> {
         self.steps.len() > first_old
     }
 
-    /// Whether the request passes somebody. That one may wait for its owner from now on, which may wait already by
-    /// other requests.
+    /// Whether the request passes a waiter. That waiter may then wait for the request's owner, which may already wait
+    /// by other requests.
     fn is_new_before_others(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
         waiting.keys.iter().any(|key| waiting.is_before(key, tx.last_waiting(key)))
     }
 
-    /// Adds the waits of an owner that there are.
+    /// Adds the present waits of an owner.
     fn come_upon_own_waits(&mut self, owner: &[u8]) {
         let tx = self.tx;
         for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {
@@ -184,7 +188,7 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// From all by which an owner waits.
+    /// Begins a search with all waits of an owner.
     fn of_owner(tx: &'s Tx<'k>, owner: &'s [u8], foreign: &'s ForeignWaits<'s>) -> Self {
         let waiting = Waiting { owner, keys: &[], place: Place::FRONT, shares: false, together: false };
         let mut search = Search::new(tx, waiting, foreign);
@@ -192,11 +196,13 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// The shortest cycle of waits that the owner is in, or closes when it waits: one by what it waits for then, else
-    /// one by those who wait for it then. O(n log n), n the owners and locks that can be reached; with few locks that
-    /// are waited for, and no client of Redisson's that waits, O(log n) if nobody waits for the owner.
+    /// Returns the shortest cycle that the owner is in, or closes when it waits. A cycle through the new wait comes
+    /// first, then one through older waits of the owner and a waiter that it passes.
+    ///
+    /// O(n log n), n the owners and locks that can be reached. The cost is O(log n) if few locks are waited for, no
+    /// Redisson client waits, and no owner waits for this one.
     fn cycle(mut self) -> Option<Cycle> {
-        // Among many locks most ways are short, and it is only on a long one that all are looked at.
+        // Among many locks most paths are short, so the check of all locks is left for a long path.
         let locks = self.tx.keys_waited_for();
         let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
         let mut at = 0;
@@ -215,7 +221,7 @@ impl<'s, 'k> Search<'s, 'k> {
         None
     }
 
-    /// Whether anybody may wait for the owner: without that no cycle closes, however many it waits for.
+    /// Whether any waiter may wait for the owner. If not, no cycle can close, however many owners this one waits for.
     /// O(n log n), n the locks that are waited for.
     fn may_meet_owner(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
@@ -231,21 +237,21 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Whether the one who waits in a step waits for the owner, in a way that closes a cycle. If not, the waits of
-    /// those whom it waits for are added.
+    /// Whether the waiter of a step waits for the owner, in a way that closes a cycle. If not, adds the waits of the
+    /// owners that it waits for.
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
         let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
         let is_newcomer = is_own && waiting.keys.contains(&&*key);
         let wait = if is_newcomer { waiting.wait() } else { Wait::of(tx, &key, &owner) };
-        // One of a higher rank passes those who wait already.
+        // A request of a higher rank passes present waiters.
         let passes = !is_own && waiting.is_before(&key, wait.place);
         let kept = wait.kept(tx, &key, (passes && !waiting.shares).then_some(waiting.place));
         let before = kept.by_those_before;
         let is_passed = passes && waiting.is_before(&key, before) && waiting.keeps(tx, &key, &wait);
         let is_closed = match self.first_old.is_some_and(|first_old| at >= first_old) {
             false => is_passed || (!is_own && self.waits_already(&key, &wait, kept)),
-            // A cycle of waits that there are is not the request's.
+            // A cycle of present waits alone is not the request's doing.
             true => is_passed && !self.waits_already(&key, &wait, wait.kept(tx, &key, None)),
         };
         if is_closed {
@@ -257,16 +263,17 @@ impl<'s, 'k> Search<'s, 'k> {
         false
     }
 
-    /// Whether a wait for a lock is one for the owner, by its hold or by a request of its that there is.
+    /// Whether a wait for a lock is a wait for the owner, because of the owner's hold or of a present request of the
+    /// owner.
     fn waits_already(&self, key: &[u8], wait: &Wait, kept: Kept) -> bool {
         let (tx, owner) = (self.tx, self.waiting.owner);
-        // What it holds of the first locks itself is none that it waits for.
+        // The owner's own holds of the first locks are no reason for it to wait.
         kept.by_holders && edges::is_held_by(tx, key, owner)
             || edges::is_ahead(tx, key, owner, kept.by_those_before)
             || edges::has_passed(tx, key, owner, wait)
     }
 
-    /// Adds what somebody waits for who is waited for in a step, unless that has been done.
+    /// Adds the waits of an owner that a step waits for, unless they have been added.
     fn add_waits(&mut self, other: &[u8], at: usize) {
         if !self.met.insert(other.into()) {
             return;
@@ -287,7 +294,8 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Those before this place who keep a lock from it, but for the part of the queue that has been walked.
+    /// Returns the owners before this place that keep a lock from it, except those in the part of the queue that has
+    /// been walked.
     fn more_ahead(&mut self, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
         let from = match self.walked.get(key) {
             None => None,
@@ -299,7 +307,7 @@ impl<'s, 'k> Search<'s, 'k> {
     }
 }
 
-/// The way from the first step to this one, and back to the owner.
+/// Returns the path from the first step to the step `last`, and back to the owner.
 fn path(steps: &[Step], last: usize, owner: &[u8]) -> Cycle {
     let mut way: Cycle = vec![owner.into()];
     let mut at = Some(last);
@@ -312,7 +320,7 @@ fn path(steps: &[Step], last: usize, owner: &[u8]) -> Cycle {
     way
 }
 
-/// A cycle as errors and LOCK.GRAPH show it: `a -> k2 -> b -> k1 -> a`.
+/// Returns a cycle as errors and LOCK.GRAPH show it: `a -> k2 -> b -> k1 -> a`.
 pub(super) fn text(cycle: &Cycle) -> Vec<u8> {
     cycle.join(&b" -> "[..])
 }

@@ -1,6 +1,6 @@
 //! The waits of a database, grouped by lock.
 //!
-//! Each holder and each waiter of a lock stands there once, so the graph is as large as these and not as their pairs.
+//! Each holder and each waiter of a lock occurs once, so the size of the graph is linear in their number.
 
 use super::super::channel_waiters::{
     ChannelWaiter, MatchBudget, channel_waiters_within, listened_channels, named_channel_waiters,
@@ -14,7 +14,8 @@ use lockwheel_store::keyspace::{Place, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How it is known that somebody waits: by a request of its own, by a channel that names it, or by one that does not.
+/// The kinds of a wait: a native request, a subscription to the owner's channel, and a subscription to a channel that
+/// names no owner.
 const NATIVE: &str = "native";
 const FOREIGN: &str = "foreign";
 const INFERRED: &str = "inferred";
@@ -24,9 +25,10 @@ const INFERRED: &str = "inferred";
 pub(super) struct LockWait {
     pub(super) owner: Box<[u8]>,
     pub(super) kind: &'static str,
-    /// The number of holders that it waits for: all but itself, or none.
+    /// The number of holders that the owner waits for: all but itself, or none.
     pub(super) holders: usize,
-    /// The number of owners that stand ahead of it and keep the lock from it: the first ones of [`LockWaits::ahead`].
+    /// The number of owners ahead in the queue that keep the lock from this one: the first ones of
+    /// [`LockWaits::ahead`].
     pub(super) ahead: usize,
 }
 
@@ -36,10 +38,10 @@ pub(super) struct LockWaits {
     pub(super) key: Box<[u8]>,
     /// The owners that hold it, in the order of their names.
     pub(super) holders: Vec<Box<[u8]>>,
-    /// The owners that wait for it together with other locks, in the order of the queue. They keep it from those behind
-    /// them.
+    /// The owners that wait for this lock together with other locks, in the order of the queue. They keep the lock from
+    /// the waiters behind them.
     pub(super) ahead: Vec<Box<[u8]>>,
-    /// The owners that wait for any of these, native ones first, in the order of the queue.
+    /// The owners that wait for any of these, native waiters first, in the order of the queue.
     pub(super) waiters: Vec<LockWait>,
 }
 
@@ -48,14 +50,14 @@ pub(super) struct LockWaits {
 pub(super) struct WaitGraph {
     /// The locks that somebody waits for, in the order of their names.
     pub(super) locks: Vec<LockWaits>,
-    /// The number of locks for which nobody looked at the subscriptions of patterns, since these are too many.
+    /// The number of locks whose pattern subscriptions were not examined, since there are too many.
     without_patterns: usize,
 }
 
 impl WaitGraph {
-    /// The waits that there are now; `with_inferred`: those too that only the history or a channel tells of.
-    /// O(n log n), n the waiters, the holders of what they wait for, and the channels. One limit holds for all matches
-    /// of subscribed patterns with channels.
+    /// Returns the present waits. With `with_inferred`, it includes waits that only the history or a channel shows. O(n
+    /// log n), n the waiters, the holders of the locks, and the channels. One limit applies to all matches of
+    /// subscribed patterns with channels.
     pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
         let listened = redisson::listened_keys(listened_channels(pubsub));
         let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
@@ -73,9 +75,9 @@ impl WaitGraph {
         WaitGraph { locks, without_patterns: budget.map_or(0, |budget| budget.left_out()) }
     }
 
-    /// Leaves out what a reply has no room for. Each lock has a share of the room for its waiters, one for those ahead
-    /// and one for its holders. What is left is for waiters first, then for those ahead, then for holders, in the order
-    /// of the locks. A lock of which no waiter is shown is left out.
+    /// Leaves out names that do not fit into a reply. Each lock has a share of the room for its waiters, a share for
+    /// the owners ahead and a share for its holders. The remaining room goes first to waiters, then to owners ahead,
+    /// then to holders, in the order of the locks. A lock without a shown waiter is left out.
     pub(super) fn leave_out(&mut self, room: &mut Room) {
         let mut shown: Vec<Shown> = self.locks.iter().map(Shown::nothing).collect();
         let mut each = |work: &mut dyn FnMut(&mut Shown, &LockWaits)| {
@@ -125,7 +127,7 @@ impl Shown {
         Shown { waiters, ahead: 0, holders, has_key: false }
     }
 
-    /// Shows the waiters that there is room for; the key takes room with the first of them.
+    /// Shows the waiters that fit. The key takes room with the first of them.
     fn add_waiters(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
         for (waiter, is_shown) in lock.waiters.iter().zip(&mut self.waiters).filter(|(_, shown)| !**shown) {
             let key = if self.has_key { &[][..] } else { &[&*lock.key] };
@@ -134,7 +136,7 @@ impl Shown {
         }
     }
 
-    /// Shows those ahead, as far as there is room.
+    /// Shows the owners ahead that fit.
     fn add_ahead(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
         if self.has_key {
             let more = &lock.ahead[self.ahead..];
@@ -142,7 +144,7 @@ impl Shown {
         }
     }
 
-    /// Shows the holders that there is room for.
+    /// Shows the holders that fit.
     fn add_holders(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
         if self.has_key {
             let hidden = lock.holders.iter().zip(&mut self.holders).filter(|(_, shown)| !**shown);
@@ -150,7 +152,7 @@ impl Shown {
         }
     }
 
-    /// Leaves out the other names of a lock. The number of these.
+    /// Removes the other names of a lock. Returns their number.
     fn cut(self, lock: &mut LockWaits) -> usize {
         let names = |lock: &LockWaits| lock.waiters.len() + lock.ahead.len() + lock.holders.len();
         let before = names(lock);
@@ -163,7 +165,7 @@ impl Shown {
 }
 
 impl LockWaits {
-    /// The waits for a lock, with those of Redisson's that are known. O(n log n), n the holders and the waiters.
+    /// Returns the waits for a lock, with the known Redisson waits. O(n log n), n the holders and the waiters.
     fn new(tx: &Tx<'_>, key: Box<[u8]>, foreign: BTreeSet<(Box<[u8]>, &'static str)>) -> Self {
         let holders = edges::holders(tx, &key);
         let (ahead, places) = first_places(edges::several(tx, &key));
@@ -191,14 +193,15 @@ impl LockWaits {
     }
 }
 
-/// The owners of requests, each once, and the first place of each.
+/// Returns the owners of requests, each once, and the first place of each.
 fn first_places(requests: BTreeMap<Place, Box<[u8]>>) -> (Vec<Box<[u8]>>, Vec<Place>) {
     let mut seen = BTreeSet::new();
     let first = requests.into_iter().filter(|(_, owner)| seen.insert(owner.clone()));
     first.map(|(place, owner)| (owner, place)).unzip()
 }
 
-/// The waits for a lock as Redisson waits, by the owners that they are shown with; inferred ones with a budget.
+/// Returns the Redisson waits for a lock, each with the owner and kind that it is shown with. With a budget, inferred
+/// waits are included.
 fn foreign_waits(
     (tx, pubsub): (&Tx<'_>, &PubSub),
     key: &[u8],
@@ -206,7 +209,7 @@ fn foreign_waits(
     inferring: Option<&mut MatchBudget>,
 ) -> BTreeSet<(Box<[u8]>, &'static str)> {
     let mut waits = BTreeSet::new();
-    // Clients of one instance share their owners, which are taken in once.
+    // Clients of one instance share their owners, which are added once.
     let mut taken_in = BTreeSet::new();
     let is_wait = |waiter: &ChannelWaiter| listeners.waits(tx.db(), key, waiter);
     let waiters = match inferring {
