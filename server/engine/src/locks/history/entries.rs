@@ -1,37 +1,37 @@
-//! The entries of a ring, in pages: growing copies none of them, and what the oldest leave behind is used again.
+//! The entries of a ring, in pages. Growth copies no entries, and the pages of removed entries are reused.
 
 use super::entry::Entry;
 use lockwheel_store::memory::block;
 use std::collections::VecDeque;
 
-/// Pages of a ring that is full, about: so much of it at most is room that is not used.
+/// The approximate number of pages of a full ring. At most one page's share of the memory is unused.
 const PAGES: usize = 64;
-/// The least and the greatest power of two of entries that a page has.
+/// The least and the greatest size of a page, as powers of two.
 const PAGE_BITS: [u32; 2] = [4, 10];
 
-/// Entries in order; new ones come at the end, and the first go.
+/// Entries in order. New entries are added at the end, and old ones are removed at the front.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
-    /// All are full but the last, and none is empty.
+    /// The pages. All but the last are full, and none is empty.
     pages: VecDeque<Vec<Entry>>,
-    /// The power of two that is the number of entries of a page.
+    /// The number of entries of a page, as a power of two.
     page_bits: u32,
-    /// The entries of the first page that have gone.
+    /// The number of removed entries of the first page.
     gone: usize,
     len: usize,
-    /// A page that has emptied.
+    /// An empty page for reuse.
     spare: Option<Vec<Entry>>,
 }
 
 impl Entries {
-    /// No entries, and room for none yet; there may be so many.
+    /// Returns an empty list for up to `most` entries, without room for any yet.
     pub(super) fn new(most: usize) -> Self {
         let [least, greatest] = PAGE_BITS;
         let page_bits = (most / PAGES).checked_ilog2().unwrap_or(0).clamp(least, greatest);
         Entries { pages: VecDeque::new(), page_bits, gone: 0, len: 0, spare: None }
     }
 
-    /// The same entries; there may be so many from now on, and are. O(n).
+    /// Changes the page size for up to `most` entries. O(n).
     pub(super) fn resize(&mut self, most: usize) {
         let mut resized = Entries::new(most);
         while let Some(entry) = self.pop() {
@@ -40,19 +40,19 @@ impl Entries {
         *self = resized;
     }
 
-    /// Entries of a page.
+    /// The number of entries of a page.
     #[inline]
     fn page(&self) -> usize {
         1 << self.page_bits
     }
 
-    /// How many there are. O(1).
+    /// The number of entries. O(1).
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The page of the entry at this place, and its place there.
+    /// Returns the page of the entry at this place, and its place in the page.
     #[inline]
     fn find(&self, at: usize) -> Option<(usize, usize)> {
         if at >= self.len {
@@ -62,14 +62,14 @@ impl Entries {
         Some((at >> self.page_bits, at & (self.page() - 1)))
     }
 
-    /// The entry at this place, counted from the first. O(1).
+    /// Returns the entry at this place, counted from the first. O(1).
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<&Entry> {
         let (page, at) = self.find(at)?;
         self.pages.get(page)?.get(at)
     }
 
-    /// The same, to be changed.
+    /// Returns the entry at this place for modification. O(1).
     #[inline]
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Entry> {
         let (page, at) = self.find(at)?;
@@ -82,7 +82,7 @@ impl Entries {
         self.pages.back()?.last()
     }
 
-    /// Adds one. O(1).
+    /// Adds an entry. O(1).
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
         self.len += 1;
@@ -100,7 +100,7 @@ impl Entries {
         self.pages.push_back(page);
     }
 
-    /// Takes the first. O(1).
+    /// Removes the first entry. O(1).
     pub(super) fn pop(&mut self) -> Option<Entry> {
         let page = self.pages.front_mut()?;
         let entry = *page.get(self.gone)?;
@@ -112,12 +112,12 @@ impl Entries {
         Some(entry)
     }
 
-    /// Those from this place on, in order. O(1) for the first.
+    /// Returns the entries from this place on, in order. O(1) for the first.
     pub(super) fn from(&self, at: usize) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
         (at.min(self.len)..self.len).map(|at| self.get(at).expect("there are as many"))
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let pages = self.pages.len() + usize::from(self.spare.is_some());
         let page = block(self.page() * size_of::<Entry>());
@@ -161,7 +161,7 @@ mod tests {
         entries
     }
 
-    /// Whatever comes and goes, they are found at their places.
+    /// Entries are found at their places, whatever is added and removed.
     #[test]
     fn entries_come_at_the_end_and_go_at_the_beginning() {
         let (mut entries, mut first, mut next) = (empty(), 0, 0);
@@ -193,7 +193,7 @@ mod tests {
         assert!(entries.pop().is_none() && entries.last().is_none());
     }
 
-    /// A ring that is full takes no new room for what comes.
+    /// A full ring allocates no more memory for new entries.
     #[test]
     fn pages_are_used_again() {
         let mut entries = empty();
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(entries.memory(), 0);
     }
 
-    /// Pages are small where there may be few entries, and never large.
+    /// Pages are small if there may be few entries, and never large.
     #[test]
     fn a_page_is_a_small_part() {
         for (most, page) in [(0, 16), (1000, 16), (4096, 64), (65_536, 1024), (usize::MAX, 1024)] {

@@ -1,15 +1,15 @@
-//! One thing that happened to a lock, or to those who use it.
+//! An entry of the history: one event of a lock or of its clients.
 
 use super::names::Name;
 use super::times::Since;
 
-/// Names of constants, and how replies spell them; `listed`: with a list of all.
+/// Defines an enum whose variants have names in replies. With `listed`, it also has a list of all variants.
 macro_rules! words {
     (listed $(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $name:ident = $text:literal,)* }) => {
         words! { $(#[$about])* $kind { $($(#[$doc])* $name = $text,)* } }
 
         impl $kind {
-            /// All of them.
+            /// All variants.
             pub(crate) const ALL: &[Self] = &[$($kind::$name,)*];
         }
     };
@@ -19,7 +19,7 @@ macro_rules! words {
         pub(crate) enum $kind { $($(#[$doc])* $name,)* }
 
         impl $kind {
-            /// As replies spell it.
+            /// The name in replies.
             pub(crate) fn name(self) -> &'static str {
                 match self { $($kind::$name => $text,)* }
             }
@@ -28,45 +28,45 @@ macro_rules! words {
 }
 
 words! { listed
-    /// What happened.
+    /// The kind of an entry.
     Event {
         /// An owner has come to hold a lock.
         Acquired = "acquired",
-        /// A holder holds it once more.
+        /// A holder has re-entered its lock.
         Reentered = "reentered",
-        /// Its lease was set anew.
+        /// The lease of a hold was renewed.
         Renewed = "renewed",
-        /// A holder has given back a hold; `holds` says how many are left.
+        /// A holder has released a hold; `holds` says how many are left.
         Released = "released",
-        /// A hold has ended that its owner did not give back; `cause` says how.
+        /// A hold has ended without a release by its owner; `cause` says how.
         Lost = "lost",
-        /// A hold is of another mode.
+        /// A hold has changed its mode.
         Converted = "converted",
-        /// A hold is another owner's.
+        /// A hold has passed to another owner.
         Transferred = "transferred",
-        /// Somebody begins to wait.
+        /// A client begins to wait.
         Queued = "queued",
-        /// Somebody waits no longer: it was not served, or no other entry tells of that.
+        /// A wait has ended. It was not served, or no other entry records that.
         LeftQueue = "left-queue",
         /// A request for a lock was refused.
         Refused = "refused",
-        /// Somebody who does not hold a lock would give it back.
+        /// A client that does not hold a lock tried to release it.
         ReleaseRefused = "release-refused",
-        /// Somebody who does not hold a lock would renew it.
+        /// A client that does not hold a lock tried to renew it.
         RenewalRefused = "renewal-refused",
         /// Permits of a semaphore were taken or given back.
         Permits = "permits",
         /// A declared section was entered: LOCK.ENTER.
         Entered = "entered",
-        /// It was left: LOCK.LEAVE.
+        /// A declared section was left: LOCK.LEAVE.
         Left = "left",
         /// A fenced write was accepted.
         Fenced = "fenced",
         /// A fenced write was refused.
         FenceRefused = "fence-refused",
-        /// A habit that goes wrong some day; `cause` says which.
+        /// A habit that may cause a failure later; `cause` says which.
         Habit = "habit",
-        /// A test has turned a clock.
+        /// A test has moved a clock.
         Clock = "clock",
         /// A fault has acted.
         Fault = "fault",
@@ -74,78 +74,78 @@ words! { listed
         Connect = "connect",
         /// A client is gone.
         Disconnect = "disconnect",
-        /// LOCK.MARK.
+        /// A mark of a test: LOCK.MARK.
         Mark = "mark",
     }
 }
 
 words! {
-    /// Why.
+    /// The cause of an event.
     Cause {
-        /// There is no more to say.
+        /// No cause is recorded.
         None = "",
-        /// The owner gave it back.
+        /// The owner released the lock.
         Released = "released",
         /// The lease ran out.
         Expired = "expired",
-        /// A script removed it without naming its owner.
+        /// A script removed the hold without naming its owner.
         Forced = "forced",
-        /// A bare command removed it.
+        /// A bare command removed the hold.
         Deleted = "deleted",
         /// The key was given another value.
         Overwritten = "overwritten",
         /// The client is gone.
         Disconnected = "disconnected",
-        /// The hold is another owner's.
+        /// The hold has passed to another owner.
         Transferred = "transferred",
         /// The server has failed over.
         FailedOver = "failed-over",
-        /// SWAPDB has brought the key into another database, where the hold goes on.
+        /// SWAPDB has moved the key to another database, where the hold continues.
         Swapped = "swapped",
-        /// MIGRATE has sent the key to another server, where the hold goes on.
+        /// MIGRATE has moved the key to another server, where the hold continues.
         Migrated = "migrated",
-        /// The time to wait was over.
+        /// The wait timed out.
         Timeout = "timeout",
-        /// CLIENT UNBLOCK or LOCK.CANCEL.
+        /// CLIENT UNBLOCK or LOCK.CANCEL ended the wait.
         Unblocked = "unblocked",
         /// An error ended the wait.
         Error = "error",
         /// The wait was in a cycle, or would have closed one.
         Deadlock = "deadlock",
-        /// Another has taken it out of the queue.
+        /// Another client removed the owner from the queue.
         Evicted = "evicted",
         /// The owner asked and was answered.
         Served = "served",
-        /// SET NX without a lease, then EXPIRE.
+        /// A habit: SET NX without a lease, then EXPIRE.
         LateLease = "late-lease",
-        /// A text that was set by NX without a lease is used as a lock.
+        /// A habit: a string that was set with NX and without a lease is used as a lock.
         NoLease = "no-lease",
-        /// SET without NX of what is given back by a comparison.
+        /// A habit: SET without NX of a string that is released by a comparison.
         PlainSet = "plain-set",
-        /// KEYS.
+        /// A habit: KEYS.
         Keys = "keys",
-        /// Permits: the semaphore was made.
+        /// Permits: the semaphore was created.
         Init = "init",
-        /// Permits: there are more of them, or fewer.
+        /// Permits: their total has changed.
         Adjust = "adjust",
         /// Permits: some were taken.
         Acquire = "acquire",
-        /// Permits: some were given back.
+        /// Permits: some were returned.
         Release = "release",
         /// Permits: all that were left were taken.
         Drain = "drain",
     }
 }
 
-/// The text of a [`Cause::PlainSet`] by which another owner's text was overwritten.
+/// The text of a [`Cause::PlainSet`] entry whose SET overwrote another owner's value.
 pub(in crate::locks) const OVERWRITES: &[u8] = b"overwrites";
 
 /// How a hold excludes others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
-    /// It is none.
+    /// No hold.
     None,
-    /// It excludes all.
+    /// A hold that excludes all others.
     Exclusive,
     /// The reader in a read-write lock.
     Shared,
@@ -156,7 +156,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// As replies spell it.
+    /// The name in replies.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Mode::None => "",
@@ -168,37 +168,38 @@ impl Mode {
     }
 }
 
-/// What an entry has no number for.
+/// The value of `ttl_ms` in an entry without a lease.
 pub(crate) const NO_TTL: i64 = i64::MIN;
-/// The same of permits whose beginning was not seen.
+/// The value of `total` in an entry without a total or a ticket, such as permits whose creation was not seen.
 pub(crate) const NO_TOTAL: i64 = i64::MIN;
 
-/// One thing that happened. Its number is its place in the ring.
+/// An entry of the history. Its number is its place in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct Entry {
-    /// The number of the grant, 0: none; of permits, how many are held.
+    /// The number of the grant; 0: none. For permits, the number of held permits.
     pub(in crate::locks) grant: u64,
     /// The client; 0: none.
     pub(in crate::locks) client: u64,
-    /// The rest of the lease, [`NO_TTL`] where there is none; where a clock was turned from; how many permits are left.
+    /// The rest of the lease, or [`NO_TTL`]. For a clock, the time from which it was moved. For permits, the number
+    /// that is left.
     pub(in crate::locks) ttl_ms: i64,
-    /// How many holds there are; how many permits were taken; where a clock was turned to; of a fault that keeps an
-    /// answer, how many entries its request has made just before.
+    /// The number of holds. For permits, the number taken or returned. For a clock, the time to which it was moved. For
+    /// a fault that keeps back an answer, the number of entries that the request made just before.
     pub(in crate::locks) holds: i64,
-    /// How many permits there are in all; of what is about a lock, the ticket by which its request has waited.
-    /// [`NO_TOTAL`] where that is not known, or there is none.
+    /// The total number of permits. For a lock, the ticket with which the request waited. [`NO_TOTAL`] if unknown or
+    /// absent.
     pub(in crate::locks) total: i64,
-    /// When it happened, as its ring tells it.
+    /// The time of the event, relative to a stretch of the ring.
     pub(super) since: Since,
-    /// How long it was waited for.
+    /// The time that the request waited, in milliseconds.
     pub(in crate::locks) waited_ms: u32,
     pub(in crate::locks) key: Name,
     pub(in crate::locks) owner: Name,
     pub(in crate::locks) client_name: Name,
     /// The command, or a script: its SHA-1 or, if [`Entry::is_by_text`], its text.
     pub(in crate::locks) by: Name,
-    /// What a fault did, the text of a mark, or the cycle that a request would have closed; of permits that were taken,
-    /// their lease in milliseconds, in digits.
+    /// The action of a fault, the text of a mark, or the cycle that a request would have closed. For permits that were
+    /// taken, their lease in milliseconds, in digits.
     pub(in crate::locks) text: Name,
     pub(in crate::locks) event: Event,
     pub(in crate::locks) cause: Cause,
@@ -208,7 +209,7 @@ pub(in crate::locks) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() <= 72, "a ring of 65,536 takes 4.5 MiB");
 
-/// What is so of an entry, or not.
+/// The flags of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits(u8);
 
@@ -241,17 +242,17 @@ impl Traits {
 }
 
 impl Entry {
-    /// All names that it uses.
+    /// All names that the entry uses.
     pub(super) fn names(&self) -> [Name; 5] {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }
 
-    /// Whether a native command took the hold; `None` of what has no holder.
+    /// Whether a native command took the hold; `None` if the entry has no holder.
     pub(in crate::locks) fn native(&self) -> Option<bool> {
         self.traits.has(Traits::HAS_HOLDER).then_some(self.traits.has(Traits::NATIVE))
     }
 
-    /// Tells that.
+    /// Sets whether a native command took the hold.
     pub(super) fn set_native(&mut self, native: Option<bool>) {
         self.traits.set_native(native);
     }
@@ -266,22 +267,23 @@ impl Entry {
         self.traits.has(Traits::SESSION)
     }
 
-    /// It does.
+    /// Marks the hold as one that lasts as long as a connection.
     pub(super) fn set_of_session(&mut self) {
         self.traits.set(Traits::SESSION, true);
     }
 
-    /// The lease that was left, if it has one; of a loss, for how long nobody gets the lock after it.
+    /// Returns the rest of the lease, if there is one. For a loss, returns the delay in milliseconds before the lock
+    /// can be granted again.
     pub(in crate::locks) fn ttl(&self) -> Option<i64> {
         (self.ttl_ms != NO_TTL).then_some(self.ttl_ms)
     }
 
-    /// How many permits there are in all, if that is known.
+    /// Returns the total number of permits, if it is known.
     pub(in crate::locks) fn total(&self) -> Option<i64> {
         (self.event == Event::Permits && self.total != NO_TOTAL).then_some(self.total)
     }
 
-    /// The ticket by which the request has waited while its client went on, if it has one.
+    /// Returns the ticket with which the request waited while its client continued, if it has one.
     pub(in crate::locks) fn ticket(&self) -> Option<i64> {
         (self.event != Event::Permits && self.total != NO_TOTAL).then_some(self.total)
     }

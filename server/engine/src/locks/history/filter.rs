@@ -1,21 +1,21 @@
-//! Which entries are wanted.
+//! The filter for entries.
 
 use super::entry::Entry;
 use super::ring::Ring;
 use crate::spec::{CommandError, ParsedArgs, Symbol, kept_pattern};
 use lockwheel_store::keyspace::glob;
 
-/// Patterns of keys and owners, and a number after which entries are wanted.
+/// Patterns of keys and owners, and the number of an entry. Only later entries are wanted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) key: Option<Box<[u8]>>,
     pub(crate) owner: Option<Box<[u8]>>,
-    /// Only entries with a higher number.
+    /// Only entries with a higher number are wanted.
     pub(crate) since: u64,
 }
 
 impl Filter {
-    /// The filter of a request, by the symbols of its grammar: `KEY pattern`, `OWNER pattern` and `SINCE seq`.
+    /// Returns the filter of a request, by the symbols of its grammar: `KEY pattern`, `OWNER pattern` and `SINCE seq`.
     ///
     /// # Errors
     /// Returns an error if a pattern is too long, or the number is wrong.
@@ -30,7 +30,7 @@ impl Filter {
         Ok(Filter { key: pattern(key)?, owner: pattern(owner)?, since })
     }
 
-    /// Whether an entry is wanted. One that has no key, or no owner, matches no pattern of them.
+    /// Whether an entry is wanted. An entry without a key, or without an owner, matches no pattern of them.
     pub(in crate::locks) fn wants(&self, ring: &Ring, entry: &Entry) -> bool {
         let matches = |pattern: &Option<Box<[u8]>>, name| {
             let text = ring.text(name);

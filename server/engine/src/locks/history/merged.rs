@@ -1,4 +1,4 @@
-//! The histories of several servers as one, in the order in which things happened.
+//! The histories of several servers, merged into one in the order of events.
 
 use super::entry::Entry;
 use super::places::{CLIENT_BITS, Places, own_number};
@@ -8,20 +8,20 @@ use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Histories on their way into one. It begins where all of them are known: behind the last beginning of one, and where
-/// none has lost entries since.
+/// A merge of histories in progress. The merged history begins where all histories are known: after the latest
+/// beginning, and after the last lost entry of any of them.
 #[derive(Debug)]
 pub(in crate::locks) struct Merging<R> {
     rings: Vec<R>,
-    /// The next entry of each ring that has one: its number among all, the place of its server, and its own number.
+    /// The next entry of each ring that has one: its stamp, the place of its server, and its own number.
     next: BinaryHeap<Reverse<(u64, usize, u64)>>,
     merged: Ring,
     left: usize,
 }
 
 impl<R: Borrow<Ring>> Merging<R> {
-    /// Begins to merge these, each with what its server is called. `lacks_some`: there are servers that keep none.
-    /// O(log n).
+    /// Begins to merge these rings, each with the name of its server. `lacks_some`: some servers keep no history. O(log
+    /// n).
     pub(in crate::locks) fn new(servers: Vec<(R, Box<[u8]>)>, lacks_some: bool, seed: u64) -> Self {
         let (rings, names): (Vec<R>, Vec<Box<[u8]>>) = servers.into_iter().unzip();
         let of = || rings.iter().map(Borrow::borrow);
@@ -43,7 +43,7 @@ impl<R: Borrow<Ring>> Merging<R> {
         Merging { rings, next, merged, left }
     }
 
-    /// The servers whose entries are missing, since they hang.
+    /// Records the servers whose entries are missing because the servers hang.
     pub(in crate::locks) fn leave_out(&mut self, servers: &str) {
         self.merged.leave_out(servers);
     }
@@ -53,7 +53,7 @@ impl<R: Borrow<Ring>> Merging<R> {
         self.left
     }
 
-    /// Merges so many entries more; whether these were the last. O(log n) each, n the servers.
+    /// Merges `count` more entries. Returns whether they were the last. O(log n) for each, n the servers.
     pub(in crate::locks) fn go_on(&mut self, count: usize) -> bool {
         for _ in 0..count {
             let Some(Reverse((_, place, seq))) = self.next.pop() else { break };
@@ -80,7 +80,7 @@ impl<R: Borrow<Ring>> Merging<R> {
 }
 
 impl Merging<Ring> {
-    /// Bytes of all of it. O(n), n the servers.
+    /// The memory in bytes. O(n), n the servers.
     pub(in crate::locks) fn memory(&self) -> usize {
         self.merged.memory() + self.rings.iter().map(Ring::memory).sum::<usize>()
     }

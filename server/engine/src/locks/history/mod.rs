@@ -1,8 +1,9 @@
-//! The history of locks: what happened to them, in order, in a ring of bounded size; and how replies show it.
+//! The history of locks: the events of locks, in order, in a ring of bounded size, and the formats in which replies
+//! show them.
 //!
-//! It is filled while `lock-history` is yes. It subscribes to the ledger, which notices who comes to hold a lock and
-//! how holds end; the engine tells which request runs, who waits, and what tests do to clocks and connections.
-//! Everything else that wants an entry calls `records::record`.
+//! The history is filled while `lock-history` is yes. It subscribes to the ledger, which notices new holds and the ends
+//! of holds. The engine reports the running request, the waiters, and what tests do to clocks and connections. All
+//! other code that needs an entry calls `records::record`.
 
 mod entries;
 mod entry;

@@ -1,4 +1,4 @@
-//! The names that entries of the history share: each is kept once, as long as an entry has it.
+//! The names that entries of the history share. Each name is stored once, as long as an entry uses it.
 
 use crate::locks::redisson::owner_of;
 use foldhash::fast::FixedState;
@@ -9,20 +9,20 @@ use sha1_smol::Sha1;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-/// What part of the names there is more room for, when there is none.
+/// The inverse of the growth of a full list of names: it grows by an eighth.
 const ROOM: usize = 8;
-/// The least room that is made.
+/// The least growth of the list, in names.
 const LEAST_ROOM: usize = 16;
 
-/// A longer name is kept by its beginning and its hash.
+/// The most bytes of a name that is kept whole. A longer name is kept as its beginning and its hash.
 const MAX_BYTES: usize = 1024;
 
-/// A name as the history has it: a long one is cut, since each entry of a reply shows it. O(its length).
+/// Returns a name as the history stores it. A long name is cut, since each entry of a reply shows it. O(its length).
 pub(in crate::locks) fn shown(text: &[u8]) -> Cow<'_, [u8]> {
     if text.len() <= MAX_BYTES { Cow::Borrowed(text) } else { Cow::Owned(cut(text)) }
 }
 
-/// The field of a writer is cut as that of its owner is.
+/// Cuts a long name. The field of a writer is cut in the same way as that of its owner.
 #[cold]
 fn cut(text: &[u8]) -> Vec<u8> {
     let owner = owner_of(text);
@@ -33,7 +33,7 @@ fn cut(text: &[u8]) -> Vec<u8> {
     [&owner[..MAX_BYTES], b"... sha1 ", hash.as_bytes(), &text[owner.len()..]].concat()
 }
 
-/// The number of a name; 0 is no name.
+/// The number of a name; 0 stands for no name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::locks) struct Name(u32);
 
@@ -42,7 +42,7 @@ impl Name {
     pub(in crate::locks) const NONE: Self = Name(0);
 }
 
-/// A name, in a database if it is a key's.
+/// A stored name. The name of a key belongs to a database.
 #[derive(Clone, Debug)]
 struct Known {
     db: u32,
@@ -50,11 +50,11 @@ struct Known {
     text: Box<[u8]>,
 }
 
-/// Names with their numbers, which are given again when nothing uses them any more.
+/// Names with their numbers. The number of an unused name is given again.
 #[derive(Clone, Debug)]
 pub(in crate::locks) struct Names {
     hasher: FixedState,
-    /// By number, from 1 on.
+    /// The names by number, from 1 on.
     known: Vec<Known>,
     free: Vec<u32>,
     numbers: HashTable<u32>,
@@ -63,7 +63,7 @@ pub(in crate::locks) struct Names {
 }
 
 impl Names {
-    /// No names. The seed decides their hash: clients choose them.
+    /// Returns an empty set of names. The seed decides the hash, since clients choose the names.
     pub(super) fn new(seed: u64) -> Self {
         Names {
             hasher: FixedState::with_seed(seed),
@@ -74,7 +74,7 @@ impl Names {
         }
     }
 
-    /// The number of a name, which has a use more from now on. O(its length).
+    /// Returns the number of a name and adds a use of it. O(its length).
     pub(in crate::locks) fn intern(&mut self, db: usize, text: &[u8]) -> Name {
         let db = db as u32;
         let hash = self.hasher.hash_one((db, text));
@@ -110,7 +110,7 @@ impl Names {
         }
     }
 
-    /// Returns the name of a text as [`shown`] has it, which may well be the name of this number.
+    /// Returns the name of a text as [`shown`] stores it, and adds a use of it. The name is likely to be `likely`.
     #[inline]
     pub(super) fn intern_like(&mut self, likely: Name, db: usize, text: &[u8]) -> Name {
         let known = likely.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize));
@@ -123,13 +123,13 @@ impl Names {
         }
     }
 
-    /// Returns the name of a text as [`shown`] has it.
+    /// Returns the name of a text as [`shown`] stores it, and adds a use of it.
     #[inline(never)]
     fn intern_shown(&mut self, db: usize, text: &[u8]) -> Name {
         self.intern(db, &shown(text))
     }
 
-    /// A name that is in use has a use more. O(1).
+    /// Adds a use of a name that is in use. O(1).
     #[inline]
     pub(super) fn use_again(&mut self, name: Name) -> Name {
         if let Some(known) = name.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize)) {
@@ -138,7 +138,7 @@ impl Names {
         name
     }
 
-    /// Whether this is the name of a number. O(its length).
+    /// Whether this text has this name. O(its length).
     #[inline]
     pub(super) fn is(&self, name: Name, db: usize, text: &[u8]) -> bool {
         let known = name.0.checked_sub(1).and_then(|at| self.known.get(at as usize));
@@ -146,7 +146,7 @@ impl Names {
         known.is_some_and(|known| is(known, db as u32, text) || is_cut(known))
     }
 
-    /// The name has a use less. O(its length).
+    /// Removes a use of a name. O(its length).
     pub(super) fn release(&mut self, name: Name) {
         let Some(known) = name.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize)) else {
             return;
@@ -164,7 +164,7 @@ impl Names {
         self.free.push(name.0);
     }
 
-    /// A name's number, if it is known. O(its length).
+    /// Returns the number of a name, if it is stored. O(its length).
     #[cfg(test)]
     fn find(&self, db: usize, text: &[u8]) -> Option<Name> {
         let db = db as u32;
@@ -173,17 +173,17 @@ impl Names {
         found.map(|&number| Name(number))
     }
 
-    /// The text of a name; `None` when it is none. O(1).
+    /// Returns the text of a name, or `None` for no name. O(1).
     pub(super) fn text(&self, name: Name) -> Option<&[u8]> {
         Some(&self.known.get(name.0.checked_sub(1)? as usize)?.text)
     }
 
-    /// The text of a name; empty when it is none. O(1).
+    /// Returns the text of a name, empty for no name. O(1).
     pub(in crate::locks) fn text_of(&self, name: Name) -> &[u8] {
         self.text(name).unwrap_or_default()
     }
 
-    /// Returns no names, which are hashed as these are.
+    /// Returns an empty set of names with the same hash.
     pub(in crate::locks) fn none_of_these(&self) -> Self {
         Names {
             hasher: self.hasher.clone(),
@@ -194,7 +194,7 @@ impl Names {
         }
     }
 
-    /// The database of a key's name. O(1).
+    /// Returns the database of a key's name. O(1).
     pub(super) fn db(&self, name: Name) -> Option<usize> {
         Some(self.known.get(name.0.checked_sub(1)? as usize)?.db as usize)
     }
@@ -204,13 +204,14 @@ impl Names {
         self.texts
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.known) + of_vec(&self.free) + block(self.numbers.allocation_size()) + self.texts
     }
 }
 
-/// Room for one more, and some more: not as much again, for this is most of what a name takes besides its text.
+/// Makes room for more names. The capacity does not double, since this list is most of the memory of a name besides its
+/// text.
 fn make_room(known: &mut Vec<Known>) {
     if known.len() == known.capacity() {
         known.reserve_exact((known.len() / ROOM).max(LEAST_ROOM));

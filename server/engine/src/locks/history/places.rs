@@ -1,19 +1,20 @@
-//! Whose the entries are in a history of several servers.
+//! The servers of the entries in a history of several servers.
 
-/// The bits of a client's number in a history of several servers; those above say whose client it is.
+/// The number of bits of a client's own number in a history of several servers. The bits above hold the server's
+/// number.
 pub(super) const CLIENT_BITS: u32 = 48;
 
-/// Whose each entry is.
+/// The server of each entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
-    /// What the servers are called.
+    /// The names of the servers.
     pub(super) names: Vec<Box<[u8]>>,
-    /// By entry.
+    /// The number of the server, by entry.
     pub(super) of: Vec<u8>,
 }
 
 impl Places {
-    /// The server of an entry, by its place in the ring.
+    /// Returns the server of an entry, by the place of the entry in the ring.
     pub(super) fn name(&self, at: usize) -> Option<&[u8]> {
         self.names.get(usize::from(*self.of.get(at)?)).map(|name| &**name)
     }

@@ -1,4 +1,4 @@
-//! The recorder: adds entries, with what is known of the request that runs.
+//! The recorder: adds entries with the details of the running request.
 
 use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL, Traits};
 use super::names::Name;
@@ -7,9 +7,9 @@ use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
 use lockwheel_store::time::Now;
 
-/// How many entries of a request before its last one are looked at.
+/// The most entries of a request before its last one that are examined.
 const SEVERAL: u64 = 64;
-/// A longer text of a mark, or of a fault, is cut.
+/// The most bytes of the text of a mark or a fault. A longer text is cut.
 const TEXT_MAX: usize = 1024;
 
 /// The history while it is on.
@@ -17,15 +17,15 @@ const TEXT_MAX: usize = 1024;
 pub(in crate::locks) struct History {
     ring: Ring,
     running: Running,
-    /// The request that turns the clock, while others run on the way.
+    /// The request that moves the clock, while other requests run meanwhile.
     turning: Option<Running>,
-    /// Nothing is added for now.
+    /// Whether no entries are added for now.
     is_muted: bool,
-    /// The entries before this number have been read, and stay as they are.
+    /// The number before which entries have been read, and no longer change.
     read_up_to: u64,
-    /// The names that the next entry may have.
+    /// The likely names of the next entry.
     likely: Likely,
-    /// The names of commands, from when they made an entry first: they are looked up once.
+    /// The names of commands, from their first entry on. Each is looked up once.
     commands: PerCommand<Name>,
 }
 
@@ -38,46 +38,47 @@ pub(in crate::locks) struct Running {
     script: Vec<u8>,
     by_text: bool,
     waited_ms: u64,
-    /// The ticket by which it has waited.
+    /// The ticket with which the request waited.
     ticket: Option<u64>,
-    /// Its number among all.
+    /// The number of the request among all requests.
     number: u64,
-    /// The number of the transaction that it is a command of, or its own; and that of the request before.
+    /// The number of the transaction of which the request is a command, or its own number; and that of the request
+    /// before.
     unit: u64,
     unit_before: u64,
-    /// The number of its first entry, if it makes one.
+    /// The number of the request's first entry, if it makes one.
     first: u64,
-    /// The last command of a transaction, by its number, and the number of the transaction's first entry.
+    /// The number of the last command of a transaction, and the number of the transaction's first entry.
     of_transaction: (u64, u64),
 }
 
 /// A request that is about to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
-    /// Its client.
+    /// The client that sent the request.
     pub(crate) client: u64,
-    /// What the client calls itself.
+    /// The name that the client has given itself.
     pub(crate) client_name: &'a [u8],
-    /// What it does.
+    /// The action of the request.
     pub(crate) by: By<'a>,
-    /// How long it has been waiting, in milliseconds of the monotonic clock.
+    /// The time that the request has waited, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
-    /// The ticket by which it has waited, while its client went on.
+    /// The ticket with which the request waited, while its client continued.
     pub(crate) ticket: Option<u64>,
 }
 
-/// What a request does.
+/// The action of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By<'a> {
-    /// It runs a command.
+    /// A command.
     Command(CommandId, &'static str),
-    /// It runs a script by its SHA-1, or a function by its name.
+    /// A script by its SHA-1, or a function by its name.
     Script(&'a [u8]),
-    /// It runs a script by its text.
+    /// A script by its text.
     Text(&'a [u8]),
 }
 
-/// What happened, to be recorded. All but the event may be left out.
+/// An event to be recorded. All fields but the event may be left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Happening<'a> {
     pub(crate) event: Event,
@@ -85,16 +86,16 @@ pub(crate) struct Happening<'a> {
     pub(crate) db: usize,
     /// The lock; empty: none.
     pub(crate) key: &'a [u8],
-    /// Empty: none.
+    /// The owner; empty: none.
     pub(crate) owner: &'a [u8],
-    /// 0: none; of permits, how many are held.
+    /// The grant; 0: none. For permits, the number of held permits.
     pub(crate) grant: u64,
-    /// Holds from now on, or how many permits it is about; where a clock was turned to; of a fault that keeps an
-    /// answer, how many entries its request has made.
+    /// The number of holds, or of permits taken or returned. For a clock, the time to which it was moved. For a fault
+    /// that keeps back an answer, the number of entries of the request.
     pub(crate) holds: i64,
-    /// The lease, in milliseconds; where a clock was turned from; how many permits are left.
+    /// The lease in milliseconds. For a clock, the time from which it was moved. For permits, the number that is left.
     pub(crate) ttl_ms: Option<i64>,
-    /// How many permits there are in all, if that is known.
+    /// The total number of permits, if it is known.
     pub(crate) total: Option<i64>,
     pub(crate) cause: Cause,
     pub(crate) mode: Mode,
@@ -102,17 +103,17 @@ pub(crate) struct Happening<'a> {
     pub(crate) native: Option<bool>,
     /// Whether the hold lasts as long as a connection.
     pub(crate) session: bool,
-    /// What a fault did, the text of a mark, or the cycle that a request would have closed; of permits that were taken,
-    /// their lease in milliseconds, in digits.
+    /// The action of a fault, the text of a mark, or the cycle that a request would have closed. For permits that were
+    /// taken, their lease in milliseconds, in digits.
     pub(crate) text: &'a [u8],
-    /// The client it concerns, where that is not the one whose request runs; 0: time alone acts.
+    /// The client, if it is not that of the running request; 0: time alone acts.
     pub(crate) client: Option<u64>,
-    /// The ticket of the request that waits, where that is not the one that runs; 0: it has none.
+    /// The ticket of the waiting request, if it is not the running one; 0: it has none.
     pub(crate) ticket: Option<u64>,
 }
 
 impl<'a> Happening<'a> {
-    /// Something that happened to a key of the database that runs, without details.
+    /// Returns an event of a key, without details.
     pub(crate) fn new(event: Event, key: &'a [u8], owner: &'a [u8]) -> Self {
         Happening {
             event,
@@ -134,29 +135,29 @@ impl<'a> Happening<'a> {
     }
 }
 
-/// The names of the last entries. Often the one who took a lock gives it back next; scripts that take a lock and give
-/// it back take turns, and so does one that is run again and again.
+/// The names of the last entries. Often the owner that took a lock also makes the next entry by its release. Scripts
+/// that take and release a lock often alternate, and so does a single script that runs repeatedly.
 #[derive(Clone, Copy, Debug, Default)]
 struct Likely {
     key: Name,
     owner: Name,
-    /// Of the last but one, and of the last.
+    /// The commands of the last entry but one, and of the last.
     by: [Name; 2],
 }
 
-/// A ticket as an entry has it.
+/// Returns a ticket as an entry stores it.
 #[cold]
 fn of_ticket(ticket: Option<u64>) -> i64 {
     ticket.filter(|&ticket| ticket > 0).map_or(NO_TOTAL, u64::cast_signed)
 }
 
 impl History {
-    /// An empty history for so many entries. The seed decides the hash of names.
+    /// Returns an empty history for up to `most` entries. The seed decides the hash of names.
     pub(in crate::locks) fn new(most: usize, seed: u64) -> Self {
         History::of(Ring::new(most, seed))
     }
 
-    /// The same; with a source, of one of several servers.
+    /// Returns an empty history. With a source, it is the history of one of several servers.
     pub(in crate::locks) fn stamped(most: usize, seed: u64, source: Option<StampSource>) -> Self {
         match source {
             Some(source) => History::of(Ring::stamped(most, seed, source)),
@@ -164,24 +165,24 @@ impl History {
         }
     }
 
-    /// That of these entries.
+    /// Returns the history of these entries.
     pub(super) fn of(ring: Ring) -> Self {
         let commands = PerCommand::new(Name::NONE);
         let (running, likely) = (Running::default(), Likely::default());
         History { ring, running, turning: None, is_muted: false, read_up_to: 0, likely, commands }
     }
 
-    /// Whether it is one of several servers' already.
+    /// Whether it is already the history of one of several servers.
     pub(in crate::locks) fn is_stamped(&self) -> bool {
         self.ring.is_stamped()
     }
 
-    /// Nothing is added from now on, or again; what it was before.
+    /// Turns recording off or on again. Returns whether it was off.
     pub(in crate::locks) fn mute(&mut self, is_muted: bool) -> bool {
         std::mem::replace(&mut self.is_muted, is_muted)
     }
 
-    /// Somebody reads it: the entries that there are stay as they are.
+    /// Records that the history is read: the present entries no longer change.
     pub(in crate::locks) fn is_read(&mut self) {
         self.read_up_to = self.ring.next();
     }
@@ -191,7 +192,8 @@ impl History {
         &self.ring
     }
 
-    /// The entries to be read in pieces: a copy, or themselves where they are a copy of those of several servers. O(n).
+    /// Returns the entries to be read in pieces. They are a copy, or the entries themselves if the history is merged
+    /// from several servers. O(n).
     pub(in crate::locks) fn take_to_read(&mut self) -> Ring {
         match self.ring.is_of_several() {
             true => std::mem::replace(&mut self.ring, Ring::new(0, 0)),
@@ -199,17 +201,17 @@ impl History {
         }
     }
 
-    /// Keeps at most so many entries from now on.
+    /// Keeps at most `most` entries from now on.
     pub(in crate::locks) fn set_most(&mut self, most: usize) {
         self.ring.set_most(most);
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         size_of::<Self>() + self.ring.memory() + self.commands.heap_bytes()
     }
 
-    /// A request is about to run: what happens from now on is its doing.
+    /// Begins a request: it causes the events from now on.
     pub(in crate::locks) fn begin(&mut self, request: Request<'_>) {
         let running = &mut self.running;
         running.client = request.client;
@@ -278,7 +280,7 @@ impl History {
         self.ring.push(entry);
     }
 
-    /// The name of what the running request does, with a use more.
+    /// Returns the name of the running request's command or script, and adds a use of it.
     fn by(&mut self) -> Name {
         let names = &mut self.ring.names;
         match self.running.command {
@@ -293,18 +295,18 @@ impl History {
         }
     }
 
-    /// How many entries the running request has made; a transaction, all its commands.
+    /// Returns the number of entries that the running request has made. A transaction counts all its commands.
     pub(in crate::locks) fn recorded(&self) -> u64 {
         self.ring.next() - self.recorded_from()
     }
 
-    /// The number of the first of these entries, if there are any.
+    /// Returns the number of the first of these entries, if there are any.
     pub(in crate::locks) fn recorded_from(&self) -> u64 {
         let (last, from) = self.running.of_transaction;
         if last == self.running.number { from } else { self.running.first }
     }
 
-    /// The request that runs is a command of a transaction, whose entries are those from this number on.
+    /// Marks the running request as a command of a transaction whose entries begin at this number.
     pub(in crate::locks) fn goes_on(&mut self, from: u64) {
         self.running.of_transaction = (self.running.number, from);
         self.running.unit = self.running.unit_before;
@@ -321,9 +323,10 @@ impl History {
         self.last_of_request(db, key, |_| true).is_some()
     }
 
-    /// The last entry of the running request for a key that is wanted.
+    /// Returns the last wanted entry of the running request for a key.
     fn last_of_request(&self, db: usize, key: &[u8], wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
-        // Mostly it has made none, or one: comparing names is less than looking up the number of this one.
+        // A request has mostly made no entry or one. Comparing names is cheaper then than looking up the number of the
+        // name.
         let names = &self.ring.names;
         let mut seq = self.ring.next();
         while seq > self.running.first.max(self.read_up_to) {
@@ -336,8 +339,8 @@ impl History {
         None
     }
 
-    /// The running request has given a lock a lease: that is part of taking the lock, if it has just done that. Whether
-    /// it was.
+    /// Records a lease that the running request has given a lock. The lease belongs to the acquisition, if the request
+    /// has just taken the lock. Returns whether it does.
     pub(in crate::locks) fn lease_of_request(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
         let is_with_lease = |entry: &Entry| {
             matches!(entry.event, Event::Acquired | Event::Reentered | Event::Released | Event::Converted)
@@ -354,8 +357,8 @@ impl History {
         true
     }
 
-    /// The same of a command of a transaction: what another one has taken without a lease has this one, and nobody has
-    /// seen it without.
+    /// Records a lease that a command of a transaction has given. If another command of the transaction took the lock
+    /// without a lease, its entry gets this lease. No client has seen the lock without it.
     #[cold]
     fn lease_of_transaction(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
         let before = self.running.first;
@@ -376,7 +379,7 @@ impl History {
         is_part
     }
 
-    /// What has just been taken by this grant lasts as long as a connection.
+    /// Marks the hold that was just taken by this grant as one that lasts as long as a connection.
     pub(in crate::locks) fn leased_to_session(&mut self, grant: u64) {
         let is_grant = |event| matches!(event, Event::Acquired | Event::Reentered | Event::Converted);
         if let Some(entry) = self.ring.next().checked_sub(1).and_then(|last| self.ring.get_mut(last))
@@ -387,7 +390,8 @@ impl History {
         }
     }
 
-    /// It may have taken the lock for several owners, and other locks between.
+    /// Adds the lease to earlier entries of the request. It may have taken the lock for several owners, with other
+    /// locks in between.
     #[cold]
     fn lease_before(
         &mut self,
@@ -406,13 +410,14 @@ impl History {
         }
     }
 
-    /// The number of the running request among all; of a transaction's command, that of the transaction.
+    /// Returns the number of the running request among all. For a transaction's command, returns that of the
+    /// transaction.
     pub(in crate::locks) fn request(&self) -> u64 {
         self.running.unit
     }
 
-    /// The running request has done more to a semaphore: that is one with what it has done to it before. Whether it has
-    /// done anything before.
+    /// Merges another change of a semaphore by the running request into its entry. Returns whether the request had
+    /// changed the semaphore before.
     pub(in crate::locks) fn permits_of_request(&mut self, what: &Happening<'_>) -> bool {
         let found = self.last_of_request(what.db, what.key, |entry| entry.event == Event::Permits);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
@@ -425,8 +430,8 @@ impl History {
         found.is_some()
     }
 
-    /// The running request has ended a hold of which it had given back a part just before: that is one release. Whether
-    /// it was.
+    /// Merges the end of a hold into the partial release that the running request made just before. Returns whether
+    /// there was one.
     pub(in crate::locks) fn end_of_request(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let names = &self.ring.names;
         let partial = |entry: &Entry| entry.event == Event::Released && names.is(entry.owner, 0, owner);
@@ -437,8 +442,8 @@ impl History {
         found.is_some()
     }
 
-    /// The running request, which waits natively, has joined the queue of a fair lock: that is one with its wait.
-    /// Whether it has.
+    /// Merges the native wait of the running request with its place in the queue of a fair lock. Returns whether the
+    /// request has just joined the queue.
     pub(in crate::locks) fn joined_queue(&mut self, what: &Happening<'_>) -> bool {
         let names = &self.ring.names;
         let is_joined = |entry: &Entry| {
@@ -452,7 +457,8 @@ impl History {
         found.is_some()
     }
 
-    /// An owner has left the queue of a fair lock: the last entry says why, if its wait has just ended. Whether it has.
+    /// Merges the departure of an owner from the queue of a fair lock into the last entry, if that entry ends the
+    /// owner's wait. Returns whether it does.
     pub(in crate::locks) fn left_queue(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let names = &self.ring.names;
         let is_its_wait = self.ring.last().is_some_and(|entry| {
@@ -466,14 +472,14 @@ impl History {
         is_its_wait
     }
 
-    /// The request that runs turns the clock from now on; or nobody's does any more.
+    /// Marks the running request as the one that moves the clock, or ends that.
     pub(in crate::locks) fn turns(&mut self, is_turning: bool) {
         self.turning = is_turning.then(|| self.running.clone());
     }
 
-    /// A clock was turned, by the request that turns it, or by the process itself: a turn that goes on from where the
-    /// last entry's ended, by the same client, is one with it, unless that has been read, or is not the last of all
-    /// servers.
+    /// Records a move of a clock, by the request that moves it or by the process itself. The move is merged into the
+    /// last entry if it continues that entry's move, by the same client and in the same direction. It is not merged if
+    /// the entry has been read, or is not the last of all servers.
     pub(in crate::locks) fn clock(&mut self, now: Now, from_ms: i64, to_ms: i64) {
         let last = self.ring.next() - 1;
         let client = self.turning.as_ref().map_or(0, |turning| turning.client);
@@ -502,7 +508,7 @@ impl History {
 mod tests {
     use super::*;
 
-    /// A full ring takes no more than its entries are worth, however many it may have.
+    /// A full ring takes no more memory than its entries need, whatever its size.
     #[test]
     fn an_entry_takes_few_bytes_with_its_names() {
         for most in [1_000, 1_024, 1_100] {

@@ -1,4 +1,4 @@
-//! The last entries, in order; when there is no more room, the oldest goes.
+//! The last entries, in order. When there is no more room, the oldest entry is removed.
 
 use super::entries::Entries;
 use super::entry::{Entry, Event};
@@ -8,20 +8,21 @@ use super::stamps::{StampSource, Stamps};
 use super::times::{Since, Times, When};
 use lockwheel_resp::number;
 
-/// What faults do to an answer that does not reach its client, by the first word of what the history has of them.
+/// The faults that keep an answer from its client, by the first word of their text in the history.
 const KEPT: [&[u8]; 7] =
     [b"CLOSEAFTER", b"DROPREPLY", b"TRUNCATE", b"DELAYREPLY", b"HOLDREPLY", b"REPLY", b"unsent"];
 
-/// Bytes of names that an entry may keep on average, so that long names cannot take more than the ring is worth.
+/// The bytes of names that an entry may have on average. Long names thus cannot take more memory than the ring itself.
 const NAMES_PER_ENTRY: usize = 128;
-/// Bytes of names that there is room for in any case.
+/// The bytes of names for which there is always room.
 const NAMES_AT_LEAST: usize = 1 << 20;
 
-/// A longer ring is read by those who follow waits from a multiple of this part of it on.
+/// The most entries of a ring that readers of waits read from its first entry on. A longer ring is read from a multiple
+/// of its size divided by [`PARTS`].
 const MAX_EXACT: usize = 1024;
 const PARTS: usize = 16;
 
-/// The most bytes of names of so many entries.
+/// Returns the most bytes of names for so many entries.
 fn most_names(most: usize) -> usize {
     (most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST)
 }
@@ -37,18 +38,18 @@ pub(in crate::locks) struct Ring {
     /// The number of the first entry that is kept.
     first: u64,
     pub(super) names: Names,
-    /// The numbers of the entries among those of several servers.
+    /// The stamps of the entries, if the ring is one of several servers.
     stamps: Option<Box<Stamps>>,
-    /// Whose the entries are, where they are those of several servers.
+    /// The servers of the entries, if they are those of several servers.
     places: Option<Box<Places>>,
-    /// Some of what has happened was never in it.
+    /// Whether some events were never recorded.
     has_gaps: bool,
-    /// The servers whose entries are not in it, since they hang.
+    /// The servers whose entries are missing because the servers hang.
     left_out: Option<Box<str>>,
 }
 
 impl Ring {
-    /// An empty ring for so many entries. The seed decides the hash of names.
+    /// Returns an empty ring for up to `most` entries. The seed decides the hash of names.
     pub(super) fn new(most: usize, seed: u64) -> Self {
         Ring {
             most,
@@ -64,18 +65,18 @@ impl Ring {
         }
     }
 
-    /// The same, whose entries have numbers among those of several servers.
+    /// Returns an empty ring whose entries have stamps among those of several servers.
     pub(super) fn stamped(most: usize, seed: u64, source: StampSource) -> Self {
         Ring { stamps: Some(Box::new(Stamps::new(source))), ..Ring::new(most, seed) }
     }
 
-    /// An empty ring for entries of several servers, of which the first has this number.
+    /// Returns an empty ring for entries of several servers. The first entry gets the number `first`.
     pub(super) fn of_several(first: u64, places: Places, seed: u64) -> Self {
         let (most, most_names) = (usize::MAX, usize::MAX);
         Ring { most, most_names, first, places: Some(Box::new(places)), ..Ring::new(0, seed) }
     }
 
-    /// Returns a copy to read, with the entries under their numbers. O(n).
+    /// Returns a copy for reading, in which the entries keep their numbers. O(n).
     pub(in crate::locks) fn copy(&self) -> Self {
         Ring {
             most: self.most,
@@ -91,7 +92,7 @@ impl Ring {
         }
     }
 
-    /// Returns the same, with the numbers that they have among those of several servers. O(n).
+    /// Returns a copy with the stamps of its entries. O(n).
     pub(in crate::locks) fn copy_to_merge(&self) -> Self {
         Ring { stamps: self.stamps.clone(), ..self.copy() }
     }
@@ -101,7 +102,7 @@ impl Ring {
         self.entries.len()
     }
 
-    /// Adds an entry that another ring, which is of the server of this place, has under this number, with its names.
+    /// Adds the entry `seq` of another ring with its names. `place` is the server of that ring.
     pub(super) fn push_copy(&mut self, (other, place): (&Ring, usize), seq: u64, mut entry: Entry) {
         let mut named = |name: &mut Name| {
             if *name != Name::NONE {
@@ -120,57 +121,56 @@ impl Ring {
         }
     }
 
-    /// Whether the entries have numbers among those of several servers.
+    /// Whether the entries have stamps.
     pub(super) fn is_stamped(&self) -> bool {
         self.stamps.is_some()
     }
 
-    /// Whether its last entry is the last of all servers.
+    /// Whether the last entry is the last of all servers.
     pub(super) fn is_last_of_all(&self) -> bool {
         self.stamps.as_ref().is_none_or(|stamps| stamps.is_last_of_all())
     }
 
-    /// After which number among those of several servers it began.
+    /// Returns the stamp after which the ring began.
     pub(super) fn stamped_since(&self) -> u64 {
         self.stamps.as_ref().map_or(0, |stamps| stamps.since)
     }
 
-    /// The number of its first entry among those of several servers.
+    /// Returns the stamp of the first entry.
     pub(super) fn first_stamp(&self) -> Option<u64> {
         self.stamps.as_ref()?.first()
     }
 
-    /// The number of an entry among those of several servers. O(1).
+    /// Returns the stamp of an entry. O(1).
     pub(super) fn stamp(&self, seq: u64) -> Option<u64> {
         self.stamps.as_ref()?.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
-    /// The first entry whose number among those of several servers is not below `from`: that number, and its own.
-    /// O(log n).
+    /// Returns the first entry whose stamp is not below `from`: the stamp, and the entry's own number. O(log n).
     pub(super) fn first_stamped(&self, from: u64) -> Option<(u64, u64)> {
         let before = self.stamps.as_ref()?.count_before(from);
         let seq = self.first + before as u64;
         Some((self.stamp(seq)?, seq))
     }
 
-    /// The server of an entry, where they are those of several.
+    /// Returns the server of an entry, if the entries are those of several servers.
     pub(in crate::locks) fn place(&self, seq: u64) -> Option<&[u8]> {
         self.places.as_ref()?.name(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
-    /// The number of that server among them, from 0; 0 where there is only one.
+    /// Returns the number of an entry's server, from 0; 0 if there is only one server.
     pub(in crate::locks) fn place_number(&self, seq: u64) -> usize {
         let at = seq.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let place = self.places.as_ref().zip(at).and_then(|(places, at)| places.of.get(at));
         place.copied().map_or(0, usize::from)
     }
 
-    /// The lease of permits that were taken, in milliseconds, if they have one.
+    /// Returns the lease of permits that were taken, in milliseconds, if they have one.
     pub(in crate::locks) fn lease_of(&self, entry: &Entry) -> Option<i64> {
         number::parse_i64(self.text(entry.text)).filter(|_| entry.event == Event::Permits)
     }
 
-    /// An entry has this text from now on.
+    /// Replaces the text of an entry.
     pub(super) fn set_text(&mut self, seq: u64, text: &[u8]) {
         let text = self.names.intern(0, text);
         let before = self.get_mut(seq).map(|entry| std::mem::replace(&mut entry.text, text));
@@ -182,39 +182,39 @@ impl Ring {
         self.places.is_some()
     }
 
-    /// Whether a fault kept the answer of the request before it, or sent another one instead.
+    /// Whether an entry is a fault that kept back the answer of the request before it, or sent another one instead.
     pub(in crate::locks) fn keeps_answer(&self, entry: &Entry) -> bool {
         let word = self.text(entry.text).split(|&byte| byte == b' ').next().unwrap_or_default();
         entry.event == Event::Fault && KEPT.contains(&word)
     }
 
-    /// The entries of the request whose answer a fault keeps, the last first.
+    /// Returns the entries of the request whose answer a fault kept back, the last first.
     pub(in crate::locks) fn unanswered(&self, fault: u64) -> impl Iterator<Item = (u64, &Entry)> {
         let count = self.get(fault).and_then(|entry| usize::try_from(entry.holds).ok()).unwrap_or(0);
         let before = (self.first..fault).rev().map_while(|seq| Some((seq, self.get(seq)?)));
-        // Others may have done something on other servers in between.
+        // Other servers may have entries in between.
         before.filter(move |(seq, _)| self.place(*seq) == self.place(fault)).take(count)
     }
 
-    /// The number of an entry's client at its server.
+    /// Returns the number of an entry's client at its server.
     pub(in crate::locks) fn client_of(&self, entry: &Entry) -> u64 {
         if self.is_of_several() { own_number(entry.client) } else { entry.client }
     }
 
-    /// Keeps at most so many from now on.
+    /// Keeps at most `most` entries from now on.
     pub(super) fn set_most(&mut self, most: usize) {
         (self.most, self.most_names) = (most, most_names(most));
         self.make_room(0);
         self.entries.resize(most);
     }
 
-    /// When the next entry happens. O(1).
+    /// Records the time of the next entry. O(1).
     #[inline]
     pub(super) fn note(&mut self, when: When) -> Since {
         self.times.note(self.next(), when)
     }
 
-    /// Adds an entry, whose names and time have been noted for it. O(1).
+    /// Adds an entry whose names and time have been recorded. O(1).
     pub(super) fn push(&mut self, entry: Entry) {
         self.make_room(1);
         self.entries.push(entry);
@@ -223,7 +223,7 @@ impl Ring {
         }
     }
 
-    /// Drops the oldest entries, so that there is room for so many more.
+    /// Removes the oldest entries until there is room for `more` new ones.
     fn make_room(&mut self, more: usize) {
         while self.entries.len() + more > self.most || self.names.text_bytes() > self.most_names {
             let Some(oldest) = self.entries.pop() else { return };
@@ -236,7 +236,7 @@ impl Ring {
         }
     }
 
-    /// The last entry has happened then. O(1).
+    /// Changes the time of the last entry. O(1).
     pub(super) fn set_last_time(&mut self, when: When) {
         let Some(seq) = self.next().checked_sub(1) else { return };
         let since = self.times.note(seq, when);
@@ -245,23 +245,24 @@ impl Ring {
         }
     }
 
-    /// When an entry happened. O(log n), n how often clocks were turned.
+    /// Returns the time of an entry. O(log n), n how often clocks were moved.
     pub(in crate::locks) fn when(&self, seq: u64, entry: &Entry) -> When {
         self.times.when(seq, entry.since).unwrap_or(When { wall_ms: 0, monotonic_ms: 0 })
     }
 
-    /// The number that the next entry gets. O(1).
+    /// Returns the number of the next entry. O(1).
     pub(in crate::locks) fn next(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// The number of the first entry that is kept. O(1).
+    /// Returns the number of the first kept entry. O(1).
     pub(in crate::locks) fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number of the first entry that tells of waits by subscriptions. It is the first that is kept until entries
-    /// have gone; of a long ring it then moves in steps, so that who reads on has to read anew only at a step. O(1).
+    /// Returns the number of the first entry that counts for waits by subscriptions. Until entries are removed, it is
+    /// the first kept entry. In a long ring it then moves in steps, so a continuing reader reads anew only at a step.
+    /// O(1).
     pub(in crate::locks) fn first_of_waits(&self) -> u64 {
         let step = (self.most / PARTS) as u64;
         match self.first > 1 && self.most > MAX_EXACT && !self.is_of_several() {
@@ -270,7 +271,7 @@ impl Ring {
         }
     }
 
-    /// Whether older entries have gone, or some have never been kept.
+    /// Whether older entries were removed, or some were never kept.
     pub(in crate::locks) fn is_truncated(&self) -> bool {
         self.first > 1 || self.has_gaps || self.left_out.is_some()
     }
@@ -280,17 +281,17 @@ impl Ring {
         self.has_gaps
     }
 
-    /// The servers whose entries are missing since they hang, if there are any.
+    /// Returns the servers whose entries are missing because the servers hang, if there are any.
     pub(in crate::locks) fn left_out(&self) -> Option<&str> {
         self.left_out.as_deref()
     }
 
-    /// These servers hang: what happened there is missing.
+    /// Records servers that hang: their entries are missing.
     pub(super) fn leave_out(&mut self, servers: &str) {
         self.left_out = Some(servers.into());
     }
 
-    /// One of several servers keeps no history: what it does is missing.
+    /// Records that one of several servers keeps no history: its entries are missing.
     pub(super) fn note_gaps(&mut self) {
         self.has_gaps = true;
     }
@@ -300,17 +301,17 @@ impl Ring {
         self.entries.last()
     }
 
-    /// An entry. O(1).
+    /// Returns an entry. O(1).
     pub(in crate::locks) fn get(&self, seq: u64) -> Option<&Entry> {
         self.entries.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
-    /// The same, to be changed.
+    /// Returns an entry for modification. O(1).
     pub(super) fn get_mut(&mut self, seq: u64) -> Option<&mut Entry> {
         self.entries.get_mut(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
-    /// The entries after that number, each with its own. O(1) for the first.
+    /// Returns the entries after this number, each with its own number. O(1) for the first.
     pub(in crate::locks) fn after(&self, seq: u64) -> impl DoubleEndedIterator<Item = (u64, &Entry)> {
         let from = usize::try_from((seq + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
         let from = from.min(self.entries.len());
@@ -318,7 +319,7 @@ impl Ring {
         self.entries.from(from).enumerate().map(move |(at, entry)| (first + at as u64, entry))
     }
 
-    /// The text of a name; empty when it is none. O(1).
+    /// Returns the text of a name, empty for no name. O(1).
     pub(in crate::locks) fn text(&self, name: Name) -> &[u8] {
         self.names.text(name).unwrap_or_default()
     }
@@ -333,7 +334,7 @@ impl Ring {
         self.names.db(name)
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         self.entries.memory() + self.times.memory() + self.names.memory()
     }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 /// The most sections that are open at once.
 const MOST: usize = 65_536;
 
-/// The most bytes of their keys and owners: as of the texts of the history.
+/// The most bytes of the keys and owners of open sections. This is also the limit for the texts of the history.
 const MOST_NAME_BYTES: usize = 8 << 20;
 
-/// The open sections: how often each owner has entered each.
+/// The open sections, each with the number of times that its owner has entered it.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Sections {
     open: BTreeMap<(DbKey, Box<[u8]>), u64>,
@@ -18,7 +18,8 @@ pub(in crate::locks) struct Sections {
 }
 
 impl Sections {
-    /// An owner enters a section; `false` when too many are open, or their names are too long. O(log n).
+    /// Records that an owner enters a section. Returns `false` if too many sections are open, or their names are too
+    /// long. O(log n).
     pub(in crate::locks) fn enter(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let section = ((db, Box::from(key)), Box::from(owner));
         if let Some(times) = self.open.get_mut(&section) {
@@ -34,7 +35,7 @@ impl Sections {
         has_room
     }
 
-    /// An owner leaves a section once; whether it had entered it. O(log n).
+    /// Records that an owner leaves a section once. Returns whether the owner had entered it. O(log n).
     pub(in crate::locks) fn leave(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let section = ((db, Box::from(key)), Box::from(owner));
         let Some(times) = self.open.get_mut(&section) else { return false };
@@ -46,7 +47,7 @@ impl Sections {
         true
     }
 
-    /// Bytes of all of it, about. O(1).
+    /// The approximate memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((DbKey, Box<[u8]>), u64)>();
         self.names + of_trees(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)

@@ -1,15 +1,17 @@
-//! The order of what happens on several servers of one process: each entry has a number among those of all.
+//! The order of events on several servers of one process: each entry has a stamp, a number among the entries of all
+//! servers.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// Gives each entry of several servers its number among all: they ascend, and none is given twice.
+/// The source of stamps for the entries of several servers. Stamps ascend, and none is given twice.
 #[derive(Clone)]
 pub struct StampSource(Arc<dyn Fn(u64) -> u64 + Send + Sync>);
 
 impl StampSource {
-    /// Numbers that this gives: so many more, of which it tells the last; of none more the last that there was.
+    /// Returns a source that uses `take`. `take(n)` reserves `n` stamps and returns the last one; `take(0)` returns the
+    /// last stamp so far.
     pub fn new(take: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Self {
         StampSource(Arc::new(take))
     }
@@ -29,12 +31,12 @@ impl fmt::Debug for StampSource {
     }
 }
 
-/// The numbers of a ring's entries.
+/// The stamps of a ring's entries.
 #[derive(Clone, Debug)]
 pub(super) struct Stamps {
     source: StampSource,
     of: VecDeque<u64>,
-    /// The entries of this ring have higher ones.
+    /// The stamp after which the ring began: all its entries have higher ones.
     pub(super) since: u64,
 }
 
@@ -44,32 +46,32 @@ impl Stamps {
         Stamps { source, of: VecDeque::new(), since }
     }
 
-    /// There is one entry more.
+    /// Stamps a new entry.
     pub(super) fn push(&mut self) {
         self.of.push_back(self.source.next());
     }
 
-    /// The oldest entry is gone.
+    /// Removes the stamp of the oldest entry.
     pub(super) fn pop(&mut self) {
         self.of.pop_front();
     }
 
-    /// Whether no server has an entry behind the last one of this ring.
+    /// Whether no server has an entry after the last one of this ring.
     pub(super) fn is_last_of_all(&self) -> bool {
         self.of.back() == Some(&self.source.last())
     }
 
-    /// The number of the oldest entry that is kept.
+    /// Returns the stamp of the oldest kept entry.
     pub(super) fn first(&self) -> Option<u64> {
         self.of.front().copied()
     }
 
-    /// The number of the entry at this place, counted from the oldest. O(1).
+    /// Returns the stamp of the entry at this place, counted from the oldest. O(1).
     pub(super) fn get(&self, at: usize) -> Option<u64> {
         self.of.get(at).copied()
     }
 
-    /// The number of entries whose numbers are below `from`. O(log n).
+    /// Returns the number of entries with stamps below `from`. O(log n).
     pub(super) fn count_before(&self, from: u64) -> usize {
         self.of.partition_point(|stamp| *stamp < from)
     }

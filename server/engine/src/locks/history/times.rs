@@ -1,19 +1,20 @@
-//! When the entries of a ring happened. Clocks mostly go on side by side: a stretch of entries says where both began,
-//! and an entry how much later it is.
+//! The times of a ring's entries. Wall and monotonic clocks mostly advance together. A stretch of entries stores both
+//! times at its beginning, and an entry stores only its offset.
 
 use lockwheel_store::memory::block;
 use lockwheel_store::time::Now;
 use std::collections::VecDeque;
 
-/// The bits of how many milliseconds an entry is behind the beginning of its stretch: twelve days.
+/// The number of bits of an entry's offset in milliseconds from the beginning of its stretch: twelve days.
 const SINCE_BITS: u32 = 30;
-/// The bits of how much further apart both clocks are: what is cut off of milliseconds makes that seem to change.
+/// The number of bits of the change in distance between both clocks. Rounding to milliseconds makes that distance seem
+/// to change.
 const APART_BITS: u32 = 2;
 
-/// What part of the stretches there is more room for, when there is none.
+/// The inverse of the growth of a full list of stretches: it grows by an eighth.
 const ROOM: usize = 8;
 
-/// When something happened, by the clock on the wall and by the one that only goes on.
+/// The time of an event, on the wall clock and on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct When {
     pub(in crate::locks) wall_ms: i64,
@@ -26,17 +27,17 @@ impl From<Now> for When {
     }
 }
 
-/// The same, from the beginning of a stretch.
+/// The time of an event, relative to the beginning of a stretch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::locks) struct Since(u32);
 
-/// Entries whose times are told from one beginning.
+/// Entries whose times are relative to one beginning.
 #[derive(Clone, Debug)]
 struct Stretch {
-    /// The number of its first entry.
+    /// The number of the first entry.
     first: u64,
     monotonic_ms: i64,
-    /// How far the clock on the wall is ahead of the other, at least.
+    /// The least distance in milliseconds by which the wall clock is ahead of the monotonic clock.
     apart_ms: i64,
 }
 
@@ -46,7 +47,7 @@ impl Stretch {
         Stretch { first, monotonic_ms: when.monotonic_ms, apart_ms }
     }
 
-    /// A time as it is told here, if it can be.
+    /// Returns a time relative to this stretch, if it fits.
     #[inline]
     fn since(&self, when: When) -> Option<Since> {
         let since = when.monotonic_ms.wrapping_sub(self.monotonic_ms).cast_unsigned();
@@ -68,7 +69,7 @@ impl Stretch {
 pub(super) struct Times(VecDeque<Stretch>);
 
 impl Times {
-    /// The entry of this number, which is the last, happened then. O(1).
+    /// Records the time of the entry of this number, which must be the last. O(1).
     #[inline]
     pub(super) fn note(&mut self, seq: u64, when: When) -> Since {
         match self.0.back().and_then(|last| last.since(when)) {
@@ -80,13 +81,13 @@ impl Times {
     #[cold]
     #[inline(never)]
     fn begin(&mut self, seq: u64, when: When) -> Since {
-        // An entry whose time has changed is all that was in its stretch.
+        // An entry whose time has changed was the only one in its stretch.
         if self.0.back().is_some_and(|last| last.first == seq) {
             self.0.pop_back();
         }
         let stretch = Stretch::new(seq, when);
         let since = stretch.since(when).unwrap_or_default();
-        // Not as much room again: where clocks are turned all the time there are as many as entries.
+        // The capacity does not double: if clocks are moved all the time, there is a stretch for each entry.
         if self.0.len() == self.0.capacity() {
             self.0.reserve_exact(self.0.len() / ROOM + 1);
         }
@@ -94,13 +95,13 @@ impl Times {
         since
     }
 
-    /// When an entry happened. O(log n), n the stretches.
+    /// Returns the time of an entry. O(log n), n the stretches.
     pub(super) fn when(&self, seq: u64, since: Since) -> Option<When> {
         let behind = self.0.partition_point(|stretch| stretch.first <= seq);
         Some(self.0.get(behind.checked_sub(1)?)?.when(since))
     }
 
-    /// The entries before this one are gone. O(1) each stretch that goes.
+    /// Removes the stretches of entries before this one. O(1) for each removed stretch.
     #[inline]
     pub(super) fn forget_before(&mut self, seq: u64) {
         while self.0.get(1).is_some_and(|next| next.first <= seq) {
@@ -108,7 +109,7 @@ impl Times {
         }
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         block(self.0.capacity() * size_of::<Stretch>())
     }
@@ -161,7 +162,7 @@ mod tests {
             times.note(seq, when);
         }
         assert_eq!(times.0.len(), 1);
-        // Somebody turns one of them, and time passes.
+        // One of the clocks is moved, and time passes.
         times.note(10_000, When { wall_ms: 0, monotonic_ms: 7_770 });
         times.note(10_001, When { wall_ms: 5, monotonic_ms: 7_775 });
         assert_eq!(times.0.len(), 2);

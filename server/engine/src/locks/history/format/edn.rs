@@ -1,7 +1,7 @@
-//! The history of a Jepsen test, in EDN: a vector of operations, one a line.
+//! The history of a Jepsen test, in EDN: a vector of operations, one on each line.
 //!
-//! A client is a process, and so is a wait during which its client goes on. What nobody asked for is `:nemesis`':
-//! leases that ran out, turned clocks, faults.
+//! Each client is a process. A wait during which its client continues is a process of its own. Events that no client
+//! asked for belong to `:nemesis`: expired leases, moved clocks, faults.
 
 use super::operations::{Phase, Step, Steps};
 use super::text::quote;
@@ -12,12 +12,12 @@ use lockwheel_store::memory::of_trees;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Entries on their way into operations: first all are taken in, then the operations are written.
+/// The conversion of entries into operations. First all entries are taken in, then the operations are written.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Operations {
     steps: Steps,
     processes: Processes,
-    /// The number of operations that are written.
+    /// The number of operations that have been written.
     written: usize,
 }
 
@@ -28,14 +28,14 @@ impl Operations {
         self.processes.next = self.processes.next.max(entry.client + 1);
     }
 
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let processes = self.processes.by_client.len() + self.processes.apart.len();
         self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())
     }
 
-    /// Writes so many operations more, after the last entry, until the text has so many bytes; whether these were the
-    /// last.
+    /// Writes up to `count` more operations, after the last entry, until the text has `full` bytes. Returns whether
+    /// they were the last.
     pub(in crate::locks) fn write_some(
         &mut self,
         ring: &Ring,
@@ -61,9 +61,9 @@ impl Operations {
     }
 }
 
-/// Which process each client is: itself, until nobody knows how an operation of it has ended. Such a process does
-/// nothing more, so that the client is another one from then on. A process does one thing at a time: what a client does
-/// besides is a process of its own.
+/// The process of each client. At first it has the client's number, until the outcome of one of its operations is
+/// unknown. Such a process does nothing more, and the client continues as another process. A process does one operation
+/// at a time, so parallel operations of a client have processes of their own.
 #[derive(Debug, Default)]
 struct Processes {
     by_client: BTreeMap<u64, u64>,
@@ -73,7 +73,7 @@ struct Processes {
 }
 
 impl Processes {
-    /// The process that does this, which a client has asked for.
+    /// Returns the process of a step that a client has asked for.
     fn of_step(&mut self, step: &Step, client: u64) -> u64 {
         if let Some(number) = step.apart {
             let process = *self.apart.entry(number).or_insert(self.next);
@@ -92,7 +92,7 @@ impl Processes {
 fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step, processes: &mut Processes) {
     let (Some(entry), Some(at)) = (ring.get(step.entry), ring.get(step.at)) else { return };
     let nanos = step.at_ms.saturating_mul(1_000_000);
-    // What is told by the name of its event is nobody's request.
+    // A step that is named after its event is no client's request.
     let is_of_nemesis = step.phase == Phase::Info && step.function == entry.event.name();
     let by_client = entry.client != 0 && !is_of_nemesis;
     let process = match by_client {
@@ -139,7 +139,7 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step, process
         begin(text, "mode");
         let _infallible = write!(text, ":{}", entry.mode.name());
     }
-    // What has ended in vain was only asked for by the other entry.
+    // If the wait ended without success, `entry` records only its beginning, and `at` has the cause.
     let cause = if at.event == Event::LeftQueue { at.cause } else { entry.cause };
     if known && cause != Cause::None {
         begin(text, "cause");

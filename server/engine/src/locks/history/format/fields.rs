@@ -1,4 +1,4 @@
-//! The fields of an entry, in their order: what the map and the JSON show.
+//! The fields of an entry, in order, for the map and the JSON.
 
 use super::super::entry::{Cause, Entry, Event, Mode};
 use super::super::names::Name;
@@ -24,13 +24,13 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Who has done it: a command, or a script by its SHA-1.
+/// Returns the command of an entry, or the SHA-1 of its script.
 pub(super) fn by<'a>(ring: &'a Ring, entry: &Entry) -> Cow<'a, [u8]> {
     let text = ring.text(entry.by);
     if entry.is_by_text() { Cow::Owned(Sha::of(text).as_bytes().to_vec()) } else { Cow::Borrowed(text) }
 }
 
-/// Whether a request that does this may have waited before.
+/// Whether a request that causes this event may have waited before.
 fn may_wait(event: Event) -> bool {
     !matches!(
         event,
@@ -47,7 +47,7 @@ fn may_wait(event: Event) -> bool {
     )
 }
 
-/// All fields of an entry, each with its name; those that no entry of its kind has are left out.
+/// Returns all fields of an entry, each with its name, except fields that no entry of its kind has.
 pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'static str, Field<'a>)> {
     let text = |name: Name| Field::text(ring.text(name));
     let kind = match entry.native() {

@@ -1,4 +1,4 @@
-//! The history as JSON: an entry a line, without the fields that it has not.
+//! The history as JSON: one entry on each line, without its empty fields.
 
 use super::fields::{Field, fields};
 use super::text::quote;
@@ -6,7 +6,7 @@ use crate::locks::history::entry::Entry;
 use crate::locks::history::ring::Ring;
 use std::fmt::Write;
 
-/// Writes which entries the ring has.
+/// Writes the range of entries that the ring has.
 pub(in crate::locks) fn head(ring: &Ring, text: &mut Vec<u8>) {
     let first = if ring.next() > ring.first() { ring.first() } else { 0 };
     let (last, truncated) = (ring.next() - 1, ring.is_truncated());

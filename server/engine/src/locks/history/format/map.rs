@@ -5,7 +5,7 @@ use crate::locks::history::entry::Entry;
 use crate::locks::history::ring::Ring;
 use lockwheel_resp::{Protocol, Reply, Writer};
 
-/// Writes which entries the ring has, and that so many of them follow.
+/// Writes the range of entries that the ring has, and the number of entries that follow.
 pub(in crate::locks) fn head(ring: &Ring, entries: usize, (text, protocol): (&mut Vec<u8>, Protocol)) {
     let mut reply = Writer::new(text, protocol);
     reply.map(4);

@@ -1,4 +1,4 @@
-//! How replies show the history: as a map, as JSON, as the history of a Jepsen test in EDN.
+//! The formats in which replies show the history: a map, JSON, and the history of a Jepsen test in EDN.
 
 pub(in crate::locks) mod edn;
 mod fields;

@@ -1,7 +1,7 @@
-//! What clients asked for, from the entries of a history: when each request was read, and how it ended.
+//! The operations of clients, from the entries of a history: when each request was read, and how it ended.
 //!
-//! A request that waited was read where it began to wait, any other where it had its effect: requests run one at a
-//! time. A reply that a fault has held or lost never came, as far as its client knows.
+//! Requests run one at a time. A request that waited was read at the entry where it began to wait, any other at the
+//! entry of its effect. If a fault held or lost a reply, its client never received it.
 
 use super::super::entry::{Cause, Entry, Event};
 use super::super::names::Name;
@@ -9,13 +9,13 @@ use super::super::ring::Ring;
 use lockwheel_store::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How an operation stands.
+/// The state of an operation in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Invoke,
     Ok,
     Fail,
-    /// Nobody knows; or it is no client's.
+    /// The outcome is unknown, or the operation is no client's.
     Info,
 }
 
@@ -30,20 +30,20 @@ impl Phase {
     }
 }
 
-/// A line of the history: `entry` says what was asked for, `at` when that was. Both are numbers of entries.
+/// A line of the history. `entry` records the request, and `at` its time. Both are numbers of entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) phase: Phase,
     pub(super) function: &'static str,
     pub(super) entry: u64,
     pub(super) at: u64,
-    /// In milliseconds of the clock that only goes on.
+    /// The time in milliseconds of the monotonic clock.
     pub(super) at_ms: i64,
-    /// The number of the operation among those that have processes of their own.
+    /// The number of the operation, if it has a process of its own.
     pub(super) apart: Option<u64>,
 }
 
-/// What an entry's request was for, and how it ended; `None` when no client asked for it.
+/// Returns the function and the outcome of an entry's request, or `None` if no client asked for it.
 fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     if entry.client == 0 {
         return None;
@@ -70,31 +70,31 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     })
 }
 
-/// Whether a client that waits has asked for a lock or for permits; of latches and rates operations tell nothing. What
-/// a conversion waits for is a hold more, which is acquired.
+/// Whether a waiting client has asked for a lock or for permits. Operations do not cover latches and rates. A
+/// conversion waits for another hold, so it is an acquisition.
 fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
     let by = ring.text(entry.by);
     by.starts_with(b"lock.") || by.starts_with(b"sem.")
 }
 
-/// Identity of an operation: its client, its lock, and its ticket.
+/// The identity of an operation: its client, its lock, and its ticket.
 type Operation = (u64, Name, Option<i64>);
 
-/// Steps on their way through a history.
+/// The conversion of entries into steps.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// In order. A fault may still change those that are answers.
+    /// The steps in order. A fault may still change those that are answers.
     pub(super) all: Vec<Step>,
-    /// The invocations of clients whose operations have not ended yet, each with its number.
+    /// The invocations whose operations have not ended yet, each with its number.
     open: BTreeMap<Operation, VecDeque<(u64, Step)>>,
     opened: u64,
-    /// The clients that wait for an answer by themselves, and by how many such invocations.
+    /// The number of open invocations for which each client itself waits.
     asking: BTreeMap<u64, usize>,
-    /// The steps that are answers, by their entries: faults may still take them back.
+    /// The steps that are answers, by their entries. Faults may still revoke them.
     answers: BTreeMap<u64, usize>,
-    /// How many operations have processes of their own.
+    /// The number of operations that have processes of their own.
     apart: u64,
-    /// When the entry happened that is taken in.
+    /// The time of the current entry on the monotonic clock.
     now_ms: i64,
 }
 
@@ -103,7 +103,7 @@ fn operation(entry: &Entry) -> Operation {
 }
 
 impl Steps {
-    /// Bytes of all of it. O(1).
+    /// The memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let open = of_trees(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
         let others = self.asking.len() + self.answers.len();
@@ -150,8 +150,8 @@ impl Steps {
         self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, ..invoked });
     }
 
-    /// A client asks for something. While it waits for an answer, what else it asks for is another process's; so is
-    /// what it may wait for while it goes on.
+    /// Adds the invocation of an operation. It has a process of its own if its client already waits for an answer, or
+    /// continues while it waits.
     fn invoke(&mut self, function: &'static str, seq: u64, entry: &Entry) -> Step {
         let asks = self.asking.get(&entry.client).is_some_and(|asking| *asking > 0);
         let is_apart = entry.ticket().is_some() || asks;
@@ -163,7 +163,7 @@ impl Steps {
         invoked
     }
 
-    /// The invocation of which an entry tells the end, if it has been waiting.
+    /// Removes and returns the open invocation that an entry ends, if there is one.
     fn take_open(&mut self, entry: &Entry) -> Option<Step> {
         let open = self.open.get_mut(&operation(entry))?;
         let (_, invoked) = open.pop_front()?;
@@ -176,7 +176,7 @@ impl Steps {
         Some(invoked)
     }
 
-    /// A client is gone: whether there was anything that it waited for, of which nobody knows now.
+    /// Ends the open operations of a client that is gone, with an unknown outcome. Returns whether there were any.
     fn is_left_open(&mut self, seq: u64, entry: &Entry) -> bool {
         let first = (entry.client, Name::NONE, None);
         let mut left: Vec<(u64, Step)> = Vec::new();

@@ -1,8 +1,8 @@
-//! Quoted texts, as JSON and EDN both read them.
+//! Quoted texts that both JSON and EDN can read.
 
 use std::fmt::Write;
 
-/// Appends a text in quotes; bytes that are no UTF-8 as the replacement character.
+/// Appends a text in quotes. Bytes that are not UTF-8 become the replacement character.
 pub(super) fn quote(into: &mut String, text: &[u8]) {
     into.push('"');
     for char in String::from_utf8_lossy(text).chars() {
