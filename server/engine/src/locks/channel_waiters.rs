@@ -1,4 +1,5 @@
-//! Clients that wait for a lock as Redisson does: by subscribing to its channels, in a cluster to those of its slot.
+//! Clients that wait for a lock as Redisson does: by subscriptions to the lock's channels. In a cluster these include
+//! the channels of the lock's slot.
 
 use super::redisson::{Channels, LOCK_CHANNELS};
 use crate::pubsub::PubSub;
@@ -10,24 +11,24 @@ use std::collections::BTreeSet;
 pub(crate) struct ChannelWaiter {
     /// The client.
     pub(crate) client: u64,
-    /// The owner it waits for, where the channel names one.
+    /// The owner for which the client waits, if the channel names one.
     pub(crate) owner: Option<Box<[u8]>>,
 }
 
-/// The channels of locks that somebody listens to.
+/// Returns the channels of locks that have subscribers.
 pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
     let with_prefix =
         move |prefix: &'static [u8]| pubsub.with_prefix(prefix).chain(pubsub.shards_with_prefix(prefix));
     LOCK_CHANNELS.into_iter().flat_map(with_prefix).map(|(name, _)| name)
 }
 
-/// The most matches of a pattern with a channel that a request makes which looks at many locks.
+/// The most matches of patterns with channels that a request over many locks makes.
 const MAX_MATCHES: usize = 500_000;
 
-/// The matches of patterns with channels that are left to a request which looks at many locks.
+/// The remaining matches of patterns with channels for a request over many locks.
 ///
-/// Their number is the product of patterns and channels, both of which clients choose. The patterns are not matched for
-/// a lock for which too few matches are left.
+/// The number of matches is the product of patterns and channels, both of which clients choose. If too few matches are
+/// left for a lock, its patterns are not matched.
 #[derive(Debug)]
 pub(super) struct MatchBudget {
     left: usize,
@@ -36,7 +37,7 @@ pub(super) struct MatchBudget {
 }
 
 impl MatchBudget {
-    /// The matches of one request.
+    /// Returns the budget of one request.
     pub(super) fn new() -> Self {
         MatchBudget { left: MAX_MATCHES, left_out: 0 }
     }
@@ -46,7 +47,7 @@ impl MatchBudget {
         self.left_out
     }
 
-    /// Whether there are so many matches left for a lock; they are taken.
+    /// Takes matches for one lock. Returns whether enough were left.
     fn take(&mut self, matches: usize) -> bool {
         let left = self.left.checked_sub(matches);
         self.left_out += usize::from(left.is_none());
@@ -54,7 +55,7 @@ impl MatchBudget {
         left.is_some()
     }
 
-    /// Takes a match for each client that was found: many may have one pattern.
+    /// Takes a match for each client that was found: many clients may share one pattern.
     fn take_clients(&mut self, clients: usize) {
         self.left = self.left.saturating_sub(clients);
     }
@@ -68,13 +69,13 @@ struct LockChannels<'a> {
 }
 
 impl<'a> LockChannels<'a> {
-    /// The channels with these names.
+    /// Returns the channels with these names.
     fn of(pubsub: &'a PubSub, names: &'a Channels) -> Self {
         let of_owners = pubsub.with_prefix(&names.fair).chain(pubsub.shards_with_prefix(&names.fair));
         LockChannels { names, of_owners: of_owners.collect() }
     }
 
-    /// The clients that listen to a channel that names an owner.
+    /// Returns the clients that listen to a channel that names an owner.
     fn named(&self) -> impl Iterator<Item = ChannelWaiter> {
         self.of_owners.iter().flat_map(|(channel, ids)| {
             let owner = Some(Box::from(&channel[self.names.fair.len()..]));
@@ -82,7 +83,7 @@ impl<'a> LockChannels<'a> {
         })
     }
 
-    /// The clients that listen to a channel that names none.
+    /// Returns the clients that listen to a channel that names no owner.
     fn by_channel<'b>(&'b self, pubsub: &'b PubSub) -> impl Iterator<Item = ChannelWaiter> {
         let channels = self.names.all.iter().map(Vec::as_slice);
         let listening = channels
@@ -90,13 +91,13 @@ impl<'a> LockChannels<'a> {
         listening.map(unnamed)
     }
 
-    /// The channels that a pattern may match.
+    /// Returns the channels that a pattern may match.
     fn heard(&self) -> impl Iterator<Item = &[u8]> {
         let owners = self.of_owners.iter().map(|(channel, _)| *channel);
         self.names.all.iter().map(Vec::as_slice).chain([&*self.names.fair]).chain(owners)
     }
 
-    /// The clients with a pattern that matches a channel. O(patterns x channels).
+    /// Returns the clients with a pattern that matches a channel. O(patterns x channels).
     fn by_pattern<'b>(&'b self, pubsub: &'b PubSub) -> impl Iterator<Item = ChannelWaiter> {
         let matching = pubsub
             .all_patterns()
@@ -105,21 +106,21 @@ impl<'a> LockChannels<'a> {
     }
 }
 
-/// A client that waits for a lock, for an owner that is not known.
+/// Returns a client that waits for a lock, for an unknown owner.
 fn unnamed(client: u64) -> ChannelWaiter {
     ChannelWaiter { client, owner: None }
 }
 
-/// Clients that wait for a key as Redisson does: subscribed to the channels that contain its name, or to patterns that
-/// match these. O(patterns x channels of the key).
+/// Returns the clients that wait for a key as Redisson does: by subscriptions to channels that contain its name, or to
+/// patterns that match them. O(patterns x channels of the key).
 pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     let names = Channels::of(key);
     let channels = LockChannels::of(pubsub, &names);
     channels.named().chain(channels.by_channel(pubsub)).chain(channels.by_pattern(pubsub)).collect()
 }
 
-/// Clients that wait for a key as Redisson does, one of many keys. Those with patterns only while there are matches
-/// left.
+/// Returns the clients that wait for one of many keys as Redisson does. Clients with patterns are included only while
+/// the budget lasts.
 pub(super) fn channel_waiters_within(
     pubsub: &PubSub,
     key: &[u8],
@@ -135,7 +136,7 @@ pub(super) fn channel_waiters_within(
     waiters
 }
 
-/// Clients that wait for a key on a channel that names the owner.
+/// Returns the clients that wait for a key on a channel that names the owner.
 pub(super) fn named_channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     LockChannels::of(pubsub, &Channels::of(key)).named().collect()
 }

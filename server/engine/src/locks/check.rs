@@ -1,4 +1,4 @@
-//! `LOCK.CHECK` and `LOCK.ASSERT`: whether a lock is still held by the grant of a token.
+//! `LOCK.CHECK` and `LOCK.ASSERT`: check whether a lock is still held by the grant of a token.
 
 use super::{ownership, records};
 use crate::spec::{

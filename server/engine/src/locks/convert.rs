@@ -1,4 +1,4 @@
-//! `LOCK.CONVERT`: makes a reader a writer, or a writer a reader, without the lock being free in between.
+//! `LOCK.CONVERT`: makes a reader a writer, or a writer a reader. The lock is not free in between.
 
 use super::acquire::grant::Granted;
 use super::acquire::refusal::{check_pushes, may_wait};
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "WAITQFULL this connection waits for 1024 locks already",
     ])];
 
-/// A request for another mode.
+/// A request for another mode of a hold.
 #[derive(Debug)]
 struct Convert {
     to: HoldMode,
@@ -76,10 +76,10 @@ struct Convert {
     token: Option<i64>,
 }
 
-/// How the request waits.
+/// The way in which the request waits.
 #[derive(Debug)]
 struct Waiting {
-    /// `None`: not at all. `Some(None)`: for ever.
+    /// The time to wait in milliseconds. `None`: the request does not wait. `Some(None)`: without a limit.
     block: Option<Option<u64>>,
     by_ticket: bool,
 }
@@ -92,7 +92,7 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Convert, Waiting), CommandError
     let block = block_ms(&options, BLOCK)?;
     let by_ticket = options.has(ASYNC);
     let convert = Convert { to, lease_ms, token: options.integer(TOKEN)? };
-    // One that leaves its client a ticket waits for ever, unless told.
+    // A request that gives its client a ticket waits without a limit unless a limit is given.
     Ok((convert, Waiting { block: block.or(by_ticket.then_some(None)), by_ticket }))
 }
 
@@ -163,8 +163,8 @@ impl Attempt for Convert {
 }
 
 impl Convert {
-    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own, of a fenced lock
-    /// the counter's next number.
+    /// Makes the only reader a writer. Its shared holds stay, and its exclusive hold gets a grant of its own. For a
+    /// fenced lock, the token of that grant is the counter's next number.
     fn upgrade(
         &self,
         tx: &mut Tx<'_>,
@@ -192,7 +192,7 @@ impl Convert {
         Ok(Granted { token, holds: 1, ttl_ms, predecessor: None })
     }
 
-    /// The writer reads, by the same grant.
+    /// Makes the writer a reader, with the same grant.
     fn downgrade(
         &self,
         tx: &mut Tx<'_>,
@@ -205,7 +205,7 @@ impl Convert {
         let lease = self.lease_ms.map_or_else(|| (left_ms(tx, key), true), |lease_ms| (lease_ms, false));
         read_write::downgrade(tx, key, owner, hands, lease)?;
         if let Some(grant) = records::grant(tx, key, owner).map(|grant| grant.number) {
-            // What was read beneath is one with it.
+            // Shared holds beneath the exclusive hold are merged with it.
             for ended in of_reads.into_iter().chain([grant]) {
                 records::with_leases(tx, |leases| leases.end(ended));
             }
@@ -222,21 +222,22 @@ impl Convert {
     }
 }
 
-/// The leases of the connections as long as which the hold in a field lasts, if it does.
+/// Returns the leases of connections that keep the hold in a field, if there are any.
 fn sessions_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Vec<SessionLease> {
     records::grant(tx, key, field).map_or_else(Vec::new, |grant| records::leases(tx).by_id(grant.number))
 }
 
-/// The lease of the hold that is to be exclusive: that of the client that asks, if it has one; or that of the first,
-/// unless there are shared holds that no connection leases, of which it may be one.
+/// Returns the session lease of the hold that becomes exclusive: that of the requesting client, if it has one.
+/// Otherwise it is the first lease, unless there are shared holds without a session lease, one of which may be
+/// converted.
 fn converting_lease(tx: &Tx<'_>, leases: Vec<SessionLease>, reads: i64) -> Option<SessionLease> {
     let leased = leases.iter().fold(0_i64, |holds, lease| holds.saturating_add(lease.holds));
     let own = leases.iter().position(|lease| Some(lease.session) == tx.client());
     leases.into_iter().nth(own.or((leased >= reads).then_some(0))?)
 }
 
-/// The leases of a reader that has written. What a connection has of both kinds is the same holds: shared, then
-/// exclusive besides, then shared again.
+/// Returns the leases of a reader that was a writer. If a connection has leases of both kinds, they are for the same
+/// holds: first shared, then also exclusive, then shared again.
 fn joined(mut of_reads: Vec<SessionLease>, of_writes: Vec<SessionLease>) -> Vec<SessionLease> {
     for written in of_writes {
         match of_reads.iter_mut().find(|read| read.session == written.session) {
@@ -250,24 +251,24 @@ fn joined(mut of_reads: Vec<SessionLease>, of_writes: Vec<SessionLease>) -> Vec<
     of_reads
 }
 
-/// What else is known of the hold in a field.
+/// Returns the further details of the hold in a field.
 fn detail_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Detail> {
     records::grant(tx, key, field).and_then(|grant| records::detail(tx, grant.number).cloned())
 }
 
-/// What an owner has. A reader's lease is its own, a writer's that of the lock.
+/// Returns the present hold of an owner. A reader has a lease of its own; a writer's lease is that of the lock.
 fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
     let token = records::token(tx, key, field).unwrap_or(0);
     let own = read_write::longest_lease(tx, key, field, holds).map(|deadline| deadline - tx.now().wall_ms());
     Granted { token, holds, ttl_ms: own.unwrap_or_else(|| left_ms(tx, key)), predecessor: None }
 }
 
-/// What is left of the lease of a lock; one that has none gets the usual one.
+/// Returns the rest of the lease of a lock in milliseconds. A lock without a lease gets the default one.
 fn left_ms(tx: &Tx<'_>, key: &[u8]) -> i64 {
     tx.deadline(key).map_or(super::options::DEFAULT_LEASE_MS, |deadline| deadline - tx.now().wall_ms())
 }
 
-/// The modes of a hold have been exchanged: it is one of this mode now, by this grant.
+/// Announces that a hold has changed to this mode, with this grant.
 fn announce_converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
     let text = |text: &[u8]| EventValue::Text(text.into());
     let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));

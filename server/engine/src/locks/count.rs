@@ -1,4 +1,4 @@
-//! A count in a string, as latches and semaphores keep it.
+//! Counts in strings, as latches and semaphores store them.
 
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{Tx, events};
@@ -7,15 +7,15 @@ use lockwheel_store::values::{Str, Value};
 const NO_COUNT: CommandError =
     CommandError::text("ERR value is not an integer or out of range: the text in the key is no count");
 
-/// The count of a key; `None` when there is no such key.
+/// Returns the count of a key, or `None` if there is no such key.
 ///
-/// Errors: the key holds another type, or a text that is no integer.
+/// Returns an error if the key holds another type, or a string that is not an integer.
 pub(super) fn read(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<i64>, CommandError> {
     let text = tx.read::<Str>(key)?;
     text.map(|text| text.to_i64().ok_or(NO_COUNT)).transpose()
 }
 
-/// Gives a key, which holds a count or is absent, another one, as INCRBY does: its deadline stays.
+/// Sets the count of a key that holds a count or is absent. Its deadline stays, as with INCRBY.
 pub(super) fn write(tx: &mut Tx<'_>, key: &[u8], to: i64) {
     match tx.write::<Str>(key) {
         Ok(Some(edit)) => *edit.value = Str::from_i64(to),

@@ -1,5 +1,5 @@
-//! What clients say of themselves: `LOCK.MARK` writes a line into the history, `LOCK.ENTER` and `LOCK.LEAVE` declare a
-//! critical section, `LOCK.OBSERVE` says what else is a lock.
+//! The declarations of clients. `LOCK.MARK` writes a line into the history. `LOCK.ENTER` and `LOCK.LEAVE` declare a
+//! critical section. `LOCK.OBSERVE` declares which other keys are locks.
 
 use super::history::{Event, Happening};
 use super::history_command::{FLAGS, OFF};

@@ -1,9 +1,9 @@
-//! `DELAY`: after a hold was lost, because its lease ran out or its connection ended, nobody gets the lock for a while.
-//! Its owner may still be at work on what the lock protects.
+//! `DELAY`: after a hold was lost, because its lease ran out or its connection ended, the lock is not granted for a
+//! while. The former owner may still be using the resource that the lock protects.
 //!
-//! Meanwhile a field that is nobody's stands in the lock, or the text that is nobody's owner: whoever asks, natively or
-//! by Redisson's scripts, finds the lock held, and for how long. After a shared hold it is a reader's, so that others
-//! can read. The end of a delay wakes those who wait, as the end of a lease does.
+//! During the delay a placeholder stands in the lock: a reserved field, or a reserved string as the owner. Native
+//! requests and Redisson's scripts therefore find the lock held, and see for how long. After a shared hold the
+//! placeholder is a reader, so that others can read. The end of a delay wakes the waiters, as the end of a lease does.
 
 use super::held::Held;
 use super::layouts::read_write;
@@ -15,8 +15,8 @@ use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Hash, Str, Value};
 
-/// Does what the ledger has asked for about a key: a reader's last lease has run out, whose field it is; or without a
-/// field, a delay begins.
+/// Does the follow-up work that the ledger has requested for a key. With a field, the last lease of that reader has run
+/// out. Without a field, a delay begins.
 pub(crate) fn follow_up(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) {
     if !field.is_empty() {
         return read_write::reap(tx, key, field);
@@ -27,24 +27,24 @@ pub(crate) fn follow_up(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) {
     }
 }
 
-/// Nobody gets a lock from now on, for so long. What others hold stays theirs.
+/// Begins a delay, during which a lock is not granted. Present holds of other owners stay.
 fn begin(tx: &mut Tx<'_>, key: &[u8], delay: Delay) {
     let ends_ms = tx.now().wall_ms().saturating_add(delay.ms);
     match tx.peek(key) {
         None => stand_in(tx, key, delay, ends_ms),
         Some(Value::Hash(hash)) if hash.contains(&write_field(DELAY_FIELD)) => lengthen(tx, key, ends_ms),
-        // The same owner's shared hold has ended in this step, too: what it wrote is what others must not see.
+        // The same owner's shared hold has also ended in this step. Others must not see what it wrote.
         Some(Value::Hash(hash)) if is_only_reader(hash) && delay.mode == LockMode::Exclusive => {
             stand_in(tx, key, delay, ends_ms);
         }
         Some(Value::Hash(hash)) if hash.contains(MODE_FIELD) => read(tx, key, delay.ms, ends_ms),
         Some(Value::Hash(hash)) if hash.contains(DELAY_FIELD) => lengthen(tx, key, ends_ms),
-        // Somebody was given it in the same step.
+        // The lock was granted again in the same step.
         Some(_) => {}
     }
 }
 
-/// Whether nobody reads but the reader that is nobody's.
+/// Whether the placeholder is the only reader.
 fn is_only_reader(hash: &Hash) -> bool {
     hash.len() == 2 && hash.contains(MODE_FIELD) && hash.contains(DELAY_FIELD)
 }
@@ -71,10 +71,10 @@ fn put(tx: &mut Tx<'_>, key: &[u8], fields: &[(&[u8], &[u8])]) {
     tx.changed(key, events::HSET);
 }
 
-/// A reader that is nobody's, until then at least.
+/// Adds or extends a placeholder reader, until `ends_ms` at least.
 fn read(tx: &mut Tx<'_>, key: &[u8], ms: i64, ends_ms: i64) {
     if tx.deadline(&read_lease_key(key, DELAY_FIELD, 1)).is_none_or(|ends| ends < ends_ms) {
-        // The key is free, or holds a hash.
+        // The key is free or holds a hash, so there is no error.
         let _ = read_write::read(tx, key, DELAY_FIELD, 1, ms);
     }
 }
@@ -86,7 +86,8 @@ fn lengthen(tx: &mut Tx<'_>, key: &[u8], ends_ms: i64) {
     }
 }
 
-/// For how many milliseconds yet nobody gets a lock, if it is delayed; -1: until somebody ends that.
+/// Returns the rest of a delay in milliseconds, if the lock is delayed. -1: the delay lasts until it is ended by a
+/// command.
 pub(super) fn left_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let is_read = match tx.peek(key)? {
         Value::Hash(hash) if hash.contains(DELAY_FIELD) => hash.contains(MODE_FIELD),
@@ -109,6 +110,6 @@ pub(super) fn end(tx: &mut Tx<'_>, key: &[u8]) {
         Some(Value::Str(text)) if *text.text() == *DELAY_FIELD => (DELAY_FIELD, false, true),
         _ => return,
     };
-    // It is there, as releasing requires.
+    // The placeholder exists, as releasing requires.
     let _ = release::leave(tx, key, &Held { field, holds: 1, has_mode, is_text }, 0);
 }

@@ -18,7 +18,7 @@ const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] 
 
 symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 
-/// The longest reason, in bytes: each holder's connection is told of it.
+/// The most bytes of a reason, which is sent to each holder's connection.
 const REASON_MAX: usize = 4096;
 
 const REASON_TOO_LONG: CommandError = CommandError::text("ERR the reason is longer than 4096 bytes");
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
         "ERR the reason is longer than 4096 bytes",
     ])];
 
-/// Whose holds are taken.
+/// The holds that are taken.
 enum Evicted<'a> {
     All,
     Grant(i64),
@@ -101,7 +101,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     Ok(())
 }
 
-/// The fields of holders, with their hold counts.
+/// Returns the fields of holders, with their hold counts.
 fn holders(hash: &Hash) -> Vec<(Box<[u8]>, i64)> {
     let count = |owner: &[u8]| hash.get(owner).and_then(number::parse_i64).unwrap_or(1);
     redisson::owners(hash).map(|owner| (owner.into(), count(owner))).collect()

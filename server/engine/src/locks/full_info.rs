@@ -1,27 +1,27 @@
-//! `LOCK.INFO … FULL`: what only those want to know who look into a lock, beside its snapshot.
+//! `LOCK.INFO … FULL`: details of a lock beyond its snapshot.
 
-/// What else there is of a lock. Holders and waiters are in the order of the snapshot.
+/// The further details of a lock. Holders and waiters are in the order of the snapshot.
 #[derive(Debug)]
 pub(super) struct FullInfo {
     pub(super) holders: Vec<FullHolder>,
     pub(super) waiters: Vec<FullWaiter>,
-    /// How the last hold ended, as far as it is remembered.
+    /// The cause of the end of the last hold, if it is still known.
     pub(super) predecessor: Option<&'static str>,
 }
 
-/// What else there is of a holder.
+/// The further details of a holder.
 #[derive(Debug)]
 pub(super) struct FullHolder {
-    /// Milliseconds until its own lease runs out: of several readers each has one.
+    /// The milliseconds until the holder's own lease runs out. Each of several readers has a lease of its own.
     pub(super) ttl_ms: Option<i64>,
-    /// The connection that it lasts for, if it was taken with SESSION.
+    /// The connection that keeps the hold, if the lock was taken with SESSION.
     pub(super) session: Option<u64>,
 }
 
-/// What else there is of a waiter: nothing of one that only listens.
+/// The further details of a waiter. A client that only listens has none.
 #[derive(Debug, Default)]
 pub(super) struct FullWaiter {
-    /// Its place among those who wait natively, the first being 1.
+    /// The place among native waiters, from 1.
     pub(super) position: Option<u64>,
     pub(super) priority: Option<i64>,
 }

@@ -1,5 +1,5 @@
-//! The delay before a free lock is granted to its native waiters (`lock-handoff-delay`), because clients of Redisson's
-//! wait for it too: these need a round trip to ask for it.
+//! The delay before a free lock is granted to its native waiters (`lock-handoff-delay`). It runs if Redisson's clients
+//! wait for the lock too, since they need a round trip to ask for it.
 
 use super::channel_waiters;
 use super::wait_queue::LOCK_LINE;
@@ -10,16 +10,16 @@ use lockwheel_store::time::Now;
 /// Whether the native waiters of a lock are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrantDelay {
-    /// Nobody is held back.
+    /// Waiters are not held back.
     None,
-    /// Waiters are held back until an instant that is known.
+    /// Waiters are already held back until a known time.
     Runs,
-    /// Waiters are held back from now on, until this instant of the monotonic clock, in milliseconds. [`release_due`]
-    /// is to be called then.
+    /// Waiters are held back from now on, until this time of the monotonic clock in milliseconds. [`release_due`] must
+    /// be called then.
     Begins(i64),
 }
 
-/// Returns whether the native waiters of a lock that is free are held back at this instant, for `delay_ms` in all.
+/// Returns whether the native waiters of a free lock are held back at this time. The delay is `delay_ms` in all.
 #[inline]
 pub(crate) fn grant_delay(
     keyspace: &mut Keyspace,
@@ -49,13 +49,13 @@ pub(crate) fn grant_delay(
     }
 }
 
-/// Whether native clients and clients of Redisson's wait for a lock.
+/// Whether both native clients and Redisson's clients wait for a lock.
 fn is_contended(keyspace: &mut Keyspace, pubsub: &PubSub, (db, key): (usize, &[u8]), now: Now) -> bool {
     let is_lock = keyspace.tx(db, now).first_in_line(key, LOCK_LINE).is_some();
     is_lock && !channel_waiters(pubsub, key).is_empty()
 }
 
-/// Has the locks served whose waiters have been held back for long enough.
+/// Signals the locks whose waiters have been held back for long enough, so that they are served.
 pub(crate) fn release_due(keyspace: &mut Keyspace, now: Now) {
     for (db, key) in keyspace.waiters.held_back.due(now.monotonic_ms()) {
         if keyspace.tx(db, now).waiting(&key).next().is_some() {

@@ -1,4 +1,4 @@
-//! The numbers of grants, and the holds that other servers have granted: what becomes of both when a server takes over.
+//! The numbers of grants and the holds granted by other servers, when a server takes over.
 
 use super::history_feed::MergedHistory;
 use super::inheritance::{inherit_holds, receive_holds};
@@ -6,7 +6,7 @@ use super::records::LockRecords;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// The grants of a server at an instant.
+/// Access to the grants of a server at an instant.
 pub(crate) struct Grants<'e> {
     keyspace: &'e mut Keyspace,
     now: Now,
@@ -23,17 +23,17 @@ impl<'e> Grants<'e> {
         LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.last_number()
     }
 
-    /// Lets grants get numbers behind this one from now on.
+    /// Makes the next grants use numbers above this one.
     pub(crate) fn go_on_after(&mut self, last: u64) {
         LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.numbers_go_on_after(last);
     }
 
-    /// Lets the numbers of grants begin anew.
+    /// Restarts the numbers of grants.
     pub(crate) fn restart_numbers(&mut self) {
         LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.restart_numbers();
     }
 
-    /// Takes over: what the keys hold by grants of other servers is held by these here, too.
+    /// Takes over the holds that other servers granted in these keys.
     pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
         inherit_holds(self.keyspace, history, self.now);
     }

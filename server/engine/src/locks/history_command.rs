@@ -1,4 +1,4 @@
-//! `LOCK.HISTORY`: what happened to locks, and to those who use them.
+//! `LOCK.HISTORY`: the events of locks and of their clients.
 
 use super::history::format::edn::Operations;
 use super::history::{Filter, Ring, format};
@@ -9,7 +9,7 @@ use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::memory::of_vec;
 
-/// What commands answer that need the history while it is off.
+/// The error of commands that need the history while it is off.
 pub(crate) const OFF: CommandError =
     CommandError::text("ERR the history of locks is off: CONFIG SET lock-history yes turns it on");
 
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         "ERR the history of locks is off: *",
     ])];
 
-/// How the history is written.
+/// The format of the history in the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Map,
@@ -48,7 +48,7 @@ enum Format {
     Edn,
 }
 
-/// What a request asks for.
+/// The options of a request.
 #[derive(Debug)]
 struct Options {
     filter: Filter,
@@ -66,14 +66,14 @@ impl Options {
     }
 }
 
-/// The history on its way into a reply: first entries are looked for, then they are written.
+/// The history in the course of being written. First the wanted entries are searched, then they are written.
 #[derive(Debug)]
 struct Listing {
     options: Options,
     protocol: Protocol,
-    /// The entries up to this one have been looked at.
+    /// The number of the last examined entry.
     seen: u64,
-    /// The entries that are wanted, and how many of them are written.
+    /// The wanted entries, and the number of them that have been written.
     wanted: Vec<u64>,
     written: usize,
     /// The wanted entries as operations, for EDN.
@@ -82,7 +82,7 @@ struct Listing {
 }
 
 impl Listing {
-    /// Looks for wanted entries among so many more; whether it has come to the end.
+    /// Searches the next `count` entries for wanted ones. Returns whether the search is complete.
     fn look(&mut self, ring: &Ring, count: usize) -> bool {
         let (mut looked, mut found) = (0, Vec::new());
         for (seq, entry) in ring.after(self.seen).take(count) {
@@ -108,7 +108,7 @@ impl Listing {
         is_end
     }
 
-    /// Writes so many entries, or operations, more; whether these were the last.
+    /// Writes up to `count` more entries or operations. Returns whether they were the last.
     fn write_some(&mut self, ring: &Ring, count: usize) -> bool {
         let (format, protocol) = (self.options.format, self.protocol);
         let full = self.text.len().saturating_add(count.saturating_mul(BYTES_PER_ENTRY));
@@ -160,10 +160,10 @@ impl Reading for Listing {
     }
 }
 
-/// Refuses what `LOCK.HISTORY` would refuse of its options.
+/// Checks the options of a `LOCK.HISTORY` request.
 ///
 /// # Errors
-/// Returns a syntax error of an option, or of its value.
+/// Returns a syntax error if an option or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Options::of(args).map(drop)
 }
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use lockwheel_store::time::Now;
 
-    /// A history of so many entries, of names of so many bytes.
+    /// Returns a history of `entries` entries with keys of `bytes` bytes.
     fn history(entries: usize, bytes: usize) -> History {
         let mut history = History::new(1 << 16, 7);
         for at in 0..entries {

@@ -1,5 +1,5 @@
-//! Clients that read the history in pieces: one at a time, in the order of their requests, so that others are served in
-//! between.
+//! The clients that read the history in pieces. They read one at a time, in the order of their requests, so that others
+//! are served in between.
 
 use super::history_feed::MergingHistory;
 use super::history_handler;
@@ -23,29 +23,31 @@ pub(crate) struct ReadingRequest<'a> {
 /// The clients that read the history in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryReadings {
-    /// In the order of their requests. Only the first is served.
+    /// The clients in the order of their requests. Only the first is served.
     clients: VecDeque<u64>,
-    /// The reading of the first, once it has begun.
+    /// The reading of the first client, once it has begun.
     work: Option<Box<dyn HistoryWork>>,
-    /// The histories of all servers that it is to read, as they were then, until they are one.
+    /// The copied histories of all servers that the first client reads, until they are merged, and the time of the
+    /// copy.
     merging: Option<(MergingHistory, Now)>,
-    /// The client that reads the histories of all servers in pieces from now on.
+    /// The client that begins to read the histories of all servers in pieces.
     begins: Option<u64>,
 }
 
 impl HistoryReadings {
-    /// Whether clients read the history in pieces: later ones wait for them.
+    /// Whether clients read the history in pieces. Later clients wait for them.
     pub(crate) fn is_busy(&self) -> bool {
         !self.clients.is_empty()
     }
 
-    /// Bytes of the copy that is read. O(1).
+    /// The memory of the copy that is read, in bytes. O(1).
     pub(crate) fn memory(&self) -> usize {
         let merging = self.merging.as_ref().map_or(0, |(merging, _)| merging.memory());
         merging + self.work.as_ref().map_or(0, |work| work.memory())
     }
 
-    /// Answers a request of a client for which no other one waits, or begins to read. Whether it has been answered.
+    /// Answers a request of a client, or begins to read for it. No other client may be reading. Returns whether the
+    /// request has been answered.
     ///
     /// # Errors
     /// Returns the error of the command.
@@ -61,13 +63,13 @@ impl HistoryReadings {
         Ok(self.work.is_none())
     }
 
-    /// Puts a client behind those that read; whether it is the first.
+    /// Adds a client behind those that read. Returns whether it is the first.
     pub(crate) fn join(&mut self, client: u64) -> bool {
         self.clients.push_back(client);
         self.clients.len() == 1
     }
 
-    /// Does a piece for the first client; whether that was the last one, and it has been answered.
+    /// Does a piece for the first client. Returns whether it was the last one, so that the client has been answered.
     ///
     /// # Errors
     /// Returns the error of the command.
@@ -98,8 +100,8 @@ impl HistoryReadings {
         Ok(false)
     }
 
-    /// Reads the histories of all servers for a client, or begins to: in pieces if they are long. Whether it has been
-    /// answered. If another client is served, it reads later.
+    /// Reads the histories of all servers for a client, or begins to read them in pieces if they are long. If another
+    /// client is being served, this one reads later. Returns whether the request has been answered.
     ///
     /// # Errors
     /// Returns the error of the command.
@@ -139,8 +141,8 @@ impl HistoryReadings {
         self.work.is_some() || self.merging.is_some()
     }
 
-    /// Lets a client wait for which the histories of all servers are there while another one is served: it asks for
-    /// them again. Whether that is so.
+    /// Makes a client wait if another one is being served. When its turn comes, it asks for the histories of all
+    /// servers again. Returns whether it waits.
     fn reads_later(&mut self, client: u64) -> bool {
         let is_later = self.clients.front().is_some_and(|first| *first != client);
         if is_later && !self.clients.contains(&client) {
@@ -150,14 +152,14 @@ impl HistoryReadings {
         is_later
     }
 
-    /// Takes the client that has waited for the histories of all servers and goes on waiting until it has read them;
-    /// whether it is served now.
+    /// Takes the client that has waited for the histories of all servers, and now waits until it has read them. Also
+    /// returns whether it is served now.
     pub(crate) fn take_beginner(&mut self) -> Option<(u64, bool)> {
         let client = self.begins.take()?;
         Some((client, self.clients.front() == Some(&client)))
     }
 
-    /// Forgets a client. Returns the one that is served next, if this one was.
+    /// Forgets a client. If it was being served, returns the client that is served next.
     pub(crate) fn leave(&mut self, client: u64) -> Option<u64> {
         let was_served = self.clients.front() == Some(&client);
         self.clients.retain(|one| *one != client);
@@ -169,7 +171,7 @@ impl HistoryReadings {
     }
 }
 
-/// Reads the histories of all servers as they were at an instant, or begins to.
+/// Reads the histories of all servers as they were at `now`, or begins to.
 fn read_merged(
     merging: MergingHistory,
     keyspace: &mut Keyspace,

@@ -1,4 +1,4 @@
-//! Readings of the history that take long: they are done in pieces, on a copy, so that others are served in between.
+//! Long readings of the history. They are done in pieces, on a copy, so that others are served in between.
 
 use super::history::{History, Ring};
 use crate::spec::{Args, CommandError};
@@ -8,37 +8,37 @@ use std::fmt::Debug;
 
 /// The most entries that a request reads at once.
 pub(super) const MAX_AT_ONCE: usize = 4096;
-/// Entries that a piece of a longer reading has.
+/// The number of entries in a piece of a longer reading.
 pub(super) const PIECE: usize = 1024;
 
-/// Bytes of a reply that a piece writes for each of its entries: more are left to the next piece.
+/// The bytes of a reply that a piece writes for each of its entries. The rest is left to the next piece.
 pub(super) const BYTES_PER_ENTRY: usize = 384;
 
-/// The handler of a command that reads the history: it answers, or leaves the rest to be done in pieces.
+/// The handler of a command that reads the history. It answers at once, or returns the work to be done in pieces.
 pub(crate) type HistoryHandler =
     fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Result<Option<Box<dyn HistoryWork>>, CommandError>;
 
 /// A reading of the history that is done in pieces.
 pub(crate) trait HistoryWork: Debug + Send {
-    /// Does a piece; whether that was the last.
+    /// Does a piece. Returns whether it was the last.
     fn go_on(&mut self) -> bool;
 
     /// Writes the reply, after the last piece.
     fn write(&mut self, reply: &mut dyn Reply);
 
-    /// Bytes of the copy that is read, and of what has come of it. O(1).
+    /// The memory of the copy and of the results in bytes. O(1).
     fn memory(&self) -> usize;
 }
 
-/// A reader of a history.
+/// A reading of a history.
 pub(super) trait Reading: Debug + Send + 'static {
-    /// Looks at so many entries more; whether it is done.
+    /// Examines `count` more entries. Returns whether the reading is complete.
     fn go_on(&mut self, ring: &Ring, count: usize) -> bool;
 
-    /// Writes the reply, when it is done.
+    /// Writes the reply, once the reading is complete.
     fn write(&mut self, ring: &Ring, reply: &mut dyn Reply);
 
-    /// Bytes of memory of what it has written and knows by now, about. O(1).
+    /// The approximate memory of its output and state in bytes. O(1).
     fn memory(&self) -> usize;
 }
 
@@ -63,8 +63,8 @@ impl<R: Reading> HistoryWork for Copied<R> {
     }
 }
 
-/// Reads a history of which so many entries are to be looked at: at once if they are few, else a copy in pieces. What
-/// takes long of few entries goes on as that of many.
+/// Reads a history of which `entries` entries must be examined: at once if they are few, else from a copy in pieces. A
+/// long reading of few entries also continues in pieces.
 pub(super) fn read(
     history: &mut History,
     entries: usize,
