@@ -33,7 +33,7 @@ fn begin(tx: &mut Tx<'_>, key: &[u8], delay: Delay) {
     match tx.peek(key) {
         None => stand_in(tx, key, delay, ends_ms),
         Some(Value::Hash(hash)) if hash.contains(&write_field(DELAY_FIELD)) => lengthen(tx, key, ends_ms),
-        // The same owner's shared hold has also ended in this step. Others must not see what it wrote.
+        // A shared hold of this owner has also ended in this step. Others must not see what the owner wrote.
         Some(Value::Hash(hash)) if is_only_reader(hash) && delay.mode == LockMode::Exclusive => {
             stand_in(tx, key, delay, ends_ms);
         }

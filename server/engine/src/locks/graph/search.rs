@@ -155,7 +155,7 @@ impl<'s, 'k> Search<'s, 'k> {
     fn of(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let mut search = Search::new(tx, waiting, foreign);
         for &key in waiting.keys {
-            // Of several locks the owner waits for those that it does not hold.
+            // A request for several locks waits only for the locks that its owner does not hold.
             if !(waiting.together && edges::has(tx, key, waiting.owner)) {
                 search.come_upon(waiting.owner, key, None);
             }

@@ -48,7 +48,7 @@ pub(super) struct LockWaits {
 /// The waits of all owners of a database.
 #[derive(Debug)]
 pub(super) struct WaitGraph {
-    /// The locks that somebody waits for, in the order of their names.
+    /// The locks that owners wait for, in the order of their names.
     pub(super) locks: Vec<LockWaits>,
     /// The number of locks whose pattern subscriptions were not examined, since there are too many.
     without_patterns: usize,

@@ -140,7 +140,7 @@ words! {
 /// The text of a [`Cause::PlainSet`] entry whose SET overwrote another owner's value.
 pub(in crate::locks) const OVERWRITES: &[u8] = b"overwrites";
 
-/// How a hold excludes others.
+/// The way in which a hold excludes others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     /// No hold.

@@ -66,7 +66,7 @@ impl Semaphore {
         of_map(&self.by_server) + of_map(&self.totals) + out
     }
 
-    /// Takes permits back. Returns the number of returned permits that nobody had.
+    /// Takes permits back. Returns the number of returned permits that were never given.
     fn give_back(&mut self, mut permits: i64) -> i64 {
         while permits > 0 {
             let servers = self.by_server.values_mut().filter(|of_server| !of_server.out.is_empty());

@@ -80,7 +80,7 @@ impl Holds {
         self.by_field.len()
     }
 
-    /// Whether nobody holds the lock. O(1).
+    /// Whether the lock has no holder. O(1).
     pub(super) fn is_empty(&self) -> bool {
         self.by_field.is_empty()
     }

@@ -69,7 +69,7 @@ pub(super) struct Waits {
     /// The locks that have ever had a certain waiter.
     waited_for: BTreeSet<Name>,
     refused: BTreeMap<Name, Refusals>,
-    /// By lock and instance, the number of owners that were refused more than once.
+    /// The number of owners that were refused more than once, by lock and instance.
     refused_again: BTreeMap<(Name, Box<[u8]>), usize>,
     /// Bytes of memory of the names in `refused_again`, and of the data that `asked` owns.
     owned_bytes: usize,
