@@ -57,8 +57,8 @@ pub(super) fn ahead(
     several.map(|(_, waiter)| waiter.label.clone()).collect()
 }
 
-/// Returns all requests for several locks in the queue of this lock: their places, in order, and their owners. O(n log
-/// n), n the requests.
+/// Returns all requests for several locks in the queue of this lock: their places, in order, and their owners.
+/// O(n log n), n the requests.
 pub(super) fn several(tx: &Tx<'_>, key: &[u8]) -> BTreeMap<Place, Box<[u8]>> {
     let waiting = |class: &'static str| tx.waiting_between(key, class, (Unbounded, Unbounded));
     let several = SEVERAL.into_iter().flat_map(waiting);
@@ -112,8 +112,8 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// Returns the first wait of an owner. Once that is served, the owner need not wait by its other requests. O(log
-    /// n), n the waiters.
+    /// Returns the first wait of an owner. Once that is served, the owner need not wait by its other requests.
+    /// O(log n), n the waiters.
     pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
         let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return Wait::default() };
         let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);

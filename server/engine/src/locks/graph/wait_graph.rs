@@ -55,8 +55,8 @@ pub(super) struct WaitGraph {
 }
 
 impl WaitGraph {
-    /// Returns the present waits. With `with_inferred`, it includes waits that only the history or a channel shows. O(n
-    /// log n), n the waiters, the holders of the locks, and the channels. One limit applies to all matches of
+    /// Returns the present waits. With `with_inferred`, it includes waits that only the history or a channel shows.
+    /// O(n log n), n the waiters, the holders of the locks, and the channels. One limit applies to all matches of
     /// subscribed patterns with channels.
     pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
         let listened = redisson::listened_keys(listened_channels(pubsub));

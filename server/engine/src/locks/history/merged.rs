@@ -20,8 +20,8 @@ pub(in crate::locks) struct Merging<R> {
 }
 
 impl<R: Borrow<Ring>> Merging<R> {
-    /// Begins to merge these rings, each with the name of its server. `lacks_some`: some servers keep no history. O(log
-    /// n).
+    /// Begins to merge these rings, each with the name of its server. `lacks_some`: some servers keep no history.
+    /// O(log n).
     pub(in crate::locks) fn new(servers: Vec<(R, Box<[u8]>)>, lacks_some: bool, seed: u64) -> Self {
         let (rings, names): (Vec<R>, Vec<Box<[u8]>>) = servers.into_iter().unzip();
         let of = || rings.iter().map(Borrow::borrow);

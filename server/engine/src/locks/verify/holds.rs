@@ -137,8 +137,8 @@ impl Holds {
             .map(|(_, field)| *field)
     }
 
-    /// Returns the holds with these modes at these servers. If `over_ms` is given, the leases must end after it. O(log
-    /// n) for the first hold.
+    /// Returns the holds with these modes at these servers. If `over_ms` is given, the leases must end after it.
+    /// O(log n) for the first hold.
     pub(super) fn of_modes<'a>(
         &'a self,
         is_meant: impl Fn(Mode, usize) -> bool + 'a,
