@@ -7,6 +7,7 @@
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::super::redisson;
+use super::askers::Askers;
 use lockwheel_store::memory::{block, of_map, of_set};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(in crate::locks) struct Asked {
     /// The owners whose last script was refused.
     refused: BTreeSet<Name>,
-    /// The owner that was refused last.
-    last: Option<Name>,
-    /// The clients that listen, each with the owner that was refused last before.
+    askers: Askers,
+    /// The clients that listen, each with the owner whose instance is assumed to have subscribed.
     listeners: BTreeMap<u64, Name>,
     /// The number of listeners, by that owner, and by the instance of that owner.
     by_first: BTreeMap<Name, usize>,
@@ -35,17 +35,17 @@ impl Asked {
         match entry.event {
             Event::Refused if entry.native().is_none() => {
                 self.refused.insert(entry.owner);
-                self.last = Some(entry.owner);
+                self.askers.push(entry.owner);
             }
             Event::Acquired | Event::Reentered => {
                 self.refused.remove(&entry.owner);
             }
             Event::Queued if is_listener => {
-                if let Some(last) = self.last {
-                    self.stops_listening(ring, entry.client);
-                    self.listeners.insert(entry.client, last);
-                    *self.by_first.entry(last).or_default() += 1;
-                    if let Some(instance) = redisson::instance_of(ring.text(last)) {
+                self.stops_listening(ring, entry.client);
+                if let Some(first) = self.askers.subscriber(|owner| self.listens(ring, owner)) {
+                    self.listeners.insert(entry.client, first);
+                    *self.by_first.entry(first).or_default() += 1;
+                    if let Some(instance) = redisson::instance_of(ring.text(first)) {
                         let count = self.by_instance.entry(instance.into()).or_default();
                         self.instance_bytes += if *count == 0 { block(instance.len()) } else { 0 };
                         *count += 1;
@@ -71,24 +71,31 @@ impl Asked {
     /// Bytes of owned memory. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
-        of_set(&self.refused) + of_map(&self.listeners) + counts
+        of_set(&self.refused) + self.askers.memory() + of_map(&self.listeners) + counts
+    }
+
+    /// Whether the instance of an owner listens. O(log n).
+    fn listens(&self, ring: &Ring, owner: Name) -> bool {
+        let instance = redisson::instance_of(ring.text(owner));
+        instance.is_some_and(|instance| self.by_instance.contains_key(instance))
     }
 
     /// Whether an owner was refused, and its instance listens. O(log n).
     pub(in crate::locks) fn is_waiting(&self, ring: &Ring, owner: Name) -> bool {
-        let instance = redisson::instance_of(ring.text(owner));
-        let listens = instance.is_some_and(|instance| self.by_instance.contains_key(instance));
-        self.refused.contains(&owner) && (listens || self.by_first.contains_key(&owner))
+        self.refused.contains(&owner) && (self.listens(ring, owner) || self.by_first.contains_key(&owner))
     }
 
-    /// Returns the owner that was refused last before a client began to listen. O(log n).
+    /// Returns the owner whose instance is assumed to have subscribed by a client. O(log n).
     pub(in crate::locks) fn first_of(&self, client: u64) -> Option<Name> {
         self.listeners.get(&client).copied()
     }
 }
 
 /// Decrements a count. Returns whether it was the last.
-fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, of: &Q) -> bool {
+pub(super) fn count_down<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(
+    counts: &mut BTreeMap<K, usize>,
+    of: &Q,
+) -> bool {
     let Some(count) = counts.get_mut(of) else { return false };
     *count -= 1;
     let is_last = *count == 0;

@@ -17,13 +17,12 @@ use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
 use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
+use super::askers::Askers;
+use super::inferred::count_down;
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::{DbKey, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The most owners among which the owner of a new subscription is searched.
-const MAX_CANDIDATES: usize = 64;
 
 /// The last refusals of an owner in a row.
 #[derive(Debug)]
@@ -40,12 +39,12 @@ pub(super) struct Reader {
     /// The refusals by the bare name of the owner. The field of a writer has a suffix.
     pub(super) refused: BTreeMap<Box<[u8]>, Refusals>,
     /// The owners that were refused each lock last, in order.
-    asked: BTreeMap<Name, Vec<Name>>,
+    asked: BTreeMap<Name, Askers>,
     /// The subscriptions of clients to channels of locks, each with the owner whose instance is assumed to have
     /// subscribed.
     pub(super) listeners: BTreeMap<(Name, u64), Name>,
-    /// The instances that listen, by lock.
-    instances: BTreeSet<(Name, Box<[u8]>)>,
+    /// The number of subscriptions of each instance, by lock.
+    instances: BTreeMap<(Name, Box<[u8]>), usize>,
 }
 
 impl Reader {
@@ -66,7 +65,7 @@ impl Reader {
                 if let Some(first) = self.subscriber(names, entry.key) {
                     self.listeners.insert((entry.key, entry.client), first);
                     if let Some(instance) = instance_of(names.text_of(first)) {
-                        self.instances.insert((entry.key, instance.into()));
+                        *self.instances.entry((entry.key, instance.into())).or_default() += 1;
                     }
                 }
             }
@@ -74,24 +73,19 @@ impl Reader {
                 if let Some(first) = self.listeners.remove(&(entry.key, entry.client))
                     && let Some(instance) = instance_of(names.text_of(first))
                 {
-                    self.instances.remove(&(entry.key, instance.into()));
+                    count_down(&mut self.instances, &(entry.key, instance.into()));
                 }
             }
             _ => {}
         }
     }
 
-    /// Returns the owner whose instance is assumed to have made a new subscription. It is the last refused owner whose
-    /// instance does not listen yet. If two instances ask at once, their subscriptions may be swapped, which does not
-    /// matter.
+    /// Returns the owner whose instance is assumed to have made a new subscription to the channel of a lock.
     fn subscriber(&self, names: &Names, key: Name) -> Option<Name> {
-        let asked = self.asked.get(&key)?;
-        let listens = |owner: Name| {
+        self.asked.get(&key)?.subscriber(|owner| {
             let instance = instance_of(names.text_of(owner));
-            instance.is_some_and(|instance| self.instances.contains(&(key, instance.into())))
-        };
-        let mut last = asked.iter().rev().take(MAX_CANDIDATES).copied();
-        last.find(|owner| !listens(*owner)).or_else(|| asked.last().copied())
+            instance.is_some_and(|instance| self.instances.contains_key(&(key, instance.into())))
+        })
     }
 
     fn refuse(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
@@ -102,13 +96,7 @@ impl Reader {
             self.refused.remove(owner);
             return;
         }
-        let asked = self.asked.entry(entry.key).or_default();
-        if asked.last() != Some(&entry.owner) {
-            if asked.len() == 2 * MAX_CANDIDATES {
-                asked.drain(..MAX_CANDIDATES);
-            }
-            asked.push(entry.owner);
-        }
+        self.asked.entry(entry.key).or_default().push(entry.owner);
         self.refused.insert(owner.into(), Refusals { key: entry.key, owner: entry.owner, count });
     }
 }

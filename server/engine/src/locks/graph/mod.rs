@@ -4,6 +4,7 @@
 //! An owner waits for the holders of a lock that it has asked for, and for requests for several locks ahead of its own.
 //! Owners are identified by their names, separately in each database.
 
+mod askers;
 mod check_foreign;
 mod command;
 mod cycles;
