@@ -57,6 +57,32 @@ fn a_deadlock_of_plain_locks_of_a_killed_process_stays_a_suspect() {
     }
 }
 
+/// Of two instances that are refused a lock before either has subscribed, both wait: LOCK.GRAPH and LOCK.VERIFY agree.
+#[test]
+fn a_deadlock_is_found_whichever_of_two_instances_subscribes_first() {
+    for order in [[0, 1], [1, 0]] {
+        let mut server = Server::new();
+        let [holder, one, two, of_holder] = [(); 4].map(|()| server.client());
+        let listeners = [(); 2].map(|()| server.client());
+        let [other, third] = ["9743", "a743"].map(|instance| B.replace("8743", instance));
+        server.take(one, "l", A, 100_000);
+        server.take(holder, "m", &third, 100_000);
+        server.take(one, "m", A, 100_000);
+        server.take(two, "m", &other, 100_000);
+        for at in order {
+            server.send(listeners[at], "SUBSCRIBE redisson_lock__channel:{m}");
+        }
+        server.take(one, "m", A, 100_000);
+        server.take(two, "m", &other, 100_000);
+        server.take(holder, "l", &third, 100_000);
+        server.send(of_holder, "SUBSCRIBE redisson_lock__channel:{l}");
+        server.take(holder, "l", &third, 100_000);
+        assert_eq!(found(&mut server), ["suspect", "suspect deadlock"], "{order:?}");
+        let graph = server.ask("LOCK.GRAPH");
+        assert!(graph.matches(A).count() >= 2, "{order:?}: {graph}");
+    }
+}
+
 /// One thread is one owner, whether it asks for the write lock of a read-write lock or stands in a fair queue.
 #[test]
 fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
