@@ -1,38 +1,39 @@
-//! The access clock of a key: 24 bits that say when the key was last accessed, or how often. Pure arithmetic, Redis'.
+//! The access clock of a key: 24 bits that record its last access or its access frequency. Pure arithmetic, as in
+//! Redis.
 
-/// Values of 24 bits.
+/// The 24 bits of a clock.
 const MASK: i64 = 0xff_ffff;
-/// Redis counts the seconds of its clock to here, and begins anew.
+/// The modulus of Redis' clock of seconds, which wraps around one second early.
 const LARGEST: i64 = MASK;
-/// The count of a new key: one that has just been made must not look like the least used of all.
+/// The count of a new key. A key that has just been made must not look like the least used of all.
 const NEW: u8 = 5;
-/// Redis' minutes have 16 bits.
+/// The modulus of the clock of minutes: Redis keeps 16 bits.
 const LARGEST_MINUTE: u32 = 0xffff;
 
-/// When a key was last accessed, in seconds; or, if accesses are counted, its count and the minute of that.
+/// The second of a key's last access or, if accesses are counted, its count and the minute of that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessClock([u8; 3]);
 
 impl AccessClock {
-    /// Of a key that is accessed in this second since the Unix epoch.
+    /// The clock of a key that is accessed in this second since the Unix epoch.
     pub fn in_second(second: i64) -> Self {
         Self::from_bits(second)
     }
 
-    /// Of a key whose last access was `idle` seconds before `second`.
+    /// The clock of a key whose last access was `idle` seconds before `second`.
     pub fn idle_for(idle: i64, second: i64) -> Self {
-        // Redis computes in milliseconds and keeps what fits.
+        // Redis computes in milliseconds and lets the product wrap around.
         let idle = idle.wrapping_mul(1000) / 1000;
         let last = (second & MASK) - idle;
         Self::from_bits(if last < 0 { last + LARGEST } else { last })
     }
 
-    /// Of a key with this count of accesses, in this minute since the Unix epoch.
+    /// The clock of a key with this count of accesses, in this minute since the Unix epoch.
     pub fn counted(count: u8, minute: i64) -> Self {
         Self::from_bits((minute << 8) | i64::from(count))
     }
 
-    /// Of a key that is made in this minute since the Unix epoch.
+    /// The clock of a key that is made in this minute since the Unix epoch.
     pub fn new_in_minute(minute: i64) -> Self {
         Self::counted(NEW, minute)
     }
@@ -48,15 +49,15 @@ impl AccessClock {
         u32::from_le_bytes([low, middle, high, 0])
     }
 
-    /// Whole seconds since the last access, as Redis computes them: from a second that is still to come, it has gone
-    /// round.
+    /// Whole seconds since the last access, as Redis computes them. A last access in the future counts as one before
+    /// the clock wrapped around.
     pub fn idle_seconds(self, second: i64) -> i64 {
         let (now, last) = (second & MASK, i64::from(self.bits()));
         if now >= last { now - last } else { now + LARGEST - last }
     }
 
-    /// The count of accesses, less one for each period of so many minutes that has passed since the last; 0 minutes: it
-    /// stays.
+    /// The count of accesses, less one for each `period_minutes` that have passed since the last one. With 0 minutes
+    /// the count never decays.
     pub fn count(self, minute: i64, period_minutes: u32) -> u8 {
         let [count, ..] = self.0;
         let (now, last) = (minute as u32 & LARGEST_MINUTE, self.bits() >> 8);
@@ -65,7 +66,7 @@ impl AccessClock {
         count.saturating_sub(u8::try_from(periods).unwrap_or(u8::MAX))
     }
 
-    /// One in how many accesses adds to a count: the higher it is and the larger the factor, the fewer.
+    /// The `n` of the chance 1 in `n` that an access adds to a count. It grows with the count and with the factor.
     pub fn one_in(count: u8, log_factor: u32) -> u64 {
         u64::from(count.saturating_sub(NEW)) * u64::from(log_factor) + 1
     }
@@ -96,7 +97,7 @@ mod tests {
         for (idle, shown, bits) in seen {
             let clock = AccessClock::idle_for(idle, SECOND);
             assert_eq!(clock.bits(), bits, "{idle}");
-            // Redis took some readings a second after it had computed the clock.
+            // Redis took some of these readings a second after it had computed the clock.
             assert_eq!(clock.idle_seconds(SECOND), shown, "{idle}");
         }
     }

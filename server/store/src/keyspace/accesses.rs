@@ -1,44 +1,44 @@
-//! Accesses of keys: what one does to the key's clock, by what is measured and who accesses.
+//! Accesses of keys: the effect of an access on the key's clock, by the measure in use and the accessing client.
 
 use super::access_clock::AccessClock;
 use super::rng::Rng;
 use crate::time::Now;
 use std::cell::Cell;
 
-/// What the clocks of keys measure.
+/// The quantity that the clocks of keys measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
-    /// How long nobody has accessed a key.
+    /// The time since a key was last accessed.
     #[default]
     IdleTime,
-    /// How often it is accessed.
+    /// The frequency of a key's accesses.
     Frequency,
 }
 
-/// How accesses are measured.
+/// The settings that decide how accesses are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessRules {
-    /// What is measured.
+    /// The quantity that is measured.
     pub measure: Measure,
-    /// How much rarer each access that counts is than the one before; 0: each counts.
+    /// The factor by which each counted access makes the next one rarer. 0: every access counts.
     pub log_factor: u32,
-    /// Minutes without an access after which a count goes down by one; 0: it stays.
+    /// The minutes without an access after which a count goes down by one. 0: counts do not decay.
     pub decay_minutes: u32,
 }
 
 impl Default for AccessRules {
-    /// As Redis' parameters are by default.
+    /// The defaults of Redis' parameters.
     fn default() -> Self {
         AccessRules { measure: Measure::IdleTime, log_factor: 10, decay_minutes: 1 }
     }
 }
 
-/// What accesses do at the present instant.
+/// The effect of accesses at the present instant.
 #[derive(Debug)]
 pub struct Accesses {
-    /// Accesses do nothing to the clock of a key that is there: the client has asked for that.
+    /// Whether accesses leave the clocks of existing keys alone, as the client has asked (CLIENT NO-TOUCH).
     ignored: bool,
-    /// They may count one more. If neither, it is that of a new key again.
+    /// Whether accesses may add to a count. Otherwise an access sets the clock to that of a new key.
     counts: bool,
     /// The clock of a key that is made now.
     fresh: AccessClock,
@@ -55,14 +55,14 @@ impl Accesses {
         Accesses { ignored: false, counts: false, fresh, second: 0, rules, rng: Rng::new(seed) }
     }
 
-    /// Sets how accesses are measured from now on; clocks of keys keep what they say, as in Redis.
+    /// Sets how accesses are measured from now on. The clocks of keys keep their values, as in Redis.
     pub(super) fn set_rules(&mut self, rules: AccessRules) {
         self.rules = rules;
         self.counts = rules.measure == Measure::Frequency;
         self.refresh();
     }
 
-    /// Goes on at an instant.
+    /// Moves to an instant.
     #[inline]
     pub(super) fn go_on_at(&mut self, now: Now) {
         let second = now.wall_second();
@@ -84,7 +84,7 @@ impl Accesses {
         self.second.div_euclid(60)
     }
 
-    /// Whether accesses have no effect on keys that are there, from now on; whether they had none before.
+    /// Sets whether accesses leave the clocks of existing keys alone from now on; returns the setting before.
     #[inline]
     pub(super) fn ignore(&mut self, ignored: bool) -> bool {
         std::mem::replace(&mut self.ignored, ignored)
@@ -96,7 +96,7 @@ impl Accesses {
         self.fresh
     }
 
-    /// A key is accessed.
+    /// Notes an access of a key.
     #[inline(always)]
     pub(super) fn note(&mut self, clock: &Cell<AccessClock>) {
         if self.ignored | self.counts {
@@ -116,22 +116,22 @@ impl Accesses {
         }
     }
 
-    /// What the clocks of keys measure.
+    /// The quantity that the clocks of keys measure.
     pub fn measure(&self) -> Measure {
         self.rules.measure
     }
 
-    /// How long a key with this clock has not been accessed, in seconds.
+    /// The time since a key with this clock was last accessed, in seconds.
     pub fn idle_seconds(&self, clock: AccessClock) -> i64 {
         clock.idle_seconds(self.second)
     }
 
-    /// How often a key with this clock has been accessed: about the logarithm of that.
+    /// The access frequency of a key with this clock: about the logarithm of its number of accesses.
     pub fn frequency(&self, clock: AccessClock) -> u8 {
         clock.count(self.minute(), self.rules.decay_minutes)
     }
 
-    /// The clock of a key that has not been accessed for so many seconds.
+    /// The clock of a key that has not been accessed for `seconds`.
     pub fn clock_of_idle(&self, seconds: i64) -> AccessClock {
         AccessClock::idle_for(seconds, self.second)
     }

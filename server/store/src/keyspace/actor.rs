@@ -6,35 +6,35 @@ use std::num::NonZeroU64;
 /// The caller of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum CalledBy<'a> {
-    /// A client, which has sent it.
+    /// A client that has sent the command.
     Client,
-    /// EXEC, while these keys were watched and had not changed.
+    /// EXEC, while the transaction watched these keys and none of them had changed.
     Transaction(&'a Watched),
-    /// A script, with these keys and arguments.
+    /// A script, called with these keys and arguments.
     Script(&'a ScriptInputs<'a>),
     /// No caller: a deadline has passed, or the engine reads a key for itself.
     Engine,
 }
 
-/// The keys that a transaction was made to depend on, each with its database.
+/// The keys that a transaction watches, each with its database.
 #[derive(Clone, Debug, Default)]
 pub struct Watched(pub Vec<(usize, Box<[u8]>)>);
 
 impl Watched {
-    /// Whether one of them has this name. O(n).
+    /// Whether one of the watched keys has this name. O(n).
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.iter().any(|(_, key)| **key == *name)
     }
 }
 
-/// What a script was called with.
+/// The keys and arguments of a script's call.
 #[derive(Clone, Debug)]
 pub struct ScriptInputs<'a> {
     /// `KEYS`.
     pub keys: &'a [&'a [u8]],
     /// `ARGV`.
     pub arguments: &'a [&'a [u8]],
-    /// It has asked whether a key exists, and there was none.
+    /// Whether the script has asked for the existence of a key that was absent.
     pub found_none: Cell<bool>,
 }
 
@@ -46,29 +46,30 @@ impl<'a> ScriptInputs<'a> {
     }
 }
 
-/// A session, its command, and how that came to run.
+/// A session, its command, and the caller of the command.
 #[derive(Clone, Copy, Debug)]
 pub struct Actor<'a> {
-    /// The number of the session; `None` when time acts, or the engine itself.
+    /// The number of the session. `None` if a deadline or the engine itself acts.
     pub session: Option<NonZeroU64>,
     /// The caller of the command.
     pub called_by: CalledBy<'a>,
-    /// The command with its arguments, its name first; empty when time acts.
+    /// The command with its arguments, its name first. Empty if a deadline or the engine itself acts.
     pub command: &'a [&'a [u8]],
 }
 
 impl Actor<'_> {
-    /// Whether it is a script that has this name of a thread among its arguments: mostly the last ones.
+    /// Whether the actor is a script that has this thread name among its arguments. Searches from the end, where it
+    /// mostly is.
     #[inline(always)]
     pub(super) fn names_thread(&self, thread: &[u8]) -> bool {
-        /// With a number of one digit.
+        /// The length of the shortest thread name, whose number has one digit.
         const SHORTEST: usize = 38;
         let CalledBy::Script(script) = self.called_by else { return false };
         thread.len() >= SHORTEST && script.arguments.iter().rev().any(|word| is_same(word, thread))
     }
 }
 
-/// Whether two words are the same. Names of threads are compared in two steps, without a call.
+/// Whether two words are equal. Names of threads are compared in two steps, without a call.
 #[inline(always)]
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
@@ -85,7 +86,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 impl Actor<'static> {
-    /// Time, or the engine itself.
+    /// The actor of deadlines and of the engine's own work.
     pub const ENGINE: Self = Actor { session: None, called_by: CalledBy::Engine, command: &[] };
 }
 

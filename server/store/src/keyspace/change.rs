@@ -1,4 +1,4 @@
-//! What happened to a key, as subscribers see it.
+//! Changes of keys, as subscribers see them.
 
 use super::actor::Actor;
 use super::database::Database;
@@ -10,154 +10,157 @@ use crate::time::Now;
 use crate::values::Value;
 use foldhash::quality::FixedState;
 
-/// The number of a key's entry, as long as the key is there.
+/// The number of a key's entry. It is valid as long as the key exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntryId(pub(super) u32);
 
-/// One thing that happened to a key.
+/// One change of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// The database of the key.
     pub db: usize,
-    /// The key; empty when whole databases were flushed or exchanged.
+    /// The key. Empty if whole databases were flushed or exchanged.
     pub key: &'a [u8],
-    /// What happened to it.
+    /// The kind of change.
     pub what: &'a What<'a>,
     /// Its cause.
     pub actor: &'a Actor<'a>,
-    /// When.
+    /// The instant of the change.
     pub now: Now,
 }
 
-/// What happened to a key.
+/// The kind of a change of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum What<'a> {
-    /// It has another value or deadline, or is gone: reported once a command has done it.
+    /// The key has another value or deadline, or is gone. Reported after a command has made the change.
     Changed {
         /// The event of its notification, if there is one.
         event: Option<Event>,
     },
-    /// What stands beside its content has changed: what groups of a stream have read.
+    /// The content is unchanged, but data that belongs to it has changed: the read positions of a stream's groups.
     ChangedQuietly,
-    /// Its hash has a field more.
+    /// The key's hash has a new field.
     FieldAdded {
-        /// Its entry, which has the field.
+        /// The key's entry, which has the field.
         at: EntryId,
         /// The field.
         field: &'a [u8],
     },
-    /// Its hash, which is marked, has a greater number than before in a field.
+    /// The key's hash, which is marked, has a greater number than before in a field.
     FieldRaised {
         /// The field.
         field: &'a [u8],
     },
-    /// It is marked, holds a text, and has another deadline.
+    /// The key is marked, holds a string, and has another deadline.
     Redated,
-    /// Its hash, which is marked, is about to lose a field.
+    /// The key's hash, which is marked, is about to lose a field.
     FieldRemoved {
-        /// Its entry, which still has the field.
+        /// The key's entry, which still has the field.
         at: EntryId,
         /// The field.
         field: &'a [u8],
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// It was set on the condition that it was absent.
+    /// The key was set on the condition that it was absent.
     SetIfAbsent {
-        /// Its entry, with its value and deadline.
+        /// The key's entry, with its value and deadline.
         at: EntryId,
-        /// The text that it was set to.
+        /// The string that the key was set to.
         text: &'a [u8],
     },
-    /// It was given the value of another key, which was marked or is gone by that; or it is waited for.
+    /// The key was given the value of another key. Reported if the other key was marked or is gone by that, or if this
+    /// key has waiters.
     Copied {
-        /// Its entry, with its value.
+        /// The key's entry, with its value.
         at: EntryId,
         /// The database of the other key.
         from_db: usize,
         /// The other key.
         from: &'a [u8],
-        /// The mark beside the other key.
+        /// The mark of the other key.
         mark: Option<Mark>,
         /// Whether the other key was removed by that.
         moved: bool,
     },
-    /// It is a new key, whose value another server has written.
+    /// The key is new and has a value that another server has written.
     Restored {
-        /// Its entry, with its value and deadline.
+        /// The key's entry, with its value and deadline.
         at: EntryId,
-        /// The mark that stood beside it, if it is what it has been before.
+        /// The mark that the key had, if a state that it had before is restored.
         mark: Option<Mark>,
     },
-    /// It was given another value without being removed. Its mark has stayed.
+    /// The key was given another value without being removed, and has kept its mark.
     Replaced {
-        /// Its entry, with the new value.
+        /// The key's entry, with the new value.
         at: EntryId,
-        /// The value before.
+        /// The previous value.
         before: &'a Value,
     },
-    /// It is gone, or about to be given a value of another kind.
+    /// The key is gone, or is about to be given a value of another kind.
     Removed(Removal<'a>),
     /// All keys of the database are gone.
     Flushed(Flushed<'a>),
     /// The keys of two databases have been exchanged.
     Swapped {
-        /// The one.
+        /// The first database.
         one: usize,
-        /// The other.
+        /// The second database.
         other: usize,
     },
-    /// The keys of the database are about to go to this one, by an exchange. Each of the two has this before.
+    /// The keys of the database are about to move to another one by an exchange. Reported for both databases before the
+    /// exchange.
     Leaving {
         /// The other database.
         to: usize,
     },
-    /// The keys of the database have come from this one, by an exchange. Each of the two has this behind.
+    /// The keys of the database have come from another one by an exchange. Reported for both databases after the
+    /// exchange.
     Arrived {
         /// The other database.
         from: usize,
     },
 }
 
-/// A key that is gone.
+/// The removal of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Removal<'a> {
     /// The value that it had.
     pub value: &'a Value,
-    /// The mark that stood beside it.
+    /// The mark that it had.
     pub mark: Option<Mark>,
-    /// Why it is gone.
+    /// The reason.
     pub cause: Cause,
 }
 
-/// Why a key is gone.
+/// The reason why a key is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A command has removed it.
+    /// A command removed it.
     Command,
-    /// A command puts another value there.
+    /// A command puts another value in its place.
     Overwrite,
-    /// There were more bytes than `maxmemory`.
+    /// The server used more memory than `maxmemory` allows.
     Eviction,
-    /// Its deadline is over.
+    /// Its deadline has passed.
     Deadline {
-        /// The clock was turned past it, and waiters are to be notified.
+        /// Whether an advance of the clock brought the deadline nearer, so that waiters are to be notified.
         turned: bool,
     },
 }
 
-/// The keys that a database had.
+/// The keys that a flushed database had.
 #[derive(Clone, Copy, Debug)]
 pub struct Flushed<'a> {
     pub(super) gone: &'a Database,
     pub(super) hasher: &'a FixedState,
     pub(super) waited_for: &'a [Box<[u8]>],
-    /// Whether another database was flushed before, by the same flush of all.
+    /// Whether the same FLUSHALL has flushed another database before.
     pub is_rest: bool,
 }
 
 impl<'a> Flushed<'a> {
-    /// The marked keys, in an order that depends only on what was put in.
+    /// The marked keys, in an order that depends only on the insertions.
     pub fn marked(self) -> impl Iterator<Item = (&'a [u8], Removal<'a>)> {
         self.gone.marked().map(|(entry, mark)| (entry.key(), Removal::by_command(&entry.value, Some(mark))))
     }
@@ -180,7 +183,7 @@ impl<'a> Removal<'a> {
 }
 
 impl What<'_> {
-    /// A subscriber with any of these interests gets this change.
+    /// The interests that this change serves: a subscriber with any of them receives it.
     pub(super) fn interests(&self) -> Interests {
         match self {
             What::Changed { .. } => Interests::KEYS,

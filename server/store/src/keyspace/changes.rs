@@ -1,4 +1,4 @@
-//! How a transaction reports changes: the only source of [`Change`]s, except for deadlines.
+//! Reports of changes by a transaction: the only source of [`Change`]s, except for deadlines.
 //!
 //! The interest check is inlined; building the change is not.
 
@@ -23,7 +23,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The same of as many changes of one kind at once: each has its event.
+    /// Reports as many changes of one kind at once, each with its event.
     pub fn changed_times(&mut self, key: &[u8], event: Event, times: usize) {
         if let Some(more) = times.checked_sub(1) {
             self.changed(key, event);
@@ -34,8 +34,8 @@ impl Tx<'_> {
         }
     }
 
-    /// The same, where the subscribers that want every change know of this one already: for those who wait for the key
-    /// or watch it, and those who are subscribed to the event.
+    /// Reports a change that the subscribers of every change know already. Only waiters, watchers and the subscribers
+    /// of the event are notified.
     #[inline]
     pub fn changed_as_known(&mut self, key: &[u8], event: Event) {
         self.keyspace.counters.dirty += 1;
@@ -53,14 +53,14 @@ impl Tx<'_> {
         }
     }
 
-    /// Counts a change and publishes its event, for a change that neither breaks transactions nor wakes waiters: what
-    /// groups of a stream have read is none of its content.
+    /// Counts a change and publishes its event, without breaking transactions or waking waiters. Read positions of a
+    /// stream's groups are no part of its content.
     pub fn changed_quietly(&mut self, key: &[u8], event: Event) {
         self.count_quiet_changes(key, 1);
         self.notify(key, event);
     }
 
-    /// Counts changes of the same kind that have no event.
+    /// Counts quiet changes that have no event.
     #[inline]
     pub fn count_quiet_changes(&mut self, key: &[u8], changes: usize) {
         self.count_changes(changes);
@@ -80,7 +80,7 @@ impl Tx<'_> {
         self.keyspace.counters.dirty += changes as u64;
     }
 
-    /// Lets those who wait for a key look at it again, though its content has not changed.
+    /// Lets the waiters on a key check it again, though its content has not changed.
     pub fn wake_waiters(&mut self, key: &[u8]) {
         self.keyspace.waiters.signal(self.db, key, Signal::Changed);
     }
@@ -97,7 +97,7 @@ impl Tx<'_> {
         effects::notify(effects, *interests, self.db, key, event);
     }
 
-    /// A field has been added to the hash of a key.
+    /// Reports that a field has been added to the hash of a key.
     #[inline]
     pub fn field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) && !self.keyspace.mark_for_thread(self.db, at, field)
@@ -111,29 +111,29 @@ impl Tx<'_> {
         self.report(key, &What::FieldAdded { at, field });
     }
 
-    /// A field of the hash of a key has a greater number than before. Only needed for marked keys.
+    /// Reports that a field of the hash of a key has a greater number than before. Only needed for marked keys.
     #[cold]
     #[inline(never)]
     pub fn field_raised(&mut self, key: &[u8], field: &[u8]) {
         self.report(key, &What::FieldRaised { field });
     }
 
-    /// A text that is marked has another deadline.
+    /// Reports that a marked string has another deadline.
     #[cold]
     #[inline(never)]
     pub(super) fn redated(&mut self, key: &[u8]) {
         self.report(key, &What::Redated);
     }
 
-    /// A field that exists is about to be taken out of the hash of a key. Only needed for marked keys.
+    /// Reports that an existing field is about to be removed from the hash of a key. Only needed for marked keys.
     pub fn field_removed(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.database().entry(at.0).is_marked() {
             self.report(key, &What::FieldRemoved { at, field, cause: Cause::Command });
         }
     }
 
-    /// A key has been set to a text on the condition that it was absent; its deadline, if it gets one, has been set
-    /// too.
+    /// Reports that a key has been set to a string on the condition that it was absent. A deadline must have been set
+    /// before.
     #[inline]
     pub fn set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) {
@@ -146,14 +146,15 @@ impl Tx<'_> {
         self.report(key, &What::SetIfAbsent { at, text });
     }
 
-    /// A key has been given another value, and has kept its mark; it is marked, or a subscriber wants values.
+    /// Reports that a key has been given another value and has kept its mark. Called if it is marked or a subscriber
+    /// wants values.
     #[cold]
     #[inline(never)]
     pub(super) fn replaced(&mut self, at: EntryId, key: &[u8], before: &Value) {
         self.report(key, &What::Replaced { at, before });
     }
 
-    /// A key is gone.
+    /// Reports that a key is gone.
     #[inline(always)]
     pub(super) fn removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
         if removed.mark.is_some() || self.keyspace.interests.any(Interests::VALUES) {
@@ -161,7 +162,7 @@ impl Tx<'_> {
         }
     }
 
-    /// A key of this hash is gone, since a command has removed it.
+    /// Reports that a command has removed a key of this hash.
     #[inline(always)]
     pub(super) fn removed_by_command(&mut self, hash: u64, key: &[u8], removed: &Removed) {
         if !self.keyspace.take_from_thread((self.db, hash), removed, self.actor) {
@@ -175,7 +176,7 @@ impl Tx<'_> {
         self.report(key, &What::Removed(Removal { value: &entry.value, mark: *mark, cause }));
     }
 
-    /// A key has been given the value of another one, which is gone now if that was `moved`.
+    /// Reports that a key has been given the value of another key, which is gone if it was `moved`.
     pub(super) fn copied(
         &mut self,
         (at, key): (EntryId, &[u8]),
@@ -189,27 +190,27 @@ impl Tx<'_> {
         }
     }
 
-    /// A new key has a value that another server has written, or that it had itself, with this mark.
+    /// Reports a new key whose value another server has written, or whose earlier value is restored with this mark.
     pub(super) fn restored(&mut self, at: EntryId, key: &[u8], mark: Option<Mark>) {
         if self.keyspace.interests.any(Interests::ADDED) {
             self.report(key, &What::Restored { at, mark });
         }
     }
 
-    /// All keys of the database are gone.
+    /// Reports that all keys of the database are gone.
     pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>], is_rest: bool) {
         let hasher = self.keyspace.hasher.clone();
         self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for, is_rest }));
     }
 
-    /// The keys of a database are about to be exchanged with those of another, or have been.
+    /// Reports that the keys of a database are about to be exchanged with those of another, or have been.
     pub(super) fn exchanging(&mut self, db: usize, what: &What<'_>) {
         if self.keyspace.interests.any(Interests::EXCHANGES) {
             self.keyspace.report(&Change { db, key: b"", what, actor: self.actor, now: self.now });
         }
     }
 
-    /// The keys of two databases have been exchanged.
+    /// Reports that the keys of two databases have been exchanged.
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         self.report(b"", &What::Swapped { one, other });
     }

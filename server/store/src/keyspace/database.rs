@@ -1,15 +1,15 @@
-//! One database: its table of keys, cut into many small ones so that growth never pauses for long.
+//! One database: its table of keys, split into many small tables so that growth never pauses for long.
 //!
-//! A key's place is fixed by its hash: some bits choose the small table, and the order of these bits is the order of
-//! SCAN. That order does not depend on the tables' sizes, so a scan returns every key that is present throughout,
-//! whatever the tables do meanwhile.
+//! A key's position is fixed by its hash. Some bits of the hash choose the small table, and the order of these bits is
+//! the order of SCAN. That order does not depend on the sizes of the tables. So a scan returns every key that is
+//! present throughout, even if tables grow or shrink meanwhile.
 //!
-//! The last table has 5/3 of the share of the first: tables that double at one time would pause together and stand
-//! half empty afterwards. A cluster's slot (CRC16) does not choose the table. It costs a nanosecond a byte, one
-//! `{tag}` fills one table, and SCAN would have no order that survives growth.
+//! The last table has 5/3 of the share of the first. Tables that double at one time would pause together and stand half
+//! empty afterwards. A cluster's slot (CRC16) does not choose the table: the CRC costs a nanosecond a byte, and one
+//! `{tag}` would fill one table. SCAN would also have no order that survives growth.
 //!
-//! The tables hold numbers. Entries are kept in pages, so that the free places of a table cost little, and what only
-//! some entries have is kept beside them under the same numbers.
+//! The tables hold entry numbers. Entries are kept in pages, so that the free slots of a table cost little. Data that
+//! only some entries have is kept in separate structures under the same numbers.
 
 mod account;
 mod deadlines;
@@ -36,7 +36,7 @@ use fields::FieldTimers;
 use hashbrown::HashTable;
 use place::{TABLES, position, table_of};
 
-/// Makes room for one more in a table that is full; how many bytes more it takes.
+/// Makes room for one more number in a full table; returns the growth in bytes.
 #[cold]
 fn grow(table: &mut HashTable<u32>, rehash: impl Fn(&u32) -> u64) -> usize {
     let before = block(table.allocation_size());
@@ -44,19 +44,19 @@ fn grow(table: &mut HashTable<u32>, rehash: impl Fn(&u32) -> u64) -> usize {
     block(table.allocation_size()) - before
 }
 
-/// A table is made smaller when it uses less than this part of its places.
+/// A table shrinks when it uses less than one in this many of its slots.
 const SPARSE: usize = 8;
-/// No table is made smaller than this many places.
+/// The number of slots below which no table shrinks.
 const SMALLEST: usize = 32;
 
-/// Entries by number. A page is small enough for the allocator to have a size of its own for it.
+/// Entries by number. A page is small enough for the allocator to have a size class for it.
 type Entries = Slab<Entry, 256>;
 
-/// An entry that was removed, with what stood beside it.
+/// A removed entry, with its deadline and mark.
 #[derive(Debug)]
 pub(super) struct Removed {
     pub(super) entry: Entry,
-    /// Its deadline, and when that was made.
+    /// The entry's deadline, and the order in which it was made.
     pub(super) deadline: Option<(i64, Order)>,
     pub(super) mark: Option<Mark>,
 }
@@ -64,19 +64,20 @@ pub(super) struct Removed {
 /// The keys of one database.
 #[derive(Debug, Default)]
 pub(super) struct Database {
-    /// Empty until the first key; from then on there is a place for each.
+    /// Empty until the first key. From then on there are always `TABLES` tables.
     tables: Vec<HashTable<u32>>,
     entries: Entries,
-    /// Beside the entries that have one.
+    /// The deadlines of entries that have one.
     deadlines: IndexedWheel<Order>,
-    /// Beside the hashes whose fields have deadlines.
+    /// The timers of hashes whose fields have deadlines.
     fields: FieldTimers,
-    /// Beside the entries that a subscriber has marked.
+    /// The marks of entries that a subscriber has marked.
     marks: Sparse<Mark, 256>,
     len: usize,
-    /// The most keys since the memory was last given back.
+    /// The largest number of keys since memory was last given back.
     peak: usize,
-    /// Bytes of heap that keys and values hold outside of the pages, the value that is being edited as it was before.
+    /// Bytes of heap that keys and values hold outside the pages. The value that is being edited counts with its size
+    /// before the edit.
     outside: usize,
     edited: Edited,
     /// Bytes of heap that the tables hold.
@@ -88,7 +89,7 @@ impl Database {
         self.len
     }
 
-    /// Where a key of this hash comes in the order of SCAN.
+    /// The position of a key of this hash in the order of SCAN.
     pub(super) fn position(hash: u64) -> u64 {
         position(hash)
     }
@@ -105,7 +106,7 @@ impl Database {
         self.tables.get(table_of(hash))?.find(hash, |&id| self.entries.get(id).key() == key).copied()
     }
 
-    /// The entry whose hash agrees in the bits that the table keeps: most likely the one of the key.
+    /// The entry whose hash agrees in the bits that the table keeps: most likely the key's entry.
     #[inline]
     pub(super) fn likely(&self, hash: u64) -> Option<u32> {
         self.tables.get(table_of(hash))?.find(hash, |_| true).copied()
@@ -125,9 +126,9 @@ impl Database {
         (entry.value.touch(), entry.has_deadline().then(|| self.deadlines.deadline(TimerId::at(id))))
     }
 
-    /// The entry of a key, which `see` is called with on the way.
+    /// The entry of a key; `see` is called with the entry as soon as it is found.
     ///
-    /// Inlined, each caller with a search of its own: that saves a `get` some 30 instructions.
+    /// Inlined, so that each caller has a search of its own. That saves some 30 instructions of a `get`.
     #[inline(always)]
     pub(super) fn find_and(&self, hash: u64, key: &[u8], mut see: impl FnMut(&Entry)) -> Option<&Entry> {
         let mut found = None;
@@ -161,7 +162,7 @@ impl Database {
         Some((id, self.edit(id)))
     }
 
-    /// Bytes that it takes. O(1).
+    /// Bytes of memory of the database. O(1).
     pub(super) fn bytes(&self) -> DatabaseBytes {
         let mut outside = self.outside;
         if let Some(id) = self.edited.id.checked_sub(1) {
@@ -171,19 +172,19 @@ impl Database {
         DatabaseBytes { data: self.entries.heap_bytes() + outside, overhead: tables + deadlines }
     }
 
-    /// Bytes of memory of what finds keys, and of what knows their deadlines. O(1).
+    /// Bytes of memory of the key index, and of the deadlines. O(1).
     pub(super) fn overhead(&self) -> (usize, usize) {
         let tables =
             self.table_bytes + of_vec(&self.tables) + self.fields.heap_bytes() + self.marks.heap_bytes();
         (tables, self.deadlines.heap_bytes())
     }
 
-    /// Bytes of what it takes that keys and deadlines have left free, and the next ones will take. O(1).
+    /// Bytes of the database's memory that removed keys and deadlines have left free for new ones. O(1).
     pub(super) fn free_bytes(&self) -> usize {
         self.entries.free_bytes(self.len) + self.deadlines.free_bytes()
     }
 
-    /// The value of an entry is about to be changed in place.
+    /// Returns the entry of a number for a change of its value in place.
     #[inline]
     fn edit(&mut self, id: u32) -> &mut Entry {
         if self.entries.get(id).has_timed_fields() {
@@ -203,14 +204,14 @@ impl Database {
         entry
     }
 
-    /// The value of an entry has replaced the `old` one.
+    /// Counts the value of an entry, which has replaced the `old` one.
     #[inline(never)]
     fn recount(&mut self, id: u32, old: &Value) {
         self.uncount(id, old);
         self.outside += self.entries.get(id).value.heap_bytes();
     }
 
-    /// The value of an entry is going, or gone.
+    /// Subtracts the size of a value that is going, or gone, from the count.
     #[inline]
     fn uncount(&mut self, id: u32, value: &Value) {
         if self.edited.id == id + 1 {
@@ -232,24 +233,24 @@ impl Database {
         (!until.is_some_and(due)).then_some(found)
     }
 
-    /// The entry of a number, which is in use, to be changed.
+    /// The entry of a number in use, to be changed.
     pub(super) fn edit_entry(&mut self, id: u32) -> &mut Entry {
         self.edit(id)
     }
 
-    /// Whether a number, which may be in use or not, is that of the entry of this key.
+    /// Whether a number, in use or not, is that of the entry of this key.
     #[inline]
     pub(super) fn is_entry_of(&self, id: u32, key: &[u8]) -> bool {
         !key.is_empty() && self.entries.find(id).is_some_and(|entry| entry.key() == key)
     }
 
-    /// The entry of a number, which is in use.
+    /// The entry of a number in use.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> &Entry {
         self.entries.get(id)
     }
 
-    /// Adds an entry for `key`, which has none; its number. `rehash` gives the hash of a key.
+    /// Adds an entry for `key`, which has none; returns its number. `rehash` gives the hash of a key.
     fn insert(
         &mut self,
         hash: u64,
@@ -276,8 +277,7 @@ impl Database {
         id
     }
 
-    /// The entry of `key`, which is accessed, or is made with `value()` when there is none. `rehash` gives the hash of
-    /// a key.
+    /// The entry of `key`, which is accessed, or made with `value()` if it is absent. `rehash` gives the hash of a key.
     pub(super) fn find_or_insert(
         &mut self,
         hash: u64,
@@ -296,8 +296,8 @@ impl Database {
         (id, self.edit(id))
     }
 
-    /// Gives `key` a value, which is an access, and takes its deadline unless `keep_deadline`; the number of its entry,
-    /// and the value that it had, with whether it is marked.
+    /// Gives `key` a value, which is an access, and removes its deadline unless `keep_deadline`. Returns the number of
+    /// its entry, the previous value, and whether the entry is marked.
     #[inline]
     pub(super) fn set(
         &mut self,
@@ -332,7 +332,7 @@ impl Database {
         (id, Some((old, is_marked)))
     }
 
-    /// Removes a key; its entry and what stood beside it.
+    /// Removes a key; returns its entry with its deadline and mark.
     #[inline(always)]
     pub(super) fn remove(&mut self, hash: u64, key: &[u8], rehash: impl Fn(&[u8]) -> u64) -> Option<Removed> {
         let Database { tables, entries, .. } = self;
@@ -344,7 +344,8 @@ impl Database {
         Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
     }
 
-    /// Cancels the timers of an entry that is about to be freed; its deadline, and when that was made.
+    /// Cancels the timers of an entry that is about to be freed; returns its deadline and the order in which that was
+    /// made.
     #[inline(always)]
     fn take_timers(&mut self, id: u32) -> Option<(i64, Order)> {
         if self.entries.get(id).has_timed_fields() {
@@ -357,7 +358,7 @@ impl Database {
         })
     }
 
-    /// Removes the entry of a number, which is in use; it, and what stood beside it.
+    /// Removes the entry of a number in use; returns it with its deadline and mark.
     pub(super) fn remove_at(&mut self, id: u32, hash_of: impl Fn(&[u8]) -> u64) -> Removed {
         let hash = hash_of(self.entries.get(id).key());
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
@@ -368,7 +369,7 @@ impl Database {
         Removed { entry: self.free(hash, id, hash_of), deadline, mark }
     }
 
-    /// Removes the key that is due first at `now_ms`, if any is due.
+    /// Removes the key with the earliest deadline, if that is due at `now_ms`.
     pub(super) fn remove_due(&mut self, now_ms: i64, hash_of: impl Fn(&[u8]) -> u64) -> Option<Removed> {
         let fired = self.deadlines.pop_due(now_ms)?;
         let id = fired.id.index();
@@ -384,7 +385,7 @@ impl Database {
         Some(Removed { entry: self.free(hash, id, hash_of), deadline, mark })
     }
 
-    /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
+    /// Frees the slot of an entry that is in no table and on no wheel, and memory that is no longer needed.
     #[inline(always)]
     fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Entry {
         let gone = std::mem::take(self.entries.get_mut(id));

@@ -1,4 +1,4 @@
-//! The name of a key among those of all databases, how to look for one without owning it, and its hash.
+//! The name of a key among those of all databases, a borrowed form for look-ups, and the hash of a key.
 
 use foldhash::quality::FixedState;
 use hashbrown::{Equivalent, HashMap};
@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hasher};
 /// A database and a key in it.
 pub type DbKey = (usize, Box<[u8]>);
 
-/// The same, borrowed: it hashes as a [`DbKey`] does.
+/// A borrowed [`DbKey`], with the same hash.
 #[derive(Clone, Copy, Debug, Hash)]
 pub struct DbKeyRef<'a>(pub usize, pub &'a [u8]);
 
@@ -17,10 +17,10 @@ impl Equivalent<DbKey> for DbKeyRef<'_> {
     }
 }
 
-/// Gives back the memory of a table in which nothing is left, unless it is so small that it is soon filled again. O(1).
+/// Gives back the memory of an empty table, unless it is so small that it is soon filled again. O(1).
 #[inline]
 pub(super) fn give_back<V, S: BuildHasher>(table: &mut HashMap<DbKey, V, S>) {
-    /// Places.
+    /// The largest capacity that is kept.
     const SMALL: usize = 128;
     if table.is_empty() && table.capacity() > SMALL {
         table.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! What a command's changes cause for other clients.
+//! Effects of a command's changes on other clients.
 
 use super::event::Event;
 use super::interests::Interests;
@@ -6,7 +6,7 @@ use lockwheel_resp::allocation;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A value that an event or a push tells.
+/// The value of a field of an event or a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventValue {
     /// A name, a word or a reason, which many pushes may share.
@@ -15,25 +15,25 @@ pub enum EventValue {
     Number(i64),
 }
 
-/// Something to be delivered when the command, script or transaction ends.
+/// An effect to be delivered when the command, script or transaction ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
     /// A keyspace notification.
     Notify {
         /// The database of the key.
         db: usize,
-        /// What happened.
+        /// The event.
         event: Event,
-        /// To which key.
+        /// The key that it happened to.
         key: Box<[u8]>,
     },
-    /// What a subscriber has asked for, which it cannot do itself.
+    /// Follow-up work that a subscriber has asked for because it cannot do the work itself.
     FollowUp {
         /// The database of the key.
         db: usize,
         /// The key.
         key: Box<[u8]>,
-        /// Its field.
+        /// The field of the key.
         field: Box<[u8]>,
     },
     /// A message to a channel.
@@ -43,7 +43,7 @@ pub enum Effect {
         /// The message.
         message: Box<[u8]>,
     },
-    /// A message to a channel of the server's own, for those who have asked for such ones.
+    /// A message to a channel of the server's own, for the clients that have subscribed to it.
     Announce {
         /// The channel.
         channel: Box<[u8]>,
@@ -56,22 +56,22 @@ pub enum Effect {
         session: u64,
         /// The kind of push.
         kind: &'static str,
-        /// Its fields by name, in their order.
+        /// The fields by name, in order.
         fields: Vec<(&'static str, EventValue)>,
     },
-    /// Clients are told that a key which they have read has changed.
+    /// The invalidation of a key that clients have read and may have cached.
     Invalidate {
         /// The clients.
         sessions: Box<[u64]>,
-        /// The key; none: all keys are gone.
+        /// The key. `None`: all keys are gone.
         key: Option<Box<[u8]>>,
     },
-    /// Before the engine waits for more requests, clients are told of keys with their prefixes.
+    /// Invalidations by prefix (BCAST) are due: they are sent before the engine waits for more requests.
     BroadcastDue,
-    /// Replicas are to be told what has changed.
+    /// Changes are due to be sent to replicas.
     ReplicationDue,
-    /// Who waits under this label has come to hold a key that is waited for, or no longer holds it: its waits are to be
-    /// checked once the command, script or transaction has ended.
+    /// A client with this label has come to hold a waited-for key, or no longer holds it. The waits of the label are to
+    /// be checked once the command, script or transaction has ended.
     HoldChanged {
         /// The database of the key.
         db: usize,
@@ -80,7 +80,7 @@ pub enum Effect {
         /// The label.
         label: Box<[u8]>,
     },
-    /// The first of a client's leases to be renewed is another than before, or there is none any more.
+    /// The next of a client's leases to be renewed has changed, or the client has no more leases.
     LeasesChanged {
         /// The client.
         session: u64,
@@ -101,8 +101,8 @@ pub(super) fn notify(
     }
 }
 
-/// Has an event published when the command ends. One of a long name for which there is no memory is left out: the
-/// change itself has happened.
+/// Has an event published when the command ends. If memory for a long name is short, the event is left out: the change
+/// itself has happened.
 #[inline(never)]
 pub(super) fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
     match allocation::try_copy(key) {

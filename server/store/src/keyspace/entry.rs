@@ -1,4 +1,4 @@
-//! What the table holds for a key.
+//! Entries: a key and its value, as the table holds them.
 
 use super::access_clock::AccessClock;
 use crate::memory::block;
@@ -16,8 +16,8 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// The bytes of a key, and what the entry has beside it: here, where there is room for it. Who only reads a key moves
-/// its clock too.
+/// The bytes of a key, with the entry's flags and access clock, which fit in here. The clock is in a `Cell` because
+/// reading a key sets it too.
 #[derive(Debug)]
 enum Name {
     /// The flags stand above the length.
@@ -33,21 +33,21 @@ enum Name {
     },
 }
 
-/// The bits of the flags that are the length of a short key.
+/// The bits of the flags that hold the length of a short key.
 const LEN: u8 = 0x1f;
-/// The wheel has a timer at the entry's index.
+/// Whether the wheel of deadlines has a timer at the entry's index.
 const DEADLINE: u8 = 0x20;
-/// A subscriber's mark stands at the entry's index.
+/// Whether a subscriber's mark is kept at the entry's index.
 const MARKED: u8 = 0x40;
-/// The wheel of hashes whose fields have deadlines has a timer at the entry's index.
+/// Whether the wheel of timed hashes (hashes whose fields have deadlines) has a timer at the entry's index.
 const FIELDS: u8 = 0x80;
 
 const _: () = assert!(SHORT <= LEN as usize);
 
-// Pages hold these by the million.
+// Pages hold millions of entries.
 const _: () = assert!(size_of::<Entry>() <= 48);
 
-/// The content of a free place.
+/// The content of a free slot.
 impl Default for Entry {
     #[inline]
     fn default() -> Self {
@@ -77,7 +77,7 @@ impl Entry {
         }
     }
 
-    /// Bytes of heap that the key takes outside of the entry. O(1).
+    /// Bytes of heap that the key takes outside the entry. O(1).
     #[inline]
     pub(super) fn key_bytes(&self) -> usize {
         match &self.name {
@@ -86,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// When the key was last accessed, or how often.
+    /// The clock of the key's last access or access frequency.
     #[inline]
     pub(super) fn clock(&self) -> &Cell<AccessClock> {
         let (Name::Short { clock, .. } | Name::Long { clock, .. }) = &self.name;
@@ -105,7 +105,7 @@ impl Entry {
         *flags = if has { *flags | flag } else { *flags & !flag };
     }
 
-    /// Whether the wheel has a timer at the entry's index.
+    /// Whether the wheel of deadlines has a timer at the entry's index.
     #[inline]
     pub(super) fn has_deadline(&self) -> bool {
         self.flags() & DEADLINE != 0
@@ -116,13 +116,13 @@ impl Entry {
         self.set_flag(DEADLINE, has);
     }
 
-    /// Whether the wheel has a timer at the entry's index, or that of hashes whose fields have deadlines.
+    /// Whether either wheel has a timer at the entry's index.
     #[inline]
     pub(super) fn has_timers(&self) -> bool {
         self.flags() & (DEADLINE | FIELDS) != 0
     }
 
-    /// Whether the wheel of hashes whose fields have deadlines has a timer at the entry's index.
+    /// Whether the wheel of timed hashes has a timer at the entry's index.
     #[inline]
     pub(super) fn has_timed_fields(&self) -> bool {
         self.flags() & FIELDS != 0
@@ -133,7 +133,7 @@ impl Entry {
         self.set_flag(FIELDS, has);
     }
 
-    /// Whether a subscriber's mark stands at the entry's index.
+    /// Whether a subscriber's mark is kept at the entry's index.
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags() & MARKED != 0

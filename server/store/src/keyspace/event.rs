@@ -70,13 +70,13 @@ impl EventClasses {
         (b'm', Self::KEY_MISS),
     ];
 
-    /// Whether events of this class are published at all.
+    /// Whether events of this class are published.
     #[inline]
     pub fn wants(self, class: EventClasses) -> bool {
         self.intersects(class) && self.intersects(Self::KEYSPACE.union(Self::KEYEVENT))
     }
 
-    /// Reads the text form; `None` when a letter is unknown.
+    /// Reads the text form. Returns `None` if a letter is unknown.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let mut classes = Self::NONE;
         for letter in text {
@@ -85,7 +85,8 @@ impl EventClasses {
         Some(classes)
     }
 
-    /// The text form that CONFIG GET shows: `A` for all of its classes, which hides `n`, else letter by letter.
+    /// The text form that CONFIG GET shows. If all classes of `A` are set it is `A`, which hides `n`; otherwise one
+    /// letter a class.
     pub fn text(self) -> String {
         let all = self.contains(Self::ALL);
         let mut left = if all { self - Self::NEW } else { self };
@@ -100,24 +101,24 @@ impl EventClasses {
     }
 }
 
-/// What happened to a key.
+/// A kind of event of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its one class.
+    /// The single class of the event.
     pub class: EventClasses,
     /// The name that is published.
     pub name: &'static str,
 }
 
 impl Event {
-    /// Whether those who wait for the key look at it again. With entries less, or another deadline, it serves nobody
-    /// whom it did not serve before; a group of a stream that was set back waits for the next entry, as in Redis.
+    /// Whether the key's waiters check it again. An event that only removes entries or sets a deadline serves no
+    /// waiter. A stream's group that was set back waits for the next entry, as in Redis.
     pub(super) fn wakes_waiters(self) -> bool {
         ![events::EXPIRE, events::PERSIST, events::HEXPIRE, events::HPERSIST, events::XDEL, events::XTRIM]
             .contains(&self)
     }
 
-    /// What it is to those who wait for the key.
+    /// The signal that the event is to the key's waiters.
     pub(super) fn signal(self) -> Signal {
         let takes = [events::HDEL, events::DEL, events::EXPIRED, events::EVICTED, events::HEXPIRED];
         if takes.contains(&self) { Signal::Less } else { Signal::Changed }

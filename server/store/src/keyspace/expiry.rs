@@ -1,4 +1,4 @@
-//! Keys expire in the order of their deadlines.
+//! Expiry of keys, in the order of their deadlines.
 
 use super::actor::Actor;
 use super::change::{Cause, Change, Removal, What};
@@ -16,13 +16,13 @@ impl Keyspace {
         self.next_expiry().map(|(deadline, _)| deadline)
     }
 
-    /// The earliest deadline of a key, in wall milliseconds, and when it was made.
+    /// The earliest deadline of a key, in wall milliseconds, and the order in which it was made.
     #[inline]
     pub fn next_expiry(&mut self) -> Option<(i64, Order)> {
         self.first_to_expire().map(|(first, _)| first)
     }
 
-    /// The earliest deadline, when it was made, and its database. O(databases that have had one).
+    /// The earliest deadline, the order in which it was made, and its database. O(databases that have had a deadline).
     #[inline]
     pub(super) fn first_to_expire(&mut self) -> Option<((i64, Order), usize)> {
         let mut first: Option<((i64, Order), usize)> = None;
@@ -43,12 +43,13 @@ impl Keyspace {
         keys + self.key_timers.len() + self.field_timers()
     }
 
-    /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).
+    /// Removes the key with the earliest deadline, if it is due at `now`, with its `expired` event. Returns whether it
+    /// was. O(1).
     pub fn expire_next(&mut self, now: Now, rule: ExpiryRule) -> bool {
         self.expire_next_with(now, rule, |_| ())
     }
 
-    /// The same; `see` is called with the key before it goes.
+    /// Does the same as [`Keyspace::expire_next`], and calls `see` with the key before it goes.
     pub fn expire_next_with(&mut self, now: Now, rule: ExpiryRule, see: impl FnOnce(&[u8])) -> bool {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
@@ -79,50 +80,50 @@ impl Keyspace {
         self.garbage.add(entry.value);
     }
 
-    /// The clock was advanced: all existing deadlines have come nearer.
+    /// Notes that the clock was advanced, which has brought all existing deadlines nearer.
     pub fn note_advance(&mut self) {
         if !self.quiet {
             self.turned = Some(self.last_order);
         }
     }
 
-    /// Whether advances of the clock publish no unlock messages from now on.
+    /// Sets whether advances of the clock publish no unlock messages from now on.
     pub fn advance_quietly(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
 
-    /// Whether an advance of the clock has brought a deadline made at `made` nearer, and is not a quiet one.
+    /// Whether an advance of the clock that was not a quiet one has brought a deadline made at `made` nearer.
     pub(super) fn is_turned(&self, made: Order) -> bool {
         !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
     }
 
-    /// Keys that are due up to this deadline, in wall milliseconds, remain for later, because they are too many to
-    /// remove at once; `None` when none is left. Transactions never see them: the first to look for one removes it,
-    /// with its event.
-    /// What there was before.
+    /// Sets the expiry backlog; returns the one before. With a backlog, keys that are due up to this deadline (wall
+    /// milliseconds) may not have been removed yet: they are too many to remove at once. `None`: no such key is left.
+    /// Transactions never see these keys: the first look-up of one removes it, with its event.
     pub fn set_expiry_backlog(&mut self, until_ms: Option<i64>) -> Option<i64> {
         std::mem::replace(&mut self.expiry_backlog, until_ms)
     }
 
-    /// Keys that are due stay hidden until the pause ends, unless they are written: clients are paused.
+    /// Pauses or resumes expiry while clients are paused. During a pause, due keys stay and are hidden until it ends,
+    /// unless they are written.
     pub fn pause_expiry(&mut self, paused: bool) {
         self.expiry_paused = paused;
     }
 
-    /// Whether keys that are due remain for later.
+    /// Whether due keys may not have been removed yet.
     #[inline]
     pub fn has_expiry_backlog(&self) -> bool {
         self.expiry_backlog.is_some()
     }
 
-    /// Removes a key that is due and was left for later, with its `expired` event. O(1).
+    /// Removes a due key of the backlog, with its `expired` event. O(1).
     pub fn expire_if_due(&mut self, db: usize, key: &[u8], now: Now) {
         if !self.expiry_paused {
             self.remove_if_due(db, key, now);
         }
     }
 
-    /// The same, even while that is paused.
+    /// Does the same as [`Keyspace::expire_if_due`], even while expiry is paused.
     pub(super) fn remove_if_due(&mut self, db: usize, key: &[u8], now: Now) {
         let Keyspace { databases, hasher, expiry_backlog, .. } = self;
         let Some(until) = *expiry_backlog else { return };
@@ -138,7 +139,7 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key as if its deadline had come, with its `expired` event. O(1).
+    /// Removes a key as if its deadline had passed, with its `expired` event. O(1).
     pub fn expire_now(&mut self, db: usize, key: &[u8], now: Now) {
         if self.keeper.is_some() {
             self.tx(db, now).keep(key);
@@ -156,12 +157,12 @@ impl Keyspace {
         self.overdue
     }
 
-    /// Removes the keys whose deadlines were set in the past since the last call, so that even the next command of the
-    /// same transaction or script does not see them. O(1) when there are none.
+    /// Removes the keys whose deadlines have been set in the past since the last call. So even the next command of the
+    /// same transaction or script does not see them. O(1) if there are none.
     #[cold]
     pub fn expire_overdue(&mut self, now: Now, rule: ExpiryRule) {
-        // With a backlog, transactions skip keys that are due, and these fire in its order.
-        // While it is paused they stay.
+        // With a backlog, transactions skip due keys, and these keys expire in the backlog's order.
+        // While expiry is paused they stay.
         if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() && !self.expiry_paused {
             while self.expire_next(now, rule) {}
             while self.expire_next_fields(now, rule, usize::MAX, |_| ()) > 0 {}

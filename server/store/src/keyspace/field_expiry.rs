@@ -1,4 +1,4 @@
-//! Fields of hashes expire in the order of their deadlines.
+//! Expiry of fields of hashes, in the order of their deadlines.
 
 use super::actor::Actor;
 use super::change::{Cause, Change, EntryId, Removal, What};
@@ -13,7 +13,8 @@ use crate::time::{ExpiryRule, Now};
 use crate::values::Value;
 
 impl Keyspace {
-    /// The earliest deadline of a field, in wall milliseconds, and when it was made. O(databases that have had one).
+    /// The earliest deadline of a field, in wall milliseconds, and the order in which it was made. O(databases that
+    /// have had one).
     #[inline]
     pub fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
         self.first_field_to_expire().map(|(first, _)| first)
@@ -33,18 +34,19 @@ impl Keyspace {
         first
     }
 
-    /// Hashes with fields that have deadlines, in all databases. O(databases).
+    /// The number of hashes whose fields have deadlines, in all databases. O(databases).
     pub(super) fn field_timers(&self) -> usize {
         self.databases[..self.fields_timed].iter().map(Database::with_timed_fields).sum()
     }
 
-    /// Hashes of a database with fields that have deadlines. O(1).
+    /// The number of a database's hashes whose fields have deadlines. O(1).
     pub fn with_timed_fields(&self, db: usize) -> usize {
         self.databases[db].with_timed_fields()
     }
 
-    /// Removes up to `most` fields that are due at `now` of the hash that has the earliest deadline, with their event;
-    /// `see` is called with its key before. How many there were. O(log fields) each, O(fields) for all of a hash.
+    /// Removes up to `most` fields that are due at `now` from the hash with the earliest deadline, with their event.
+    /// Calls `see` with the key before; returns the number of fields. O(log fields) each, O(fields) for all fields of a
+    /// hash.
     pub fn expire_next_fields(
         &mut self,
         now: Now,
@@ -60,7 +62,7 @@ impl Keyspace {
         self.expire_fields(db, id, &key, until_ms, most, now)
     }
 
-    /// Removes the fields of a key that are due and were left for later, with their event. O(log fields) each.
+    /// Removes a key's due fields that are left in the backlog, with their event. O(log fields) each.
     pub(super) fn expire_fields_if_due(&mut self, db: usize, key: &[u8], until_ms: i64, now: Now) {
         let hash = hash_of(&self.hasher, key);
         if let Some(id) = self.databases[db].find_with_due_field(hash, key, until_ms) {
@@ -97,7 +99,7 @@ impl Keyspace {
         expired
     }
 
-    /// Removes fields that are due, up to so many. Others are left, or of these some.
+    /// Removes up to `most` due fields of a hash that keeps at least one field.
     fn remove_due_fields(
         &mut self,
         db: usize,
@@ -117,7 +119,7 @@ impl Keyspace {
         most
     }
 
-    /// Who has marked a hash is told of each field.
+    /// Reports the next due field of a marked hash to subscribers.
     fn report_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
         let entry = self.databases[db].entry(id);
         let Value::Hash(hash) = &entry.value else { return };
@@ -131,7 +133,7 @@ impl Keyspace {
         self.report(&Change { db, key, what, actor: &Actor::ENGINE, now });
     }
 
-    /// Removes a hash all of whose fields are over.
+    /// Removes a hash whose fields are all over.
     fn remove_over(&mut self, db: usize, key: &[u8], cause: Cause, now: Now) {
         let Keyspace { databases, hasher, .. } = self;
         let hash = hash_of(hasher, key);
@@ -152,8 +154,8 @@ impl Keyspace {
 }
 
 impl Tx<'_> {
-    /// Gives a field of a hash a deadline, in wall milliseconds, instead of the one that it has; whether there is such
-    /// a field. In the past it is due when the command ends. O(log fields).
+    /// Sets the deadline of a hash's field, in wall milliseconds; returns whether the field exists. A field whose
+    /// deadline is in the past is due when the command ends. O(log fields).
     pub fn set_field_deadline(&mut self, key: &[u8], field: &[u8], deadline_ms: i64) -> bool {
         let hash = self.hash_to_write(key);
         let order = self.keyspace.next_order();
@@ -165,7 +167,7 @@ impl Tx<'_> {
         is_set
     }
 
-    /// Removes a field as if its deadline had come; whether there is such a field. The caller reports the event, and
+    /// Removes a field as if its deadline had passed; returns whether it existed. The caller reports the event, and
     /// removes the key when no field is left. O(log fields).
     pub fn expire_field(&mut self, key: &[u8], field: &[u8]) -> bool {
         let hash = self.hash_to_write(key);
@@ -186,7 +188,7 @@ impl Tx<'_> {
         removed
     }
 
-    /// The fields of an entry may have deadlines now.
+    /// Notes that the fields of an entry may have deadlines now.
     pub(super) fn note_fields(&mut self, at: EntryId) {
         let Keyspace { databases, fields_timed, overdue, .. } = &mut *self.keyspace;
         let first = match &databases[self.db].entry(at.0).value {

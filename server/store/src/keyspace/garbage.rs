@@ -5,14 +5,15 @@ use crate::values::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A value of more parts than this is freed after its command: a part takes some 50 ns to free.
+/// The number of parts above which a value is freed after its command. A part takes some 50 ns to free.
 const PARTS_LATER: usize = 64;
-/// So is a longer string: a page of memory takes about as long to give back as four parts to free.
+/// The length above which a string is freed after its command. A page of memory takes about as long to give back as
+/// four parts.
 const BYTES_LATER: usize = 4 << 20;
-/// More parts than this take noticeably long.
+/// The number of parts above which freeing takes noticeably long.
 const PARTS_LONG: usize = 4096;
 
-/// How many keys and values have been left to be freed later.
+/// The numbers of keys and values that are left to be freed later.
 #[derive(Debug, Default)]
 pub struct LazyFree {
     pending: AtomicU64,
@@ -20,36 +21,36 @@ pub struct LazyFree {
 }
 
 impl LazyFree {
-    /// Those that are not freed yet.
+    /// The number of objects that are not freed yet.
     pub fn pending(&self) -> u64 {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Those that have been freed since the start or the last CONFIG RESETSTAT.
+    /// The number of objects that have been freed since the start or the last CONFIG RESETSTAT.
     pub fn freed(&self) -> u64 {
         self.freed.load(Ordering::Relaxed)
     }
 
-    /// Restarts the count of those that have been freed.
+    /// Restarts the count of freed objects.
     pub fn reset(&self) {
         self.freed.store(0, Ordering::Relaxed);
     }
 }
 
-/// Flushed databases and large values of removed keys. Dropping it frees them, on any thread.
+/// Flushed databases and large values of removed keys. Dropping the garbage frees them, on any thread.
 #[derive(Debug, Default)]
 pub struct Garbage {
     databases: Vec<Database>,
     values: Vec<Value>,
-    /// Whether some of it by itself takes noticeably long to free.
+    /// Whether a single part of it takes noticeably long to free.
     takes_long: bool,
-    /// Keys of databases, and values.
+    /// The number of keys of databases, and of values.
     objects: u64,
     counts: Arc<LazyFree>,
 }
 
 impl Garbage {
-    /// No garbage; what will be added is counted here.
+    /// Makes an empty collection whose future objects are counted in `counts`.
     pub(super) fn counted_by(counts: &Arc<LazyFree>) -> Self {
         let mut garbage = Garbage::default();
         garbage.counts = Arc::clone(counts);
@@ -61,22 +62,22 @@ impl Garbage {
         self.objects == 0
     }
 
-    /// Whether it takes so long to free that no client should wait for it. O(1).
+    /// Whether it takes so long to free that no client should wait for that. O(1).
     pub fn takes_long(&self) -> bool {
         self.takes_long || self.values.len() > PARTS_LONG / PARTS_LATER
     }
 
-    /// How many keys and parts of values there are. O(databases and values).
+    /// The number of keys and parts of values. O(databases and values).
     pub fn parts(&self) -> usize {
         let keys: usize = self.databases.iter().map(Database::len).sum();
         keys + self.values.iter().map(Value::parts).sum::<usize>()
     }
 
-    /// Takes the value of a removed key, or frees it at once when that is quick.
+    /// Takes the value of a removed key, or frees it at once if that is quick.
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
         if value.is_in_place() {
-            // There is nothing to free, and finding that out again takes longer than all of this.
+            // Nothing is to be freed, and a drop would check that again, which takes longer than all of this.
             return std::mem::forget(value);
         }
         self.add_outside(value);
@@ -94,7 +95,7 @@ impl Garbage {
         }
     }
 
-    /// Takes the keys of a database.
+    /// Takes the keys of a database, or frees them at once if that is quick.
     pub(super) fn add_database(&mut self, database: Database) {
         let parts = || database.entries(None).map(|entry| entry.value.parts()).sum::<usize>();
         if database.len() > PARTS_LONG || parts() > PARTS_LONG {

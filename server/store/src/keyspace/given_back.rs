@@ -1,27 +1,27 @@
-//! The keys that were given back lately by those who held them, as far as the keyspace has seen to that by itself: that
-//! is mostly all that there is to know of them, and takes eight bytes.
+//! Keys whose last holder gave them back lately, as far as the keyspace handled that by itself. Mostly nothing else
+//! about such a key needs to be known; each takes eight bytes.
 
 use crate::memory::block;
 
-/// The places; a later key may take that of an earlier one.
+/// The number of slots. A later key may take the slot of an earlier one.
 const PLACES: usize = 4096;
 
-/// The hashes of such keys.
+/// The hashes of the keys that were given back.
 #[derive(Debug, Default)]
 pub(super) struct GivenBack {
-    /// None until the first.
+    /// `None` until the first key.
     places: Option<Box<[u64; PLACES]>>,
 }
 
-/// What stands for a key of this hash. Few databases are in use: the same key in two of them has two places beside each
-/// other.
+/// The word that stands for a key of this hash. Few databases are in use, so the same key in two of them gets
+/// neighbouring slots.
 #[inline]
 fn name(db: usize, hash: u64) -> u64 {
     hash.wrapping_add(db as u64) | 1 << 63
 }
 
 impl GivenBack {
-    /// The last hold of a key of this hash was given back. O(1).
+    /// Notes that the last hold of a key of this hash was given back. O(1).
     #[inline(always)]
     pub(super) fn remember(&mut self, db: usize, hash: u64) {
         let name = name(db, hash);
@@ -39,7 +39,7 @@ impl GivenBack {
         self.places = Some(places);
     }
 
-    /// The last hold of a key of this hash has ended otherwise. O(1).
+    /// Notes that the last hold of a key of this hash has ended otherwise. O(1).
     pub(super) fn forget(&mut self, db: usize, hash: u64) {
         let name = name(db, hash);
         if let Some(places) = &mut self.places
@@ -49,13 +49,13 @@ impl GivenBack {
         }
     }
 
-    /// Whether the last hold of a key of this hash was given back, as far as it is remembered. O(1).
+    /// Whether the last hold of a key of this hash was given back, as far as that is remembered. O(1).
     pub(super) fn has(&self, db: usize, hash: u64) -> bool {
         let name = name(db, hash);
         self.places.as_ref().is_some_and(|places| places[name as usize % PLACES] == name)
     }
 
-    /// Nothing is known any more.
+    /// Forgets all keys.
     pub(super) fn clear(&mut self) {
         self.places = None;
     }

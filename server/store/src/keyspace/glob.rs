@@ -1,17 +1,19 @@
 //! Glob patterns as Redis reads them, for KEYS, SCAN, PSUBSCRIBE, CONFIG GET and ACL rules.
 
-/// More stars than this match nothing: Redis refuses abusive patterns the same way.
+/// The number of stars above which a pattern matches nothing, as in Redis, which refuses abusive patterns the same way.
 const MOST_STARS: usize = 1000;
 
-/// Whether `text` matches `pattern`: `*` any bytes, `?` one byte, `[a-c]`, `[^a]` one of a class, `\` takes the next
-/// byte as it is. With `nocase`, ASCII letters match in either case.
+/// Whether `text` matches `pattern`.
 ///
-/// The oddities are those of Redis: a class that is not closed ends with the pattern, a range may be written
-/// backwards and orders its bytes as signed ones, an empty text is matched by the empty pattern alone (that KEYS and
-/// SCAN list every key for `*`, the empty one too, is a rule of theirs).
+/// `*` matches any bytes, `?` one byte, `[a-c]` and `[^a]` one byte of a class. `\` takes the next byte literally. With
+/// `nocase`, ASCII letters match in either case.
 ///
-/// No recursion. O(pattern + text), but for what stands between two stars and is not plain text (a class, `?`): that is
-/// tried at each place of the text in turn, so that at most it is O(pattern × text).
+/// The oddities are those of Redis. A class that is not closed ends with the pattern. A range may be written backwards,
+/// and orders its bytes as signed ones. An empty text is matched by the empty pattern alone. KEYS and SCAN list every
+/// key for `*`, the empty one too, by a rule of their own.
+///
+/// No recursion. O(pattern + text) if the text between two stars is plain. A part with a class or `?` is tried at each
+/// place of the text in turn: at most O(pattern × text).
 #[must_use]
 pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     if text.is_empty() {
@@ -35,15 +37,15 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
         }
         let part = Part::new(pattern, from);
         if part.end == pattern.len() {
-            // After the last star: it must match the end.
+            // Nothing follows the last star's part: it must match the end.
             let at = text.len().saturating_sub(part.elements);
             return at >= t && glob.matched(part, at) == part.elements;
         }
-        // The first place is as good as any: the next star can match what this one gives up.
+        // The first place is as good as any: the next star can match the bytes that this choice leaves over.
         let Some(at) = glob.find(part, t) else { return false };
         (p, t) = (part.end, at + part.elements);
     }
-    // More stars than that; there may be nothing behind them.
+    // The pattern has too many stars, unless nothing but stars is left.
     skip_stars(pattern, p) == pattern.len()
 }
 
@@ -52,7 +54,7 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
 struct Part {
     start: usize,
     end: usize,
-    /// How many bytes of a text it matches.
+    /// The number of text bytes that the part matches.
     elements: usize,
 }
 
@@ -75,7 +77,7 @@ struct Glob<'a> {
 }
 
 impl Glob<'_> {
-    /// How many elements of a part match the text at `at`, up to the first that does not.
+    /// The number of a part's elements that match the text at `at`, up to the first that does not.
     fn matched(&self, part: Part, at: usize) -> usize {
         let mut p = part.start;
         let bytes = self.text[at..].iter().take(part.elements);
@@ -104,11 +106,11 @@ impl Glob<'_> {
         None
     }
 
-    /// The same for plain text, in linear time (Knuth, Morris and Pratt): the search never goes back in the text.
+    /// Finds plain text in linear time (Knuth, Morris and Pratt). The search never goes back in the text.
     #[cold]
     fn find_plain(&self, plain: &[u8], from: usize) -> Option<usize> {
         let same = |a: u8, b: u8| same(a, b, self.nocase);
-        // For each prefix of the plain text: its longest proper border.
+        // The length of the longest proper border of each prefix of the plain text.
         let mut ends_with = vec![0; plain.len()];
         let mut len = 0;
         for at in 1..plain.len() {
@@ -132,7 +134,7 @@ impl Glob<'_> {
     }
 }
 
-/// Where the element at `p` ends.
+/// The end of the element at `p`.
 fn element_end(pattern: &[u8], p: usize) -> usize {
     match pattern[p] {
         b'[' => class(pattern, p + 1, 0, false).1,
@@ -145,7 +147,7 @@ fn skip_stars(pattern: &[u8], from: usize) -> usize {
     from + pattern[from..].iter().take_while(|byte| **byte == b'*').count()
 }
 
-/// Matches one byte with the element of the pattern at `p`; returns where the next element begins.
+/// Matches one byte with the element of the pattern at `p`; returns the start of the next element.
 fn match_one(pattern: &[u8], p: usize, byte: u8, nocase: bool) -> Option<usize> {
     let literal = |at: usize| same(pattern[at], byte, nocase).then_some(at + 1);
     match *pattern.get(p)? {
@@ -159,7 +161,7 @@ fn match_one(pattern: &[u8], p: usize, byte: u8, nocase: bool) -> Option<usize> 
     }
 }
 
-/// Whether a byte is one of a class, whose inside begins at `p`, and where the class ends.
+/// Whether a byte belongs to a class whose content begins at `p`, and the end of the class.
 fn class(pattern: &[u8], mut p: usize, byte: u8, nocase: bool) -> (bool, usize) {
     let negated = pattern.get(p) == Some(&b'^');
     p += usize::from(negated);
@@ -266,7 +268,7 @@ mod tests {
         assert!(!matches(&[&b"a*".repeat(900)[..], b"b"].concat(), &b"a".repeat(20_000), false));
     }
 
-    /// Each took seconds when every place of the text was tried.
+    /// Each pattern took seconds when every place of the text was tried.
     #[test]
     fn long_parts_take_no_longer_than_the_text() {
         let (text, part) = (b"a".repeat(3_000_000), b"a".repeat(1_500_000));
@@ -283,7 +285,7 @@ mod tests {
         assert!(!matches(&[b"*", &part[..], b"bb*"].concat(), &found, false));
     }
 
-    /// What a pattern of stars, question marks and letters means, by definition.
+    /// The meaning of a pattern of stars, question marks and letters, by definition.
     fn naive(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,

@@ -1,10 +1,10 @@
-//! Keys that are ready, and whose waiters are held back for a while all the same, so that others may come first.
+//! Ready keys whose waiters are nevertheless held back for a while, so that others may come first.
 
 use super::db_key::DbKey;
 use crate::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// The keys, and until when, on the monotonic clock in milliseconds.
+/// The keys, each with the end of its hold-back, on the monotonic clock in milliseconds.
 #[derive(Debug, Default)]
 pub struct HeldBack {
     until_ms: BTreeMap<DbKey, i64>,
@@ -12,21 +12,21 @@ pub struct HeldBack {
 }
 
 impl HeldBack {
-    /// The waiters of a key are held back until then.
+    /// Holds the waiters of a key back until that instant.
     pub fn hold(&mut self, db: usize, key: &[u8], until_ms: i64) {
         if self.until_ms.insert((db, key.into()), until_ms).is_none() {
             self.name_bytes += block(key.len());
         }
     }
 
-    /// They no longer are.
+    /// Ends the hold-back of a key.
     pub fn let_go(&mut self, db: usize, key: &[u8]) {
         if self.until_ms.remove(&(db, key.into())).is_some() {
             self.name_bytes -= block(key.len());
         }
     }
 
-    /// Until when the waiters of a key are held back, if they are. O(log n).
+    /// The end of a key's hold-back, if its waiters are held back. O(log n).
     pub fn until_ms(&self, db: usize, key: &[u8]) -> Option<i64> {
         if self.until_ms.is_empty() {
             return None;
@@ -34,13 +34,13 @@ impl HeldBack {
         self.until_ms.get(&(db, key.into())).copied()
     }
 
-    /// The keys whose waiters are held back until then or earlier. O(n).
+    /// The keys whose hold-back ends at `now_ms` or earlier. O(n).
     pub fn due(&self, now_ms: i64) -> Vec<DbKey> {
         let due = self.until_ms.iter().filter(|(_, until_ms)| **until_ms <= now_ms);
         due.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Bytes of memory of all of it, about. O(1).
+    /// Bytes of memory of all hold-backs, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let keys = self.until_ms.len();
         of_trees(usize::from(keys > 0), keys, size_of::<(DbKey, i64)>()) + self.name_bytes

@@ -1,11 +1,11 @@
-//! The changes that subscribers want.
+//! The kinds of change that subscribers want.
 
 use super::event::{Event, EventClasses};
 
-/// A set of kinds of change: the wish of one subscriber, or of all together.
+/// A set of kinds of change: the interests of one subscriber, or of all together.
 ///
-/// A published class of events has its own bit of [`EventClasses`] here, so that one test decides whether anything
-/// wants a change.
+/// Each published class of events has its own bit here, the one of [`EventClasses`]. So one test decides whether a
+/// change is wanted at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interests(u32);
 
@@ -14,28 +14,28 @@ impl Interests {
     pub const NONE: Self = Interests(0);
     /// Every key that has changed: [`What::Changed`](super::What::Changed).
     pub const KEYS: Self = Interests(1 << 16);
-    /// The same, because somebody waits for keys or watches them.
+    /// Every key that has changed, because a key has waiters or watchers.
     pub(super) const QUEUED_KEYS: Self = Interests(1 << 16 | 1 << 20);
-    /// Somebody waits for keys or watches them, or wants every change.
+    /// A key has waiters or watchers, or a subscriber wants every change.
     pub(super) const QUEUES: Self = Interests(1 << 20);
-    /// Every key that has changed, also where those who want [`Interests::KEYS`] know of it already.
+    /// Every key that has changed, including changes that subscribers with [`Interests::KEYS`] know already.
     pub const EVERY_CHANGE: Self = Self::QUEUED_KEYS;
-    /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
+    /// Additions: fields of hashes, keys that were set because they were absent, copies of marked keys.
     pub const ADDED: Self = Interests(1 << 17);
-    /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline an
-    /// advance of the clock has brought nearer. Other keys are not reported.
+    /// Removed or replaced values of keys that are marked, or have waiters, or have a deadline that an advance of the
+    /// clock brought nearer. Other keys are not reported.
     pub const VALUES: Self = Interests(1 << 18);
 
-    /// Values that are removed or replaced, of all keys.
+    /// Removed or replaced values of all keys.
     pub const ALL_VALUES: Self = Interests(1 << 18 | 1 << 19);
 
-    /// Changes of what stands beside a key's content, which are none to those who wait for it or watch it.
+    /// Changes of data beside a key's content, which waiters and watchers do not see as changes.
     pub const QUIET: Self = Interests(1 << 21);
 
-    /// What a database has before it is exchanged with another, and what it has then.
+    /// The state of two databases before their keys are exchanged, and after that.
     pub const EXCHANGES: Self = Interests(1 << 22);
 
-    /// The classes of events that are published.
+    /// The interests for the classes of events that are published.
     pub(super) fn of_published(published: EventClasses) -> Self {
         let channels = EventClasses::KEYSPACE | EventClasses::KEYEVENT;
         if published.intersects(channels) {
@@ -45,7 +45,7 @@ impl Interests {
         }
     }
 
-    /// An event of a published class.
+    /// The interest of a published class: that of this event.
     #[inline]
     pub(super) const fn of_event(event: Event) -> Self {
         Interests(event.class.bits())
@@ -58,18 +58,18 @@ impl Interests {
         Interests(self.0 | others.0)
     }
 
-    /// This set without those.
+    /// This set without `others`.
     #[must_use]
     pub(super) const fn without(self, others: Self) -> Self {
         Interests(self.0 & !others.0)
     }
 
-    /// Whether all of these are in the set.
+    /// Whether all interests of `of` are in this set.
     pub(super) const fn all(self, of: Self) -> bool {
         self.0 & of.0 == of.0
     }
 
-    /// Whether any of these is in the set.
+    /// Whether any interest of `of` is in this set.
     #[inline]
     pub const fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0

@@ -1,10 +1,10 @@
-//! Who is shown keys before they are written: what a replica has that lags, and a snapshot that is being made. While
-//! there is neither, one test tells so.
+//! Components that are shown keys before these are written: the record of a lagging replica, and a snapshot in
+//! progress. While there is neither, a write pays for one test only.
 
 use super::lag::Lag;
 use super::snapshot::Snapshot;
 
-/// Those who are shown keys before they are written.
+/// The components that are shown keys before these are written.
 #[derive(Debug, Default)]
 pub(super) struct Keeper {
     pub(super) lag: Option<Lag>,

@@ -1,4 +1,4 @@
-//! How keys are shown before they are written, and how a snapshot is made.
+//! Preservation of keys before they are written, and the making of snapshots.
 
 use super::database::Database;
 use super::keeper::Keeper;
@@ -8,26 +8,26 @@ use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, View};
 use super::tx::Tx;
 
 impl Keyspace {
-    /// Those who are shown keys, among whom there will be one.
+    /// The keeper, made if there is none yet, for a component that is to be added.
     pub(super) fn keeper(&mut self) -> &mut Keeper {
         self.keeper.get_or_insert_default()
     }
 
-    /// One of them may have gone.
+    /// Drops the keeper if no component is left in it.
     pub(super) fn release_keeper(&mut self) {
         if self.keeper.as_ref().is_some_and(|keeper| keeper.lag.is_none() && keeper.snapshot.is_none()) {
             self.keeper = None;
         }
     }
 
-    /// Bytes of what is kept. O(1).
+    /// Bytes of the preserved data. O(1).
     pub fn kept_bytes(&self) -> usize {
         let Some(keeper) = &self.keeper else { return 0 };
         let of_lag = keeper.lag.as_ref().map_or(0, Lag::memory);
         of_lag + keeper.snapshot.as_ref().map_or(0, Snapshot::memory)
     }
 
-    /// What a snapshot sees.
+    /// A snapshot's view of the keyspace.
     pub(super) fn view(&self) -> View<'_> {
         View {
             databases: &self.databases,
@@ -39,7 +39,7 @@ impl Keyspace {
 }
 
 impl Tx<'_> {
-    /// A key is about to be written, while somebody is shown that.
+    /// Shows a key that is about to be written to the keeper's components.
     #[cold]
     #[inline(never)]
     pub(super) fn keep(&mut self, key: &[u8]) {
@@ -53,7 +53,8 @@ impl Tx<'_> {
         self.keyspace.keeper = Some(keeper);
     }
 
-    /// All keys of these databases are about to be written. O(keys and their values).
+    /// Shows all keys of these databases, which are about to be written, to the keeper's components. O(keys and their
+    /// values).
     #[cold]
     pub(super) fn keep_all(&mut self, databases: &[usize]) {
         let Some(mut keeper) = self.keyspace.keeper.take() else { return };
@@ -111,7 +112,7 @@ impl Keyspace {
         None
     }
 
-    /// Gives a snapshot up.
+    /// Abandons the snapshot.
     pub fn end_snapshot(&mut self) {
         if let Some(keeper) = &mut self.keeper {
             keeper.snapshot = None;
@@ -119,12 +120,12 @@ impl Keyspace {
         }
     }
 
-    /// How far the snapshot is that is being made.
+    /// The progress of the snapshot, if there is one.
     pub fn snapshot_progress(&self) -> Option<SnapshotProgress> {
         Some(self.keeper.as_ref()?.snapshot.as_ref()?.progress)
     }
 
-    /// A file of all keys, as they are. O(keys and their values).
+    /// A file of all keys, as they are now. O(keys and their values).
     pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
         let mut snapshot = Snapshot::new(file, FlushedKeys::Written, &self.view());
         snapshot.go_on(&self.view(), usize::MAX);

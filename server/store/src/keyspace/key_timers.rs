@@ -1,36 +1,36 @@
-//! Timers of keys besides their deadlines, on the wall clock: something about a key is due, which is not its end.
+//! Timers of keys besides their deadlines, on the wall clock: for due events other than the key's end.
 
 use super::order::Order;
 use crate::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// What is due about a key.
+/// The event that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyTimer {
-    /// A part of what it holds runs out.
+    /// The lease of a part of the key's content runs out.
     Lease,
-    /// Its deadline is near.
+    /// The key's deadline is near.
     Jeopardy,
-    /// Those who wait for it look at it again; ends with the last of them.
+    /// The key's waiters check it again. Ends with the last waiter.
     Retry,
 }
 
-/// A key of a database, and what is due about it.
+/// A key of a database, and the kind of its timer.
 pub(super) type Name = (usize, Box<[u8]>, KeyTimer);
 
-/// The timers of all keys, at most one of each kind for a key.
+/// The timers of all keys: at most one of each kind a key.
 #[derive(Debug, Default)]
 pub(super) struct KeyTimers {
-    /// When each is due, in wall milliseconds, and its place among those that are due then.
+    /// The instant of each timer, in wall milliseconds, and its place among the timers of that instant.
     places: BTreeMap<Name, (i64, u64)>,
     due: BTreeMap<(i64, u64), (Order, Name)>,
     made: u64,
-    /// Bytes of memory of the names of keys.
+    /// Bytes of memory of the keys' names.
     name_bytes: usize,
 }
 
 impl KeyTimers {
-    /// Sets the timer of a key, instead of the one of this kind that it has. O(log n).
+    /// Sets the timer of a key, replacing the one of this kind that it has. O(log n).
     pub(super) fn set(&mut self, name: Name, at_ms: i64, order: Order) {
         self.cancel(&name);
         self.made += 1;
@@ -47,14 +47,14 @@ impl KeyTimers {
         }
     }
 
-    /// The first timer that is due: when, in wall milliseconds, and when it was made, nothing for a retry: what is
-    /// waited for is there before any wait ends at that instant. O(log n).
+    /// The first due timer: its instant, in wall milliseconds, and the order in which it was made. A retry has no
+    /// order: it comes before any wait ends at that instant, so that the waiter finds the key ready. O(log n).
     pub(super) fn first(&self) -> Option<(i64, Option<Order>)> {
         let (&(at_ms, _), (order, (.., timer))) = self.due.first_key_value()?;
         Some((at_ms, (*timer == KeyTimer::Lease).then_some(*order)))
     }
 
-    /// Removes the first timer, if it is due no later than at `until_ms`. O(log n).
+    /// Removes the first timer, if it is due at `until_ms` or earlier. O(log n).
     pub(super) fn pop_due(&mut self, until_ms: i64) -> Option<Name> {
         let first = self.due.first_entry().filter(|first| first.key().0 <= until_ms)?;
         let (_, name) = first.remove();
@@ -63,12 +63,12 @@ impl KeyTimers {
         Some(name)
     }
 
-    /// When the timer of a key is due, in wall milliseconds. O(log n).
+    /// The instant of a key's timer, in wall milliseconds. O(log n).
     pub(super) fn at_ms(&self, name: &Name) -> Option<i64> {
         self.places.get(name).map(|(at_ms, _)| *at_ms)
     }
 
-    /// The leases of two databases go with their keys, which have been exchanged. O(n log n).
+    /// Exchanges the leases of two databases, whose keys have been exchanged. O(n log n).
     pub(super) fn swap_leases(&mut self, one: usize, other: usize) {
         if self.places.is_empty() {
             return;
@@ -90,19 +90,19 @@ impl KeyTimers {
         self.places = self.due.iter().map(|(place, (_, name))| (name.clone(), *place)).collect();
     }
 
-    /// Cancels the retry of a key that nobody waits for any more. O(log n).
+    /// Cancels the retry of a key that has no waiters any more. O(log n).
     pub(super) fn cancel_retry(&mut self, db: usize, key: &[u8]) {
         if !self.places.is_empty() {
             self.cancel(&(db, key.into(), KeyTimer::Retry));
         }
     }
 
-    /// How many there are.
+    /// The number of timers.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory of all timers. O(1).
     pub(super) fn memory(&self) -> usize {
         let trees = usize::from(!self.places.is_empty());
         of_trees(trees, self.places.len(), size_of::<(Name, (i64, u64))>())

@@ -1,4 +1,4 @@
-//! All databases of an engine, and what they share.
+//! All databases of an engine, and their shared data.
 
 use super::accesses::{AccessRules, Accesses};
 use super::database::{Database, DatabaseBytes};
@@ -35,16 +35,16 @@ pub struct Counters {
     pub expired_fields: u64,
     /// Look-ups that found a key.
     pub keyspace_hits: u64,
-    /// Look-ups that found none.
+    /// Look-ups that found no key.
     pub keyspace_misses: u64,
     /// Changes since the start.
     pub dirty: u64,
-    /// What was left to be freed later.
+    /// The objects that were left to be freed later.
     pub lazy_free: Arc<LazyFree>,
 }
 
 impl Counters {
-    /// CONFIG RESETSTAT: restarts all but the changes.
+    /// Restarts all counters except the changes (CONFIG RESETSTAT).
     pub fn reset(&mut self) {
         self.lazy_free.reset();
         let (dirty, lazy_free) = (self.dirty, Arc::clone(&self.lazy_free));
@@ -56,24 +56,25 @@ impl Counters {
 #[derive(Debug)]
 pub struct Keyspace {
     pub(super) databases: Vec<Database>,
-    /// No database from this one on has ever had a deadline: most servers use one database, and need not check sixteen.
+    /// The number of databases up to the last one that has ever had a deadline. Most servers use one database, and need
+    /// not check sixteen.
     pub(super) timed: usize,
-    /// The same of deadlines of fields.
+    /// The number of databases up to the last one that has ever had a deadline of a field.
     pub(super) fields_timed: usize,
-    /// What is to be freed later.
+    /// The objects that are to be freed later.
     pub(super) garbage: Garbage,
     prefetch: Prefetch,
     pub(super) hasher: FixedState,
     pub(super) rng: Rng,
-    /// What an access of a key does to its clock.
+    /// The effect of an access on a key's clock.
     pub(super) accesses: Accesses,
-    /// What is wanted of changes: by watches, waiters, notifications and subscribers together.
+    /// The combined interests of watches, waiters, notifications and subscribers.
     pub(super) interests: Interests,
     /// The waiters on keys.
     pub waiters: Waiters,
     /// The watchers of keys.
     pub watches: Watches,
-    /// Keys that have not changed since somebody who waits looked at them.
+    /// Keys that have not changed since a waiter last checked them.
     pub(super) unchanged: Unchanged,
     /// The classes of events that are published.
     pub(super) published: EventClasses,
@@ -83,48 +84,48 @@ pub struct Keyspace {
     pub(super) marking: Marking,
     /// The limits at which values change their encoding.
     pub encodings: Encodings,
-    /// Whether any channel has a subscriber: without one, no messages need be made.
+    /// Whether any channel has a subscriber. Without one, no messages need be made.
     pub audience: bool,
-    /// Whether any of these is one of the server's own, or a pattern of such.
+    /// Whether a subscribed channel is one of the server's own, or a pattern may match such a channel.
     pub(super) server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
-    /// Whether a wait may end after the last instant that the wall clock counts.
+    /// Whether a wait may end after the last instant that the wall clock can represent.
     pub far_timeouts: bool,
-    /// Whether it is that of a node of a cluster: then all keys are in one database.
+    /// Whether the node belongs to a cluster: all keys are then in one database.
     pub in_cluster: bool,
-    /// Whether small integers count as shared: not while keys go by when they were accessed.
+    /// Whether small integers count as shared. Not while eviction depends on the access clocks of keys.
     pub shares_integers: bool,
-    /// Whether no changes remain to be saved once all keys are flushed: there are save points.
+    /// Whether a flush of all keys leaves no changes to be saved, because there are save points.
     pub flush_saves: bool,
     /// Counters for INFO.
     pub counters: Counters,
     pub(super) effects: VecDeque<Effect>,
     pub(super) last_order: Order,
-    /// Deadlines made up to this one have been brought nearer by an advance of the clock.
+    /// Deadlines made up to this order have been brought nearer by an advance of the clock.
     pub(super) turned: Option<Order>,
     /// Whether the present advance of the clock publishes no unlock messages.
     pub(super) quiet: bool,
-    /// Whether a deadline has been set that was past already.
+    /// Whether a deadline has been set in the past.
     pub(super) overdue: bool,
-    /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
+    /// Keys that are due at this instant (wall milliseconds) may not have been removed yet.
     pub(super) expiry_backlog: Option<i64>,
-    /// Keys that are due are hidden, but stay until they are written.
+    /// Whether due keys are hidden, but stay until they are written.
     pub(super) expiry_paused: bool,
-    /// Who is shown keys before they are written.
+    /// The components that are shown keys before these are written.
     pub(super) keeper: Option<Box<Keeper>>,
     /// Timers of keys besides their deadlines.
     pub(super) key_timers: KeyTimers,
-    /// Which keys go first when memory is short.
+    /// The choice of keys to evict.
     pub(super) eviction: Eviction,
-    /// The rule by which deadlines expire at the present instant, and up to which instant an advance of the clock has
-    /// ended all, in wall milliseconds.
+    /// The rule by which deadlines expire at the present instant.
     rule: ExpiryRule,
+    /// The latest deadline that an advance of the clock has ended, in wall milliseconds.
     reached_ms: i64,
 }
 
 impl Keyspace {
-    /// `databases` empty databases. The seed drives the hash of keys and every random choice.
+    /// Makes `databases` empty databases. The seed determines the hashes of keys and every random choice.
     pub fn new(databases: usize, seed: u64) -> Self {
         let counters = Counters::default();
         Keyspace {
@@ -167,8 +168,8 @@ impl Keyspace {
         }
     }
 
-    /// Begins as [`Keyspace::new`] does: without keys, subscribers, watchers and waiters. The keys are left to be freed
-    /// later. O(databases), and what subscribers know.
+    /// Returns to the state of [`Keyspace::new`]: no keys, subscribers, watchers or waiters. The keys are left to be
+    /// freed later. O(databases), and the data of subscribers.
     pub fn reset(&mut self, seed: u64) {
         let mut fresh = Keyspace::new(self.databases(), seed);
         fresh.in_cluster = self.in_cluster;
@@ -183,13 +184,13 @@ impl Keyspace {
         self.databases.len()
     }
 
-    /// Whether a key of database `db` is there, without accessing it. O(1).
+    /// Whether database `db` has a key; does not access it. O(1).
     pub fn has_key(&self, db: usize, key: &[u8]) -> bool {
         let hash = hash_of(&self.hasher, key);
         self.databases[db].find_live(hash, key, self.expiry_backlog).is_some()
     }
 
-    /// Keys in database `db`, and how many of them have a deadline.
+    /// The number of keys in database `db`, and the number of them that have a deadline.
     pub fn sizes(&self, db: usize) -> (usize, usize) {
         let database = &self.databases[db];
         let due = database.count_due(self.expiry_backlog);
@@ -197,7 +198,7 @@ impl Keyspace {
         (database.len() - due - over, database.with_deadline() - due)
     }
 
-    /// How many milliseconds the keys of a database that have a deadline have left, on average. O(1).
+    /// The average remaining time of a database's keys with a deadline, in milliseconds. O(1).
     pub fn average_ttl_ms(&self, db: usize, now: Now) -> i64 {
         let mean_ms = self.databases[db].mean_deadline();
         mean_ms.map_or(0, |mean_ms| mean_ms.saturating_sub(now.wall_ms()).max(0))
@@ -208,8 +209,8 @@ impl Keyspace {
         self.accesses.set_rules(rules);
     }
 
-    /// Goes on at an instant: the access clocks of keys follow the wall clock. `rule` says when a deadline is over
-    /// there.
+    /// Moves to an instant: the access clocks of keys follow the wall clock. `rule` decides which deadlines are over at
+    /// that instant.
     #[inline]
     pub fn go_on_at(&mut self, now: Now, rule: ExpiryRule) {
         self.accesses.go_on_at(now);
@@ -220,25 +221,25 @@ impl Keyspace {
         }
     }
 
-    /// Deadlines up to this instant are over at `now`, in wall milliseconds.
+    /// The latest deadline that is over at `now`, in wall milliseconds.
     pub(super) fn over_until_ms(&self, now: Now) -> i64 {
         self.rule.until_ms(now.wall_ms()).max(self.reached_ms)
     }
 
-    /// The first timer of a key: when it is due, in wall milliseconds, and when it was made; nothing when it comes
-    /// before all others of that instant. O(log n).
+    /// The first timer of a key: its instant, in wall milliseconds, and the order in which it was made. No order if it
+    /// comes before all others of that instant. O(log n).
     #[inline]
     pub fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
         self.key_timers.first()
     }
 
-    /// Removes the first timer of a key that is due at `now`: the database, the key and what is due. O(log n).
+    /// Removes the first timer of a key that is due at `now`; returns the database, the key and the kind of timer.
+    /// O(log n).
     pub fn pop_key_timer(&mut self, now: Now, rule: ExpiryRule) -> Option<(usize, Box<[u8]>, KeyTimer)> {
         self.key_timers.pop_due(rule.until_ms(now.wall_ms()))
     }
 
-    /// Whether the commands that run from now on leave the access clocks of existing keys as they are; whether those
-    /// before did.
+    /// Sets whether commands from now on leave the access clocks of existing keys alone; returns the setting before.
     #[inline]
     pub fn ignore_accesses(&mut self, ignored: bool) -> bool {
         self.accesses.ignore(ignored)
@@ -250,7 +251,7 @@ impl Keyspace {
         self.last_order
     }
 
-    /// Has something delivered when the command ends.
+    /// Has an effect delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.effects.push_back(effect);
     }
@@ -260,7 +261,7 @@ impl Keyspace {
         self.effects.pop_front()
     }
 
-    /// Whether there are effects that can be delivered without running waiters: messages, broken transactions.
+    /// Whether effects can be delivered without running waiters: messages, broken transactions.
     #[inline]
     pub fn has_messages(&self) -> bool {
         !self.effects.is_empty() || self.watches.has_broken()
@@ -282,13 +283,13 @@ impl Keyspace {
         self.prefetch.note(db, hash_of(&self.hasher, key));
     }
 
-    /// Brings what the look-ups of the noted keys will touch into the processor's caches. O(noted keys).
+    /// Brings the data that the look-ups of the noted keys will touch into the processor's caches. O(noted keys).
     pub fn fetch(&mut self) {
         self.prefetch.fetch(&self.databases);
     }
 
-    /// What the keys and values of all databases take, and those who watch and wait for keys, and subscribers; what
-    /// waits to be freed is none of them any more. O(databases).
+    /// The memory of all keys and values, and of watchers, waiters and subscribers. Garbage that is yet to be freed no
+    /// longer counts. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
         let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
         let subscribers = subscribers + self.marking.given_back.memory();
@@ -299,23 +300,23 @@ impl Keyspace {
         })
     }
 
-    /// Bytes of memory of what finds the keys of database `db`, and of what knows their deadlines. O(1).
+    /// Bytes of memory of database `db`'s key index, and of its deadlines. O(1).
     pub fn overhead(&self, db: usize) -> (usize, usize) {
         self.databases[db].overhead()
     }
 
-    /// Bytes of what [`Keyspace::bytes`] counts that keys have left free, and the next ones will take. O(databases).
+    /// The part of [`Keyspace::bytes`] that removed keys have left free for new ones. O(databases).
     pub fn free_bytes(&self) -> usize {
         self.databases.iter().map(Database::free_bytes).sum()
     }
 
-    /// Random choices, from the engine's seed.
+    /// The generator of random choices, from the engine's seed.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
 
-    /// What is to be freed after the batch: see [`Garbage::takes_long`]. What is not taken is dropped by
-    /// [`Keyspace::drop_garbage`].
+    /// Takes the garbage to be freed after the batch: see [`Garbage::takes_long`]. Garbage that is not taken is freed
+    /// by [`Keyspace::drop_garbage`].
     #[inline]
     pub fn take_garbage(&mut self) -> Option<Garbage> {
         (!self.garbage.is_empty()).then(|| self.replace_garbage())

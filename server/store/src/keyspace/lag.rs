@@ -1,7 +1,7 @@
-//! What a replica has that lags: the keys that have been written since, as they were before.
+//! The record of a lagging replica's state: the keys written since the lag began, as they were before.
 //!
-//! A key is kept at its first write, and costs nothing after that. What is kept is bounded by what there was when the
-//! replica began to lag, and by the keys that there are now.
+//! A key is kept at its first write, and costs nothing after that. The record is bounded by the keys at the start of
+//! the lag, and the keys at present.
 
 use super::glob;
 use super::mark::Mark;
@@ -9,7 +9,7 @@ use crate::memory::{block, of_trees};
 use crate::values::Value;
 use std::collections::BTreeMap;
 
-/// A key as it was.
+/// The state of a key before its first write.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) value: Value,
@@ -17,19 +17,20 @@ pub(super) struct Kept {
     pub(super) mark: Option<Mark>,
 }
 
-/// Keys as they were; `None` when there was no such key.
+/// Kept keys, with their states. `None` if there was no such key.
 pub(super) type KeptKeys = BTreeMap<(usize, Box<[u8]>), Option<Kept>>;
 
-/// So many keys that were not there are kept before any is looked at again.
+/// The smallest number of new keys that are recorded before the record is checked for keys that are gone again.
 const NEW_AT_LEAST: usize = 1024;
 
-/// What has been written since a replica began to lag.
+/// The keys written since a replica began to lag.
 #[derive(Debug)]
 pub(super) struct Lag {
-    /// The keys that it is of; all without one.
+    /// The pattern of the keys to be recorded. `None`: all keys.
     pattern: Option<Box<[u8]>>,
     before: KeptKeys,
-    /// How many of them were not there, and how many there may be before those that are gone again are forgotten.
+    /// The number of recorded keys that did not exist before, and its limit. At the limit, keys that are gone again are
+    /// forgotten.
     new: usize,
     most_new: usize,
     /// Bytes of names and values.
@@ -37,36 +38,36 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// Nothing has been written yet. Only keys that match the pattern are meant.
+    /// Begins an empty record. Only keys that match the pattern are recorded.
     pub(super) fn new(pattern: Option<&[u8]>) -> Self {
         let pattern = pattern.map(Box::from);
         Lag { pattern, before: KeptKeys::new(), new: 0, most_new: NEW_AT_LEAST, bytes: 0 }
     }
 
-    /// What has been written, as it was.
+    /// The recorded keys.
     pub(super) fn into_kept(self) -> KeptKeys {
         self.before
     }
 
-    /// Whether it is time to forget keys that were not there and are not there again.
+    /// Whether it is time to forget new keys that are gone again.
     pub(super) fn has_many_new(&self) -> bool {
         self.new >= self.most_new
     }
 
-    /// Whether a key is to be kept: it is meant, and is written for the first time.
+    /// Whether a key is to be kept: it matches the pattern, and is written for the first time.
     pub(super) fn wants(&self, db: usize, key: &[u8]) -> bool {
         let is_meant = self.pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, key, false));
         is_meant && !self.before.contains_key(&(db, key.into()))
     }
 
-    /// Keeps a key as it is.
+    /// Keeps a key in its present state.
     pub(super) fn keep(&mut self, db: usize, key: &[u8], kept: Option<Kept>) {
         self.new += usize::from(kept.is_none());
         self.bytes += block(key.len()) + kept.as_ref().map_or(0, |kept| kept.value.heap_bytes());
         self.before.insert((db, key.into()), kept);
     }
 
-    /// Forgets the keys that were not there and are not there again.
+    /// Forgets keys that did not exist before and do not exist now.
     pub(super) fn forget_gone(&mut self, is_there: impl Fn(usize, &[u8]) -> bool) {
         let Lag { before, bytes, .. } = self;
         before.retain(|(db, key), kept| {
@@ -78,7 +79,7 @@ impl Lag {
         self.most_new = NEW_AT_LEAST.max(self.new * 2);
     }
 
-    /// Bytes of all of it, about. O(1).
+    /// Bytes of the record, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((usize, Box<[u8]>), Option<Kept>)>();
         self.bytes + of_trees(usize::from(!self.before.is_empty()), self.before.len(), entry_bytes)

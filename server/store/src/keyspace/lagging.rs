@@ -1,4 +1,4 @@
-//! How keys are kept as they are while a replica lags, and put back when it takes over.
+//! Recording of keys while a replica lags, and their restoration when it takes over.
 
 use super::actor::Actor;
 use super::change::EntryId;
@@ -12,12 +12,12 @@ use crate::values::Value;
 use std::collections::BTreeSet;
 
 impl Keyspace {
-    /// From now on keys that match the pattern, or all, are kept as they are before they are written.
+    /// Begins to record keys that match the pattern, or all keys, before they are written.
     pub fn begin_lag(&mut self, pattern: Option<&[u8]>) {
         self.keeper().lag = Some(Lag::new(pattern));
     }
 
-    /// Nothing is kept any more.
+    /// Stops recording, and forgets the recorded keys.
     pub fn end_lag(&mut self) {
         self.take_lag();
     }
@@ -28,9 +28,9 @@ impl Keyspace {
         lag
     }
 
-    /// Makes what has been written what it was, as this actor, and keeps nothing any more: what has come since is
-    /// deleted, what has gone or changed is restored, unless its deadline is over. Keys that are as they were, as far
-    /// as `is_same` sees, stay untouched. O(keys written since, and their values).
+    /// Restores the state at the start of the lag, as this actor, and stops recording. Keys that are new are deleted.
+    /// Keys that are gone or changed are restored, unless their deadline is over. Keys that `is_same` finds unchanged
+    /// stay untouched. O(keys written since, and their values).
     pub fn go_back(&mut self, is_same: impl Fn(&Value, &Value) -> bool, actor: &Actor<'_>, now: Now) {
         let Some(lag) = self.take_lag() else { return };
         let mut tx = self.tx_by(actor, 0, now);
@@ -46,7 +46,7 @@ impl Keyspace {
 }
 
 impl Tx<'_> {
-    /// Keeps a key as it is, if it is written for the first time.
+    /// Keeps the state of a key, if it is written for the first time.
     pub(super) fn keep_in(&mut self, lag: &mut Lag, key: &[u8]) {
         let db = self.db;
         if lag.wants(db, key) {
@@ -55,7 +55,7 @@ impl Tx<'_> {
                 deadline_ms: self.deadline(key),
                 mark: self.marked(key).map(|(_, mark)| mark),
             });
-            // Before this key, which is not there yet.
+            // Called before this key is recorded, since a new key does not exist yet.
             if lag.has_many_new() {
                 self.forget_gone(lag);
             }
@@ -69,7 +69,7 @@ impl Tx<'_> {
         lag.forget_gone(|db, key| databases[db].find(hash(key), key).is_some());
     }
 
-    /// The same of all keys of these databases. O(keys and their values).
+    /// Keeps the states of all keys of these databases. O(keys and their values).
     pub(super) fn keep_all_in(&mut self, lag: &mut Lag, databases: &[usize]) {
         let before = self.db;
         let mut keys = BTreeSet::new();
@@ -84,7 +84,7 @@ impl Tx<'_> {
         self.db = before;
     }
 
-    /// Makes a key what it was.
+    /// Returns a key to its recorded state.
     fn put_back(&mut self, key: &[u8], kept: Kept, is_same: impl Fn(&Value, &Value) -> bool) {
         let Kept { value, deadline_ms, mark } = kept;
         if !self.peek(key).is_some_and(|present| is_same(present, &value)) {
@@ -98,7 +98,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Makes a key with a value that it had, in place of what it holds; this mark stood beside it.
+    /// Replaces a key by an earlier value of it, with the mark that it had then.
     fn restore_held(
         &mut self,
         key: &[u8],

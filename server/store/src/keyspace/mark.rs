@@ -1,30 +1,30 @@
-//! What a subscriber keeps beside an entry.
+//! Marks that a subscriber keeps beside entries.
 
-/// Six bytes beside an entry. What they mean is the business of the subscriber that has put them there, but for those
-/// of threads.
+/// Six bytes beside an entry. Their meaning is known only to the subscriber that sets them, except for the marks of
+/// threads.
 pub type Mark = [u8; 6];
 
-/// Set in marks that are no numbers; in others, an odd one is no thread's.
+/// Set in marks that are no numbers. A number that is odd is not a thread's mark.
 const NO_NUMBER: u64 = 1 << 47;
 
-/// The mark with this number of a hash that a thread has come to hold: twice the number, of 46 bits.
+/// The mark of a hash that a thread has come to hold: twice `number`, which has 46 bits.
 #[inline(always)]
 pub fn mark_of_thread(number: u64) -> Mark {
     let [a, b, c, d, e, f, ..] = (number << 1).to_le_bytes();
     [a, b, c, d, e, f]
 }
 
-/// Whether a mark is such a one.
+/// Whether a mark is a thread's.
 #[inline(always)]
 pub(super) fn is_of_thread(mark: Mark) -> bool {
     let [a, b, c, d, e, f] = mark;
     u64::from_le_bytes([a, b, c, d, e, f, 0, 0]) & (NO_NUMBER | 1) == 0
 }
 
-/// Whether a field is the name of a thread, as clients name theirs: a UUID and a number, `<uuid>:<number>`.
+/// Whether a field is a thread name in the form that clients use: a UUID and a number, `<uuid>:<number>`.
 #[inline(always)]
 pub fn is_thread(field: &[u8]) -> bool {
-    /// The UUID, a colon, and the first digit.
+    /// The length of the UUID, a colon, and one digit.
     const SHORTEST: usize = 38;
     let Some((name, digits)) = field.split_first_chunk::<SHORTEST>() else { return false };
     let is_uuid =

@@ -1,17 +1,17 @@
-//! The numbers of marks, and whether the keyspace may make and take them by itself.
+//! The numbers of marks, and the conditions under which the keyspace sets and takes marks by itself.
 
 use super::given_back::GivenBack;
 
-/// The numbers of marks, and what the keyspace may do with them.
+/// The numbers of marks, and the keyspace's permission to handle marks by itself.
 #[derive(Debug, Default)]
 pub(super) struct Marking {
-    /// The subscriber whose the marks are.
+    /// The index of the subscriber that owns the marks.
     marker: Option<usize>,
-    /// Nobody but the subscriber wants to know of marked keys.
+    /// Whether only the owner of the marks wants changes of marked keys.
     is_private: bool,
-    /// The subscriber has said that it has nobody to tell, and nobody had it in hand since.
+    /// Whether the owner has said that it has nobody to notify, and has not been accessed since.
     is_idle: bool,
-    /// Both.
+    /// Whether both hold, so that the keyspace handles marks by itself.
     pub(super) by_itself: bool,
     /// The number of the last mark.
     pub(super) last: u64,
@@ -20,37 +20,37 @@ pub(super) struct Marking {
 }
 
 impl Marking {
-    /// The marks are those of this subscriber.
+    /// Sets the subscriber that owns the marks.
     pub(super) fn set_marker(&mut self, subscriber: usize) {
         self.marker = Some(subscriber);
     }
 
-    /// The subscriber whose the marks are.
+    /// The subscriber that owns the marks.
     pub(super) fn marker(&self) -> Option<usize> {
         self.marker
     }
 
-    /// Whether nobody else wants to know of marked keys from now on.
+    /// Sets whether only the owner wants changes of marked keys from now on.
     pub(super) fn set_private(&mut self, is_private: bool) {
         self.is_private = is_private;
         self.by_itself = self.is_private && self.is_idle;
     }
 
-    /// Whether the subscriber has nobody to tell, until somebody has it in hand.
+    /// Sets whether the owner has nobody to notify, until it is accessed again.
     #[inline]
     pub(super) fn set_idle(&mut self, is_idle: bool) {
         self.is_idle = is_idle;
         self.by_itself = self.is_private && self.is_idle;
     }
 
-    /// The number of a new mark, or of something else that is counted with them.
+    /// The number of a new mark, or of another object that shares the numbering.
     #[inline]
     pub(super) fn next_number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// The numbers begin anew.
+    /// Restarts the numbering.
     pub(super) fn restart_numbers(&mut self) {
         self.last = 0;
     }

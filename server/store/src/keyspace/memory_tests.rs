@@ -1,4 +1,4 @@
-//! What the databases take, against a count of everything in them.
+//! The memory of databases, compared with a full count of their content.
 
 use super::*;
 use crate::time::{ExpiryRule, Now};
@@ -9,7 +9,7 @@ fn at(wall_ms: i64) -> Now {
     Now { wall_us: wall_ms * 1000, monotonic_us: 0 }
 }
 
-/// Marks what is set because it was absent.
+/// Marks every key that is set because it was absent.
 #[derive(Debug)]
 struct Marker;
 
@@ -130,7 +130,7 @@ fn apply(tx: &mut Tx<'_>, key: &[u8], step: Step, enc: &Encodings) {
     }
 }
 
-/// What databases take that have had a key: the place for their tables stays.
+/// The memory of databases that have had a key. The memory of their tables stays.
 fn bytes_after_keys(keyspace: &mut Keyspace, databases: usize) -> DatabaseBytes {
     for db in 0..databases {
         let mut tx = keyspace.tx(db, at(0));

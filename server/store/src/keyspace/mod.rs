@@ -1,8 +1,8 @@
-//! Databases, the table of keys, expiry, waiters on keys, watch; and [`Tx`], the only way to them.
+//! Databases, the table of keys, expiry, waiters on keys, watches, and [`Tx`], the only way to access them.
 //!
-//! It knows values and time, and neither commands nor clients: waiters and watchers are numbers to it. What a command's
-//! changes cause (notifications, messages, woken waiters, broken transactions) is collected here and taken by the
-//! engine when the command, script or transaction ends. A [`Subscriber`] learns of changes at once.
+//! The keyspace knows values and time, but neither commands nor clients: waiters and watchers are numbers. It collects
+//! the effects of a command's changes: notifications, messages, woken waiters, broken transactions. The engine takes
+//! the effects when the command, script or transaction ends. A [`Subscriber`] is notified of changes at once.
 
 mod access_clock;
 mod accesses;

@@ -1,8 +1,9 @@
 //! The order in which deadlines were made.
 
-/// When a deadline was made, among all deadlines on either clock: of two at one instant, the earlier made fires first.
+/// The position of a deadline among all deadlines on either clock, by the time of its making. Of two deadlines at one
+/// instant, the one made earlier fires first.
 ///
-/// It wraps around; two compare correctly as long as fewer than 2³¹ were made between them.
+/// The number wraps around. Two orders compare correctly as long as fewer than 2³¹ deadlines were made between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order(u32);
 
@@ -12,17 +13,17 @@ impl Order {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// As a number that wraps around, for those who keep it without knowing what it is.
+    /// A number that wraps around, for code that only stores it.
     pub(super) fn number(self) -> u32 {
         self.0
     }
 
-    /// The order of that number.
+    /// The order with that number.
     pub(super) fn of(number: u32) -> Order {
         Order(number)
     }
 
-    /// The order of a deadline that is made next.
+    /// The order of the next deadline.
     pub(super) fn next(self) -> Order {
         Order(self.0.wrapping_add(1))
     }

@@ -1,21 +1,21 @@
-//! Look-ups made in advance, so that what they touch is in the caches when a command makes them.
+//! Look-ups made in advance, so that their data is in the caches when a command makes them.
 //!
-//! Each step of a look-up (table, entry, value) waits for memory that the step before has named; steps of different
-//! keys wait for each other only because commands run one at a time. Here one step is done for all keys before the
-//! next.
+//! Each step of a look-up (table, entry, value) waits for memory whose address the step before has read. Steps of
+//! different keys wait for each other only because commands run one at a time. Here each step is done for all keys
+//! before the next one.
 
 use super::database::Database;
 use std::hint::black_box;
 
-/// Databases of fewer keys stay in the caches by themselves.
+/// The number of keys below which a database stays in the caches by itself.
 const LARGE: usize = 20_000;
 
 /// Keys that are about to be looked up.
 #[derive(Debug, Default)]
 pub(super) struct Prefetch {
-    /// Their databases and hashes.
+    /// The keys' databases and hashes.
     noted: Vec<(u32, u64)>,
-    /// The entries they most likely are.
+    /// The databases and numbers of the keys' probable entries.
     entries: Vec<(u32, u32)>,
 }
 
@@ -29,8 +29,8 @@ impl Prefetch {
         self.noted.push((db as u32, hash));
     }
 
-    /// Touches all that the look-up of the noted keys will touch. A key of the same hash bits may be mistaken for one
-    /// of them, which is harmless.
+    /// Touches all data that the look-ups of the noted keys will touch. Another key with the same hash bits may be
+    /// touched instead, which is harmless.
     pub(super) fn fetch(&mut self, databases: &[Database]) {
         self.entries.clear();
         for (db, hash) in self.noted.drain(..) {

@@ -1,4 +1,4 @@
-//! How a transaction reads keys.
+//! Reading of keys by a transaction.
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
@@ -22,18 +22,18 @@ impl Tx<'_> {
         self.entry(key).is_some()
     }
 
-    /// The value, without accessing the key, nor counting a hit or a miss. O(1).
+    /// The value. Neither accesses the key nor counts a hit or a miss. O(1).
     pub fn peek(&self, key: &[u8]) -> Option<&Value> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// Bytes of memory that the key takes with its value: its entry and what that holds. O(1).
+    /// Bytes of memory of the key and its value: the entry and its heap memory. O(1).
     pub fn memory(&self, key: &[u8]) -> Option<usize> {
         let entry = self.entry(key)?;
         Some(size_of::<Entry>() + entry.key_bytes() + entry.value.heap_bytes())
     }
 
-    /// Accesses a key, as a command does that looks it up to change it; whether it exists. O(1).
+    /// Accesses a key, as a command does that looks it up to change it; returns whether it exists. O(1).
     pub fn access(&mut self, key: &[u8]) -> bool {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, accesses, .. } = &mut *self.keyspace;
@@ -44,7 +44,7 @@ impl Tx<'_> {
         })
     }
 
-    /// Accesses a key whoever does it, as TOUCH does; whether it exists. O(1).
+    /// Accesses a key even if the client's accesses are ignored, as TOUCH does; returns whether it exists. O(1).
     pub fn touch(&mut self, key: &[u8]) -> bool {
         let ignored = self.keyspace.ignore_accesses(false);
         let found = self.get(key).is_some();
@@ -57,17 +57,17 @@ impl Tx<'_> {
         self.entry(key).map(|entry| entry.clock().get())
     }
 
-    /// The value of a key that a command reads, which is an access; a miss emits `keymiss`. O(1).
+    /// The value of a key that a command reads, which is an access. A miss emits `keymiss`. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
         self.look_up(key, |accesses, entry| accesses.note(entry.clock()))
     }
 
-    /// The value of a key of which a command reads something without accessing it; a miss emits `keymiss`. O(1).
+    /// The value of a key that a command inspects without accessing the key. A miss emits `keymiss`. O(1).
     pub fn inspect(&mut self, key: &[u8]) -> Option<&Value> {
         self.look_up(key, |_, _| {})
     }
 
-    /// The value of a key, counted as a hit or a miss; `see` is called with its entry on the way.
+    /// The value of a key, counted as a hit or a miss; `see` is called with the entry when it is found.
     #[inline(always)]
     fn look_up(&mut self, key: &[u8], see: impl Fn(&mut Accesses, &Entry)) -> Option<&Value> {
         let hash = self.expire_then_hash(key);
@@ -83,7 +83,7 @@ impl Tx<'_> {
         found.map(|entry| &entry.value)
     }
 
-    /// The value to be read as a `T`; `None` when there is no such key. O(1).
+    /// The value, to be read as a `T`. Returns `None` if there is no such key. O(1).
     pub fn read<T: Typed>(&mut self, key: &[u8]) -> Result<Option<&T>, WrongType> {
         match self.get(key) {
             None => Ok(None),
@@ -91,13 +91,13 @@ impl Tx<'_> {
         }
     }
 
-    /// The values of several keys to be read as `T`s; `None` where there is no such key: a miss emits `keymiss`,
-    /// up to the first key that is no `T`. O(keys).
+    /// The values of several keys, to be read as `T`s; `None` for an absent key. Each miss before the first key of
+    /// another type emits `keymiss`. O(keys).
     pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
         self.read_each(keys, T::of)
     }
 
-    /// The same for several types: `of` gives what is read of a value, nothing if it has the wrong type. O(keys).
+    /// The values of several keys, read by `of`, which returns `None` for a value of the wrong type. O(keys).
     pub fn read_each<'s, V>(
         &'s mut self,
         keys: &[&[u8]],
@@ -137,7 +137,7 @@ impl Tx<'_> {
         self.keyspace.expiry_backlog.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
-    /// The number of keys. O(1), but O(keys with a deadline) while some that are due remain for later.
+    /// The number of keys. O(1), but O(keys with a deadline) while due keys are left in the backlog.
     pub fn len(&self) -> usize {
         let (database, until) = (self.database(), self.keyspace.expiry_backlog);
         database.len() - database.count_due(until) - database.count_over(until)
@@ -153,7 +153,7 @@ impl Tx<'_> {
         self.database().entries(self.keyspace.expiry_backlog).map(|entry| (entry.key(), &entry.value))
     }
 
-    /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
+    /// Visits at least `count` keys (fewer only at the end) from `cursor` on; returns the next cursor, 0 at the end.
     ///
     /// Every key that exists from a scan's start to its end is visited. O(count + keys / 1024).
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {

@@ -1,11 +1,11 @@
-//! Random choices that the engine's seed decides.
+//! Random choices that depend on the engine's seed only.
 
-/// A generator (SplitMix64): fast, one word of state, the same numbers for the same seed.
+/// A SplitMix64 generator: fast, one word of state, the same numbers for the same seed.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator from this seed.
+    /// Makes a generator from this seed.
     pub fn new(seed: u64) -> Self {
         Rng(seed)
     }

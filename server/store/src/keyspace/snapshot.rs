@@ -1,8 +1,8 @@
 //! A snapshot: all databases as they were at one instant, written into a file piece by piece while they change.
 //!
-//! A walk in SCAN's order writes the keys. Before a key is changed that the walk has not come to, it is written as it
-//! is, out of turn, and the walk passes over it. So the file has each key as it was when the snapshot began, and nobody
-//! waits for longer than a piece takes.
+//! A walk in SCAN's order writes the keys. A key that is changed before the walk has reached it is written first, out
+//! of turn, and the walk skips it. So the file has each key as it was when the snapshot began, and no client waits for
+//! longer than a piece takes.
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
@@ -15,12 +15,13 @@ use foldhash::quality::FixedState;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// What a snapshot is written into.
+/// The destination of a snapshot.
 pub trait KeyWriter: Debug + Send {
-    /// A database has so many keys, of which some have a deadline: most of those that come next are its.
+    /// Begins a database with `keys` keys, of which `with_deadline` have a deadline. Most of the keys that follow
+    /// belong to it.
     fn database(&mut self, db: usize, keys: usize, with_deadline: usize);
 
-    /// A key of a database, with its deadline in wall milliseconds and its access clock.
+    /// Writes a key of a database, with its deadline in wall milliseconds and its access clock.
     fn key(
         &mut self,
         key: (usize, &[u8]),
@@ -29,14 +30,14 @@ pub trait KeyWriter: Debug + Send {
         value: &Value,
     );
 
-    /// How many bytes have been written.
+    /// The number of bytes written so far.
     fn written(&self) -> usize;
 
-    /// All of them, when the last key has been written.
+    /// Returns all bytes, after the last key has been written.
     fn finish(self: Box<Self>) -> Vec<u8>;
 }
 
-/// What a key costs beside its bytes in the file, in bytes that take as long.
+/// The cost of a key beside its bytes in the file, as a number of bytes that take as long.
 const KEY_COST: usize = 64;
 
 /// The number of keys that are written before the cost is looked at again: they may be larger than those before.
@@ -48,7 +49,7 @@ pub(super) struct View<'a> {
     pub(super) databases: &'a [Database],
     pub(super) hasher: &'a FixedState,
     pub(super) accesses: &'a Accesses,
-    /// Keys that are due at this instant are not there any more, in wall milliseconds.
+    /// Keys that are due at this instant (wall milliseconds) count as gone.
     pub(super) due: Option<i64>,
 }
 
@@ -70,16 +71,17 @@ pub struct SnapshotProgress {
     pub total: u64,
 }
 
-/// A file that keys are written into.
+/// A snapshot in progress.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) file: Box<dyn KeyWriter>,
-    /// The databases before this one are written, and of this one what comes before the cursor.
+    /// The database that the walk has reached. Earlier databases are written, and so is the part of this one before the
+    /// cursor.
     db: usize,
     cursor: u64,
-    /// Keys that the walk has come by.
+    /// The number of keys that the walk has passed.
     seen: usize,
-    /// What was written out of turn, or is new.
+    /// Keys ahead of the walk that were written out of turn, or are new.
     passed_over: BTreeSet<(usize, Box<[u8]>)>,
     names_bytes: usize,
     pub(super) flushed: FlushedKeys,
@@ -104,7 +106,7 @@ impl Snapshot {
         }
     }
 
-    /// Bytes of all of it, about. O(1).
+    /// Bytes of the snapshot, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let names = &self.passed_over;
         let entry_bytes = size_of::<(usize, Box<[u8]>)>();
@@ -113,8 +115,8 @@ impl Snapshot {
             + of_trees(usize::from(!names.is_empty()), names.len(), entry_bytes)
     }
 
-    /// Writes keys until it has cost so much, or the last; whether these were all. A key costs its bytes in the file,
-    /// and [`KEY_COST`].
+    /// Writes keys until that has cost `most_cost`, or to the last key; returns whether that was reached. A key costs
+    /// its bytes in the file, and [`KEY_COST`].
     pub(super) fn go_on(&mut self, view: &View<'_>, most_cost: usize) -> bool {
         let start = self.cost();
         while self.db < view.databases.len() {
@@ -149,7 +151,7 @@ impl Snapshot {
         self.file.written() + KEY_COST * self.seen
     }
 
-    /// Writes so many keys of the present database, or its last.
+    /// Writes up to `keys` keys of the present database.
     fn write_some(&mut self, view: &View<'_>, keys: usize) {
         let (db, database) = (self.db, &view.databases[self.db]);
         let hash = |key: &[u8]| hash_of(view.hasher, key);
@@ -173,7 +175,7 @@ impl Snapshot {
         }
     }
 
-    /// A key is about to be written: if it is to be in the file and is not, it is written into it.
+    /// Writes a key that is about to be changed, if the file is to have it and the walk has not reached it.
     pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
         let hash = hash_of(view.hasher, key);
         if self.left_out.contains(&db) {

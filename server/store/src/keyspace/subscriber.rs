@@ -1,4 +1,4 @@
-//! The subscribers of changes, which live above the keyspace, and what they may do about a change.
+//! Subscribers of changes, which live above the keyspace, and their access to the keyspace during a change.
 
 use super::change::{Change, EntryId};
 use super::database::Database;
@@ -18,21 +18,21 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// A subscriber of changes: called when they happen, within the command.
+/// A subscriber of changes: called for each change, within the command.
 pub trait Subscriber: Any + Debug + Send {
-    /// The kinds of change that it wants.
+    /// The kinds of change that the subscriber wants.
     fn interests(&self) -> Interests;
 
-    /// Something happened to a key. May not take longer than the command that did it.
+    /// Handles a change of a key. Must not take longer than the command that made the change.
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>);
 
-    /// Bytes of memory that it takes. O(1).
+    /// Bytes of memory that the subscriber takes. O(1).
     fn memory(&self) -> usize {
         0
     }
 
-    /// Whether the marks beside entries are its own. While it is idle, the keyspace marks the hash of a thread by
-    /// itself, and forgets that when the thread gives it back.
+    /// Whether the subscriber owns the marks beside entries. While the owner is idle, the keyspace marks a thread's
+    /// hash by itself, and drops the mark when the thread gives the hash back.
     fn is_marker(&self) -> bool {
         false
     }
@@ -75,7 +75,7 @@ impl Context<'_> {
         self.database.find_id(hash_of(self.hasher, key), key).map(EntryId)
     }
 
-    /// The same, where it may well be this entry of the same database. O(its length).
+    /// Returns [`Context::entry`], with a fast path for a likely entry of the same database. O(length of the key).
     #[inline]
     pub fn entry_like(&self, likely: EntryId, key: &[u8]) -> Option<EntryId> {
         if self.database.is_entry_of(likely.0, key) { Some(likely) } else { self.entry(key) }
@@ -92,13 +92,13 @@ impl Context<'_> {
         self.database.mark(at.0)
     }
 
-    /// The marked keys of the database, with their entries, in an order that depends only on what was put in. O(keys).
+    /// The marked keys of the database, with their entries, in an order that depends only on the insertions. O(keys).
     pub fn marked(&self) -> Vec<(Box<[u8]>, EntryId)> {
         let keys: Vec<Box<[u8]>> = self.database.marked().map(|(entry, _)| entry.key().into()).collect();
         keys.into_iter().filter_map(|key| self.entry(&key).map(|at| (key, at))).collect()
     }
 
-    /// Puts a mark beside an entry, instead of the one that is there: the subscriber gets the entry's value when it
+    /// Puts a mark beside an entry, replacing any earlier one. The subscriber gets the entry's value when the entry
     /// goes. All marks belong to one subscriber.
     #[inline(always)]
     pub fn set_mark(&mut self, at: EntryId, mark: Mark) {
@@ -111,18 +111,18 @@ impl Context<'_> {
         self.database.take_mark(at.0)
     }
 
-    /// The number of a new mark, or of something else that is counted with them.
+    /// The number of a new mark, or of another object that shares the numbering.
     #[inline]
     pub fn next_number(&mut self) -> u64 {
         self.marking.next_number()
     }
 
-    /// The numbers of marks begin anew.
+    /// Restarts the numbering of marks.
     pub fn restart_numbers(&mut self) {
         self.marking.restart_numbers();
     }
 
-    /// Marks get numbers behind this one from now on.
+    /// Lets the numbering go on after this number at least.
     pub fn numbers_go_on_after(&mut self, last: u64) {
         self.marking.last = self.marking.last.max(last);
     }
@@ -132,24 +132,23 @@ impl Context<'_> {
         self.marking.last
     }
 
-    /// The subscriber whose the marks are says whether it has nobody to tell of them, until it is in somebody's hand
-    /// again.
+    /// Sets whether the owner of the marks has nobody to notify. Reset when the owner is accessed again.
     #[inline]
     pub fn set_idle(&mut self, is_idle: bool) {
         self.marking.set_idle(is_idle);
     }
 
-    /// The last hold of a key was given back. O(1).
+    /// Notes that the last hold of a key was given back. O(1).
     pub fn remember_given_back(&mut self, db: usize, key: &[u8]) {
         self.marking.given_back.remember(db, hash_of(self.hasher, key));
     }
 
-    /// It has ended otherwise. O(1).
+    /// Notes that the last hold of a key has ended otherwise. O(1).
     pub fn forget_given_back(&mut self, db: usize, key: &[u8]) {
         self.marking.given_back.forget(db, hash_of(self.hasher, key));
     }
 
-    /// Whether the last hold of a key was given back, as far as it is remembered. O(1).
+    /// Whether the last hold of a key was given back, as far as that is remembered. O(1).
     pub fn was_given_back(&self, db: usize, key: &[u8]) -> bool {
         self.marking.given_back.has(db, hash_of(self.hasher, key))
     }
@@ -159,18 +158,18 @@ impl Context<'_> {
         self.waiters.waits_for(self.db, key)
     }
 
-    /// Whether anybody waits for a key of the same database in a line. O(log n).
+    /// Whether a key of the same database has a waiter in a line. O(log n).
     pub fn is_waited_for_in_line(&self, key: &[u8], line: &str) -> bool {
         self.waiters.first_in_line(self.db, key, line).is_some()
     }
 
-    /// The labels under which anything is waited for in a database, each with one of these keys. O(n).
+    /// The labels of a database's waiters, each with one of the keys waited for. O(n).
     pub fn labels_in(&self, db: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
         let by_label = self.waiters.by_label();
         by_label.labels().filter_map(move |label| Some((label, by_label.of(db, label).next()?)))
     }
 
-    /// Whether anything is waited for under a label in a database. O(log n).
+    /// Whether a database has a waiter with this label. O(log n).
     pub fn waits_as(&self, db: usize, label: &[u8]) -> bool {
         self.waiters.by_label().of(db, label).next().is_some()
     }
@@ -180,8 +179,8 @@ impl Context<'_> {
         self.waiters.waits_for(db, key)
     }
 
-    /// Sets the timer of a key of the same database, at an instant in wall milliseconds, instead of the one of this
-    /// kind that it has. O(log n).
+    /// Sets the timer of a key of the same database to an instant in wall milliseconds, replacing the one of this kind
+    /// that it has. O(log n).
     pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at_ms: i64) {
         self.key_timers.set((self.db, key.into(), timer), at_ms, Order::default());
     }
@@ -196,19 +195,19 @@ impl Context<'_> {
         self.audience
     }
 
-    /// Whether anybody listens to the server's own channels.
+    /// Whether a client is subscribed to one of the server's own channels.
     #[inline]
     pub fn has_server_audience(&self) -> bool {
         self.server_audience
     }
 
-    /// Has something delivered when the command ends.
+    /// Has an effect delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.effects.push_back(effect);
     }
 
-    /// The same, before the event of a change of this key, which has just been reported: Redis tells of a changed key
-    /// first.
+    /// Has an effect delivered before the event of a change of this key, which has just been reported. Redis notifies
+    /// of the changed key first.
     pub fn push_before_event(&mut self, effect: Effect, key: &[u8], of: Event) {
         let is_it = |last: &Effect| match last {
             Effect::Notify { db, event, key: its } => (*db, *event, &**its) == (self.db, of, key),
@@ -218,12 +217,12 @@ impl Context<'_> {
         self.effects.insert(at, effect);
     }
 
-    /// The first of a client's leases to be renewed is another than before: the engine sets its timer.
+    /// Notes that the next of a client's leases to be renewed has changed: the engine sets its timer.
     pub fn leases_changed(&mut self, session: u64) {
         self.effects.push_back(Effect::LeasesChanged { session });
     }
 
-    /// Asks for more to be done about a field of a key when the command ends, in a transaction of the engine itself.
+    /// Asks for follow-up work on a field of a key when the command ends, in a transaction of the engine itself.
     pub fn follow_up(&mut self, key: Box<[u8]>, field: Box<[u8]>) {
         self.effects.push_back(Effect::FollowUp { db: self.db, key, field });
     }
@@ -235,7 +234,7 @@ impl Context<'_> {
     }
 }
 
-/// A subscriber and what it wants.
+/// A subscriber and its interests.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) interests: Interests,

@@ -1,7 +1,7 @@
 //! Change subscriptions; free without subscribers.
 //!
-//! Every subscription adds to `Keyspace::interests`; a transaction tests only that before it builds a [`Change`].
-//! Watchers, waiters and published events belong to the keyspace itself; everything else implements [`Subscriber`].
+//! Every subscription adds to `Keyspace::interests`; a transaction tests only these before it builds a [`Change`].
+//! Watchers, waiters and published events belong to the keyspace itself. All other recipients implement [`Subscriber`].
 
 use super::change::{Change, What};
 use super::effects;
@@ -13,7 +13,7 @@ use super::waiters::{Place, Signal, Waiter};
 use std::any::Any;
 
 impl Keyspace {
-    /// Notifies this subscriber from now on of the changes that it wants.
+    /// Notifies this subscriber of the changes that it wants from now on.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber>) {
         if subscriber.is_marker() {
             self.marking.set_marker(self.subscriptions.len());
@@ -22,25 +22,25 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// `watcher` watches `key` of database `db`. O(log watchers).
+    /// Lets `watcher` watch `key` of database `db`. O(log watchers).
     pub fn watch(&mut self, db: usize, key: &[u8], watcher: u64) {
         self.watches.add(db, key, watcher);
         self.note_interests();
     }
 
-    /// Stops that.
+    /// Ends the watch of a key.
     pub fn unwatch(&mut self, db: usize, key: &[u8], watcher: u64) {
         self.watches.remove(db, key, watcher);
         self.note_interests();
     }
 
-    /// Puts a waiter at its place in the queue of a key; its class stands in this line. O(log n).
+    /// Puts a waiter at its place in the queue of a key. `line` is the line of its class. O(log n).
     pub fn add_waiter(&mut self, db: usize, key: &[u8], line: &'static str, place: Place, waiter: Waiter) {
         self.waiters.add(db, key, line, place, waiter);
         self.note_interests();
     }
 
-    /// Removes it from that queue. O(log n).
+    /// Removes the waiter at a place from the queue of a key. O(log n).
     pub fn remove_waiter(&mut self, db: usize, key: &[u8], place: Place) {
         self.waiters.remove(db, key, place);
         if !self.waiters.waits_for(db, key) {
@@ -60,18 +60,18 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Whether anybody listens to the server's own channels.
+    /// Whether a client is subscribed to one of the server's own channels.
     pub fn has_server_audience(&self) -> bool {
         self.server_audience
     }
 
-    /// Sets whether any channel has a subscriber, and whether any of these is one of the server's own.
+    /// Sets whether any channel has a subscriber, and whether one of the server's own channels has one.
     pub fn set_audience(&mut self, any: bool, of_server: bool) {
         (self.audience, self.server_audience) = (any, of_server);
         self.note_interests();
     }
 
-    /// Asks all subscribers what they want from now on. O(subscribers).
+    /// Asks all subscribers for their present interests. O(subscribers).
     pub fn renew_interests(&mut self) {
         self.marking.set_idle(false);
         for one in &mut self.subscriptions {
@@ -80,11 +80,11 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Adds up all interests.
+    /// Combines all interests.
     fn note_interests(&mut self) {
         let of_subscribers =
             self.subscriptions.iter().fold(Interests::NONE, |all, one| all.with(one.interests));
-        // Values are reported for the sake of waiters; those of marked keys are found by their marks.
+        // Values are reported for the sake of waiters. Changes of marked keys are reported because of their marks.
         let mut all =
             of_subscribers.without(Interests::ALL_VALUES).with(Interests::of_published(self.published));
         if self.watches.keys_watched() > 0 {
@@ -94,7 +94,7 @@ impl Keyspace {
             all = all.with(Interests::VALUES);
         }
         if self.waiters.keys() == 0 {
-            // From now on changes are perhaps not reported.
+            // Changes may go unreported from now on.
             self.unchanged.clear();
         } else {
             all = all.with(Interests::QUEUED_KEYS).with(Interests::VALUES);
@@ -104,7 +104,7 @@ impl Keyspace {
             .set_private(self.waiters.keys() == 0 && !self.server_audience && self.only_marker_looks());
     }
 
-    /// Whether no subscriber but the one whose the marks are wants to know of marked keys.
+    /// Whether only the owner of the marks wants changes of marked keys.
     fn only_marker_looks(&self) -> bool {
         let of_marks = Interests::ADDED.with(Interests::VALUES);
         let marker = self.marking.marker();
@@ -170,14 +170,14 @@ impl Keyspace {
         all.find_map(|one| one.downcast_ref())
     }
 
-    /// The subscriber whose the marks are, if it is of this type. O(1).
+    /// The owner of the marks, if it is of this type. O(1).
     #[inline]
     pub fn marker<T: Subscriber>(&self) -> Option<&T> {
         let one = self.subscriptions.get(self.marking.marker()?)?;
         (&*one.subscriber as &dyn Any).downcast_ref()
     }
 
-    /// Returns it to be changed, with its view of a database. O(1).
+    /// The owner of the marks, to be changed, with its view of a database. O(1).
     #[inline]
     pub fn marker_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
         self.marking.set_idle(false);

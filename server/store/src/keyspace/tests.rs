@@ -1,4 +1,4 @@
-//! The keyspace alone: expiry, effects, waiters, watches, SCAN.
+//! Tests of the keyspace alone: expiry, effects, waiters, watches, SCAN.
 
 use super::*;
 use crate::time::{ExpiryRule, Now};
@@ -99,7 +99,7 @@ fn flushing_takes_deadlines_and_signals_the_waiters_that_it_can_serve() {
     assert_eq!(ready(&mut keyspace), [signalled(b"k"), signalled(b"m")]);
 }
 
-/// Records its callbacks, and marks what is set because it was absent.
+/// Records its callbacks, and marks every key that is set because it was absent.
 #[derive(Debug, Default)]
 struct Recorder(Vec<String>);
 
@@ -202,7 +202,7 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     assert!(told(&mut keyspace).is_empty());
 }
 
-/// Wants to know of keys that change, as a cache of a client's would.
+/// Wants changes of keys, as a client's cache would.
 #[derive(Debug, Default)]
 struct Cache(Vec<String>);
 
@@ -340,7 +340,7 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     assert_eq!(tx.scan(0, 10, &mut |key, _| seen.push(key.to_vec())), 0);
     assert_eq!(seen, [b"stays"]);
     assert!((0..20).all(|_| *tx.random_key().unwrap() == *b"stays"));
-    // Looking one up to change it expires it first.
+    // The look-up for the change expires the key first.
     assert!(!tx.clear_deadline(b"d"));
     assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
     assert_eq!(keyspace.sizes(0), (2, 1));
@@ -439,7 +439,7 @@ fn classes_of_events_read_and_write_as_redis_spells_them() {
 }
 
 proptest! {
-    /// A full scan returns every key that exists throughout, whatever comes and goes between the calls.
+    /// A full scan returns every key that exists throughout, whichever keys come and go between the calls.
     #[test]
     fn a_scan_returns_every_key_that_stays(
         stay in 0..3000u32,
@@ -467,7 +467,7 @@ proptest! {
         prop_assert_eq!(missed, 0);
     }
 
-    /// Sizes and timers stay what a plain map says they are.
+    /// Sizes and timers stay equal to those of a plain map.
     #[test]
     fn counts_agree_with_a_plain_map(ops in prop::collection::vec((0..5u8, 0..20u8, 1..100i64), 0..300)) {
         let mut keyspace = Keyspace::new(1, 3);

@@ -1,8 +1,7 @@
-//! Marks that the keyspace makes and takes by itself, for the subscriber whose they are, while that has nobody to tell
-//! of them.
+//! Marks that the keyspace sets and takes by itself for their owner, while the owner has nobody to notify.
 //!
-//! That a script takes a lock for a thread and gives it back is what happens to marked keys most: a number, six bytes
-//! and a hash are all that remains of it, and no call of the subscriber is needed for them.
+//! Most changes of marked keys are scripts that take a lock for a thread and give it back. All that remains of such a
+//! lock is a number, six bytes and a hash, and the subscriber need not be called for them.
 
 use super::actor::Actor;
 use super::change::EntryId;
@@ -17,25 +16,25 @@ use super::tx::{Tx, WrongType};
 use super::typed::Typed;
 use crate::values::{Encodings, Hash, Value};
 
-/// Of which hash a field was changed.
+/// The kind of hash whose field was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedField {
     /// The field is new; that is reported.
     New,
-    /// Of one that a subscriber has marked.
+    /// The field existed, in a hash that a subscriber has marked.
     OfMarked,
-    /// Of another one.
+    /// The field existed, in a hash without a mark.
     OfOther,
 }
 
 impl Tx<'_> {
-    /// Changes a field of the hash of a key, which is made when there is none. `change` tells whether the field is new;
-    /// then it must not fail. O(1).
+    /// Changes a field of the hash of a key; makes the hash if the key is absent. `change` returns whether the field is
+    /// new; then it must not fail. O(1).
     ///
-    /// That is how scripts take locks most: the hash is marked while it is in hand.
+    /// Most scripts take locks this way: the hash is marked while it is at hand.
     ///
     /// # Errors
-    /// The key has another type; what `change` returns.
+    /// Returns an error if the key has another type, or if `change` fails.
     #[inline(always)]
     pub fn change_field<E: From<WrongType>>(
         &mut self,
@@ -74,8 +73,8 @@ impl Tx<'_> {
 }
 
 impl Keyspace {
-    /// A field has been added to the hash of this entry. Marks it, if the field is a thread's and the hash has no
-    /// other; whether it has, so that the subscriber need not be told.
+    /// Marks the hash of an entry that has got a new field, if the field is a thread's and the only one. Returns
+    /// whether it has: then the subscriber need not be notified.
     #[inline(never)]
     pub(super) fn mark_for_thread(&mut self, db: usize, at: EntryId, field: &[u8]) -> bool {
         let is_marked = self.marking.by_itself
@@ -85,8 +84,8 @@ impl Keyspace {
         is_marked
     }
 
-    /// A key of this hash was removed by a command. Whether that was a script that names the thread that had it, so
-    /// that the subscriber need not be told.
+    /// Handles the removal of a key of this hash by a command. Returns whether a script that names the holding thread
+    /// removed it: then the subscriber need not be notified.
     #[inline(always)]
     pub(super) fn take_from_thread(
         &mut self,

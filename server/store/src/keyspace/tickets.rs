@@ -1,11 +1,11 @@
-//! Waiters that a client has left behind: it goes on, and is told when one of them is served.
+//! Tickets: waits that a client has left behind. The client goes on, and is notified when one of these waits is served.
 //!
-//! Such a waiter has a ticket, and a number of its own among those of clients.
+//! Each such waiter has a ticket, and a number of its own among the numbers of clients.
 
 use crate::memory::of_trees;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Set in the numbers of waiters that have a ticket; the rest is the ticket.
+/// Set in the numbers of waiters that have a ticket. The other bits are the ticket.
 const TICKET: u64 = 1 << 63;
 
 /// The waiter that has a ticket.
@@ -19,7 +19,7 @@ pub fn ticket_of(waiter: u64) -> Option<u64> {
     (waiter & TICKET != 0).then_some(waiter & !TICKET)
 }
 
-/// Which client has which tickets.
+/// The tickets of each client.
 #[derive(Debug, Default)]
 pub struct Tickets {
     clients: BTreeMap<u64, u64>,
@@ -27,13 +27,13 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// A client has a ticket from now on. O(log n).
+    /// Gives a client a ticket. O(log n).
     pub fn add(&mut self, ticket: u64, client: u64) {
         self.clients.insert(ticket, client);
         self.by_client.entry(client).or_default().insert(ticket);
     }
 
-    /// A ticket is no longer valid. O(log n).
+    /// Removes a ticket. O(log n).
     pub fn remove(&mut self, ticket: u64) {
         let Some(client) = self.clients.remove(&ticket) else { return };
         if let Some(tickets) = self.by_client.get_mut(&client) {
@@ -44,33 +44,33 @@ impl Tickets {
         }
     }
 
-    /// The client that waits, itself or by a ticket. O(log n).
+    /// The client that waits, directly or by a ticket. O(log n).
     pub fn client_of(&self, waiter: u64) -> u64 {
         ticket_of(waiter).and_then(|ticket| self.clients.get(&ticket).copied()).unwrap_or(waiter)
     }
 
-    /// The tickets of a client, the oldest first.
+    /// The tickets of a client, oldest first.
     pub fn of(&self, client: u64) -> Vec<u64> {
         self.by_client.get(&client).into_iter().flatten().copied().collect()
     }
 
-    /// All of them, the oldest first.
+    /// All tickets, oldest first.
     pub fn all(&self) -> Vec<u64> {
         self.clients.keys().copied().collect()
     }
 
-    /// How many a client has. O(log n).
+    /// The number of a client's tickets. O(log n).
     pub fn count(&self, client: u64) -> usize {
         self.by_client.get(&client).map_or(0, BTreeSet::len)
     }
 
-    /// Whether there are none.
+    /// Whether there are no tickets.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.clients.is_empty()
     }
 
-    /// Bytes of memory of all of it, about. O(1).
+    /// Bytes of memory of all tickets, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let (tickets, clients) = (self.clients.len(), self.by_client.len());
         of_trees(usize::from(tickets > 0), tickets, size_of::<(u64, u64)>())

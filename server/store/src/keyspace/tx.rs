@@ -1,4 +1,4 @@
-//! The transaction: the only way to keys.
+//! The transaction: the only way to access keys.
 
 use super::accesses::Accesses;
 use super::actor::{Actor, CalledBy};
@@ -17,17 +17,17 @@ use lockwheel_resp::allocation;
 use std::num::NonZeroU64;
 use std::ops::Bound;
 
-/// The key holds another kind of value.
+/// The error of a key that holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongType;
 
 impl Keyspace {
-    /// A transaction of the engine itself on database `db` at the instant `now`.
+    /// Begins a transaction of the engine itself on database `db` at the instant `now`.
     pub fn tx(&mut self, db: usize, now: Now) -> Tx<'_> {
         self.tx_by(&Actor::ENGINE, db, now)
     }
 
-    /// A transaction of this actor: its changes are attributed to it.
+    /// Begins a transaction of this actor, to whom its changes are attributed.
     #[inline(always)]
     pub fn tx_by<'a>(&'a mut self, actor: &'a Actor<'a>, db: usize, now: Now) -> Tx<'a> {
         Tx { keyspace: self, db, now, actor }
@@ -36,8 +36,8 @@ impl Keyspace {
 
 /// One command's view of one database at one instant.
 ///
-/// Keys that are due are removed before a transaction begins, so what it finds is live. A handler changes values
-/// through it and then reports that by [`Tx::changed`]; all notifications follow from that call.
+/// Due keys are removed before a transaction begins, so that it finds live keys only. A handler changes values through
+/// the transaction and then calls [`Tx::changed`]; all notifications follow from that call.
 #[derive(Debug)]
 pub struct Tx<'a> {
     pub(super) keyspace: &'a mut Keyspace,
@@ -58,7 +58,7 @@ impl Tx<'_> {
         self.db = db;
     }
 
-    /// How many databases there are.
+    /// The number of databases.
     pub fn databases(&self) -> usize {
         self.keyspace.databases.len()
     }
@@ -68,18 +68,18 @@ impl Tx<'_> {
         self.now
     }
 
-    /// The client whose command it is; `None` when time acts, or the engine itself.
+    /// The client that sent the command. `None` if a deadline or the engine itself acts.
     pub fn client(&self) -> Option<u64> {
         self.actor.session.map(NonZeroU64::get)
     }
 
-    /// How the command came to run.
+    /// The caller of the command.
     pub fn called_by(&self) -> CalledBy<'_> {
         self.actor.called_by
     }
 
-    /// Whether a deadline that is to be set, in wall milliseconds, has passed: then the key goes at once. What a master
-    /// sends stays until the master says that it is gone.
+    /// Whether a deadline that is to be set (wall milliseconds) has passed, so that the key goes at once. A replica
+    /// keeps the key until its master reports the end.
     pub fn has_passed(&self, deadline_ms: i64) -> bool {
         let by_master = self.keyspace.expiry_paused && self.keyspace.expiry_backlog.is_none();
         deadline_ms <= self.now.wall_ms() && !by_master
@@ -90,7 +90,7 @@ impl Tx<'_> {
         &self.keyspace.encodings
     }
 
-    /// Whether a wait may end after the last instant that the wall clock counts.
+    /// Whether a wait may end after the last instant that the wall clock can represent.
     pub fn takes_far_timeouts(&self) -> bool {
         self.keyspace.far_timeouts
     }
@@ -115,7 +115,7 @@ impl Tx<'_> {
         &self.keyspace.accesses
     }
 
-    /// Random choices, from the engine's seed.
+    /// The generator of random choices, from the engine's seed.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.keyspace.rng
     }
@@ -124,7 +124,7 @@ impl Tx<'_> {
         hash_of(&self.keyspace.hasher, key)
     }
 
-    /// The hash of a key that is to be looked up; if it is due and was left for later, it expires first.
+    /// The hash of a key that is to be looked up. A due key of the backlog expires first.
     #[inline]
     pub(super) fn expire_then_hash(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {
@@ -133,8 +133,8 @@ impl Tx<'_> {
         self.hash(key)
     }
 
-    /// The same, while keys that are due may be left. While expiry is paused they stay, and are not found: what is
-    /// given for one is the hash of no key like it.
+    /// Returns the hash of a key that is to be looked up during a backlog. While expiry is paused, due keys stay, and
+    /// must not be found: for these the result is a hash that does not match.
     #[cold]
     fn hash_in_backlog(&mut self, key: &[u8]) -> u64 {
         self.keyspace.expire_if_due(self.db, key, self.now);
@@ -144,9 +144,9 @@ impl Tx<'_> {
         if self.keyspace.expiry_paused && until_ms.is_some_and(is_due) { !hash } else { hash }
     }
 
-    /// The hash of a key that is to be written: who is to see it as it is sees it first.
+    /// The hash of a key that is to be written. The keeper's components see the key first.
     ///
-    /// Inlined, as it is a good part of a write.
+    /// Inlined, since it is a good part of a write.
     #[inline(always)]
     pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {
@@ -158,7 +158,7 @@ impl Tx<'_> {
         self.hash(key)
     }
 
-    /// Removes a key that is due, was left for later, and is to be written: even while expiry is paused.
+    /// Removes a due key of the backlog that is to be written, even while expiry is paused.
     #[cold]
     #[inline(never)]
     fn expire_to_write(&mut self, key: &[u8]) {
@@ -174,12 +174,12 @@ impl Tx<'_> {
         self.keyspace.audience
     }
 
-    /// Whether anybody listens to the server's own channels.
+    /// Whether a client is subscribed to one of the server's own channels.
     pub fn has_server_audience(&self) -> bool {
         self.keyspace.has_server_audience()
     }
 
-    /// Has something delivered when the command ends.
+    /// Has an effect delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.keyspace.effects.push_back(effect);
     }
@@ -195,20 +195,20 @@ impl Tx<'_> {
         self.keyspace.subscriber()
     }
 
-    /// The subscriber of this type, for details that changes do not carry, and its view of the database.
+    /// The subscriber of this type, for details that changes do not carry, with its view of the database.
     /// O(subscribers).
     #[inline]
     pub fn subscriber_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
         self.keyspace.subscriber_mut(self.db)
     }
 
-    /// The subscriber whose the marks are, if it is of this type. O(1).
+    /// The owner of the marks, if it is of this type. O(1).
     #[inline]
     pub fn marker<T: Subscriber>(&self) -> Option<&T> {
         self.keyspace.marker()
     }
 
-    /// Returns it to be changed, with its view of the database. O(1).
+    /// The owner of the marks, to be changed, with its view of the database. O(1).
     #[inline]
     pub fn marker_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
         self.keyspace.marker_mut(self.db)
@@ -219,7 +219,7 @@ impl Tx<'_> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
     }
 
-    /// The client that waits, itself or by a ticket. O(log n).
+    /// The client that waits, directly or by a ticket. O(log n).
     pub fn client_of(&self, waiter: WaiterId) -> u64 {
         self.keyspace.waiters.tickets.client_of(waiter)
     }
@@ -229,7 +229,7 @@ impl Tx<'_> {
         self.keyspace.waiters.first_in_line(self.db, key, line)
     }
 
-    /// Whether those who wait for a key are held back, though it is ready. O(log n).
+    /// Whether the waiters on a key are held back, though it is ready. O(log n).
     pub fn is_held_back(&self, key: &[u8]) -> bool {
         self.keyspace.waiters.held_back.until_ms(self.db, key).is_some()
     }
@@ -239,7 +239,7 @@ impl Tx<'_> {
         self.keyspace.waiters.of_class(self.db, key, class)
     }
 
-    /// Those of a class from one place on and before another, with their places, in that order. O(log n).
+    /// The waiters of a class whose places are within these bounds, with their places, in order. O(log n).
     pub fn waiting_between(
         &self,
         key: &[u8],
@@ -249,27 +249,27 @@ impl Tx<'_> {
         self.keyspace.waiters.between(self.db, key, class, places)
     }
 
-    /// The keys that are waited for under a label, in their order. O(log n).
+    /// The keys that waiters with this label wait for, in order. O(log n).
     pub fn waited_for_as(&self, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.keyspace.waiters.by_label().of(self.db, label)
     }
 
-    /// The labels under which any key is waited for, in their order.
+    /// The labels of all waiters, in order.
     pub fn all_labels(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.keyspace.waiters.by_label().labels()
     }
 
-    /// The keys that are waited for, in the order of their first waiters' places.
+    /// The keys that have waiters, in the order of their first waiters' places.
     pub fn waited_for(&self) -> Vec<Box<[u8]>> {
         self.keyspace.waiters.keys_of(self.db)
     }
 
-    /// Those keys, in no particular order. O(1), but for keys of other databases.
+    /// The keys that have waiters, in no particular order. O(1), but for keys of other databases.
     pub fn all_waited_for(&self) -> impl Iterator<Item = &[u8]> {
         self.keyspace.waiters.all_keys_of(self.db)
     }
 
-    /// How many keys are waited for, in all databases.
+    /// The number of keys that have waiters, in all databases.
     pub fn keys_waited_for(&self) -> usize {
         self.keyspace.waiters.keys()
     }
@@ -284,28 +284,28 @@ impl Tx<'_> {
         self.keyspace.waiters.last_of(self.db, key)
     }
 
-    /// The labels of the clients that wait for a key, in no particular order, and how many there are.
+    /// The labels of the clients that wait for a key, in no particular order. Their number is known.
     pub fn names_waiting(&self, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
         self.keyspace.waiters.labels(self.db, key)
     }
 
-    /// The waiters on a key under this label, each with its place, in that order.
+    /// The waiters on a key with this label, each with its place, in order.
     pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (Place, WaiterId)> {
         self.keyspace.waiters.labelled(self.db, key, name)
     }
 
-    /// Whether a client of this class waits for a key under this label.
+    /// Whether a client of this class waits for a key with this label.
     pub fn waits_as(&self, key: &[u8], name: &[u8], class: &str) -> bool {
         self.first_waiting_as(key, name, class).is_some()
     }
 
-    /// The first place of those that do.
+    /// The first place of the clients of this class that wait for a key with this label.
     pub fn first_waiting_as(&self, key: &[u8], name: &[u8], class: &str) -> Option<Place> {
         self.first_wait_as(key, name, |found| found == class).map(|(place, _)| place)
     }
 
-    /// The first place of those who wait for a key under this label in the classes that are asked for, and the name of
-    /// the class. O(log n), but for waits of other classes under the same label.
+    /// The first place of a waiter on a key with this label, of a class that `asked` accepts, and the name of the
+    /// class. O(log n), but for waits of other classes with the same label.
     pub fn first_wait_as(
         &self,
         key: &[u8],
@@ -315,14 +315,14 @@ impl Tx<'_> {
         self.keyspace.waiters.first_wait_as(self.db, key, name, asked)
     }
 
-    /// What is known of a key holds until it changes: notes that, while anybody waits for any key. O(1).
+    /// Notes that findings about a key hold until it changes, if any key has waiters. O(1).
     pub fn note_unchanged(&mut self, key: &[u8]) {
         if self.keyspace.waiters.keys() > 0 && self.exists(key) {
             self.keyspace.unchanged.note(self.db, key);
         }
     }
 
-    /// Whether a key has been noted so, and has not changed since. O(1).
+    /// Whether a key has been noted as unchanged, and has not changed since. O(1).
     pub fn is_unchanged(&self, key: &[u8]) -> bool {
         self.keyspace.unchanged.has(self.db, key)
     }
@@ -332,8 +332,8 @@ impl Tx<'_> {
         self.keyspace.next_order()
     }
 
-    /// Sets the timer of a key, at an instant in wall milliseconds and of an order, instead of the one of this kind
-    /// that it has; `None` cancels that. The key need not exist. O(log n).
+    /// Sets the timer of a key to an instant in wall milliseconds and an order, replacing the one of this kind that it
+    /// has. `None` cancels the timer. The key need not exist. O(log n).
     pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at: Option<(i64, Order)>) {
         let name = (self.db, key.into(), timer);
         match at {
@@ -342,12 +342,13 @@ impl Tx<'_> {
         }
     }
 
-    /// When the waiters on a key are retried though it has not changed, in wall milliseconds. O(log n).
+    /// The instant at which the waiters on a key check it again though it has not changed, in wall milliseconds. O(log
+    /// n).
     pub fn retry_at_ms(&self, key: &[u8]) -> Option<i64> {
         self.keyspace.key_timers.at_ms(&(self.db, key.into(), KeyTimer::Retry))
     }
 
-    /// Deadlines up to this instant are over, in wall milliseconds.
+    /// The latest deadline that is over, in wall milliseconds.
     pub fn over_until_ms(&self) -> i64 {
         self.keyspace.over_until_ms(self.now)
     }

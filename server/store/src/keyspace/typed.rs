@@ -1,4 +1,4 @@
-//! The kinds of value, each with its way in and out of [`Value`].
+//! The kinds of value, each with its conversion from and to [`Value`].
 
 use crate::values::{Hash, List, Set, Str, Stream, Value, ZSet};
 

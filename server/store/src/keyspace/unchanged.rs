@@ -1,37 +1,37 @@
-//! Keys that have not changed since somebody looked at them: what was found out about them holds still.
+//! Keys that have not changed since a waiter checked them, so that its findings still hold.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
 use crate::memory::block;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Such keys, by database and name; while somebody waits for any key, since changes are reported then.
+/// The unchanged keys, by database and name. Filled only while a key has waiters, since changes are reported then.
 #[derive(Debug)]
 pub(super) struct Unchanged {
     keys: HashMap<DbKey, (), FixedState>,
-    /// Bytes of memory of their names.
+    /// Bytes of memory of the keys' names.
     names: usize,
 }
 
 impl Unchanged {
-    /// None. The seed decides the hash of keys: clients choose their names.
+    /// Makes an empty set. The seed decides the hash of keys, since clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         Unchanged { keys: HashMap::with_hasher(FixedState::with_seed(seed)), names: 0 }
     }
 
-    /// A key has been looked at. O(1).
+    /// Notes that a key has been checked. O(1).
     pub(super) fn note(&mut self, db: usize, key: &[u8]) {
         if self.keys.insert((db, key.into()), ()).is_none() {
             self.names += block(key.len());
         }
     }
 
-    /// Whether it has not changed since. O(1).
+    /// Whether a key has not changed since it was noted. O(1).
     pub(super) fn has(&self, db: usize, key: &[u8]) -> bool {
         !self.keys.is_empty() && self.keys.contains_key(&DbKeyRef(db, key))
     }
 
-    /// It has changed. O(1).
+    /// Notes that a key has changed. O(1).
     #[inline]
     pub(super) fn changed(&mut self, db: usize, key: &[u8]) {
         if !self.keys.is_empty() {
@@ -47,7 +47,7 @@ impl Unchanged {
         }
     }
 
-    /// Any may have changed.
+    /// Forgets all keys, since any may have changed.
     pub(super) fn clear(&mut self) {
         if !self.keys.is_empty() {
             self.keys.clear();
@@ -56,7 +56,7 @@ impl Unchanged {
         }
     }
 
-    /// Bytes of memory. O(1).
+    /// Bytes of memory of the set. O(1).
     pub(super) fn memory(&self) -> usize {
         block(self.keys.allocation_size()) + self.names
     }

@@ -1,8 +1,8 @@
-//! Labels whose waits are to be checked, since what they wait for may have changed.
+//! Labels whose waits are to be checked, since the awaited state may have changed.
 
 use std::collections::BTreeSet;
 
-/// The labels, with their databases, in the order in which they were named.
+/// The labels, with their databases, in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct UncheckedLabels {
     in_order: Vec<(usize, Box<[u8]>)>,
@@ -10,7 +10,7 @@ pub(super) struct UncheckedLabels {
 }
 
 impl UncheckedLabels {
-    /// Names one; one that is there stays where it is. O(log n).
+    /// Adds a label; one that is there already keeps its position. O(log n).
     pub(super) fn add(&mut self, db: usize, label: Box<[u8]>) {
         let one = (db, label);
         if self.known.insert(one.clone()) {
@@ -18,7 +18,7 @@ impl UncheckedLabels {
         }
     }
 
-    /// Takes the one that was named last. O(log n).
+    /// Takes the label that was added last. O(log n).
     pub(super) fn take(&mut self) -> Option<(usize, Box<[u8]>)> {
         let last = self.in_order.pop()?;
         self.known.remove(&last);

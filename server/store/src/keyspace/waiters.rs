@@ -22,38 +22,38 @@ pub struct ReadyKey {
     pub db: usize,
     /// Its name.
     pub key: Box<[u8]>,
-    /// What has happened to it.
+    /// The kind of signal.
     pub what: Signal,
 }
 
-/// What has happened to a key that is waited for, as far as it matters to those who are retried out of turn.
+/// The kind of change of a waited-for key, as far as it matters to waiters that are retried out of turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// It has less, or is gone, or one of its waiters has left: no name has come into it.
+    /// The key's content has shrunk, or the key is gone, or a waiter has left: no name has been added to the key.
     Less,
-    /// It has changed otherwise, too.
+    /// The key may have changed in another way, too.
     Changed,
 }
 
-/// A place in the queue of a key: by rank, then in order of arrival.
+/// A place in the queue of a key. Places are ordered by rank, then by arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The lower, the further ahead.
+    /// The rank: lower ranks are further ahead.
     pub rank: i64,
-    /// Grows with each waiter that arrives.
+    /// The number of the arrival, which grows with each waiter.
     pub arrival: u64,
 }
 
 impl Place {
-    /// Before all waiters: none has arrived so early.
+    /// The place before all waiters: no waiter has arrived so early.
     pub const FRONT: Self = Place { rank: i64::MIN, arrival: 0 };
 
-    /// That of who comes next, behind all of its rank.
+    /// The place of the next newcomer, behind all waiters of its rank.
     pub fn of_newcomer(rank: i64) -> Self {
         Place { rank, arrival: u64::MAX - 1 }
     }
 
-    /// The next one, which is nobody's.
+    /// The place right behind this one, which belongs to no waiter.
     pub fn next(self) -> Self {
         Place { arrival: self.arrival.saturating_add(1), ..self }
     }
@@ -64,11 +64,11 @@ impl Place {
 pub struct Waiter {
     /// The client.
     pub id: WaiterId,
-    /// The name of the kind of readiness that it waits for.
+    /// The name of the class: the kind of readiness that it waits for.
     pub class: &'static str,
-    /// The label it waits under, where waiters are looked up by label; else empty.
+    /// The label that the waiter can be looked up by; otherwise empty.
     pub label: Box<[u8]>,
-    /// Whether it can be served while there is no such key.
+    /// Whether the waiter can be served while the key is absent.
     pub of_absent: bool,
 }
 
@@ -79,37 +79,37 @@ pub struct Waiters {
     /// Bytes of memory of the queues and of the names of their keys.
     queue_bytes: usize,
     by_label: WaitsByLabel,
-    /// Those that clients have left behind.
+    /// The waits that clients have left behind.
     pub tickets: Tickets,
-    /// Those who are not served though their key is ready.
+    /// The ready keys whose waiters are not served yet.
     pub held_back: HeldBack,
-    /// Waits for states that no key stands for, by the kind of state.
+    /// Waits for server states that belong to no key, by the kind of state.
     unkeyed: BTreeMap<usize, Unkeyed>,
-    /// How often somebody has begun to wait for a key, or stopped.
+    /// The number of times that a wait for a key has begun or ended.
     changes: u64,
     arrivals: u64,
     ready: VecDeque<DbKey>,
-    /// The keys of `ready`, so that a key signalled often is asked once, and what has happened to them.
+    /// The keys of `ready` with their signals, so that a key signalled often is checked once.
     ready_keys: HashMap<DbKey, Signal, FixedState>,
     unchecked: UncheckedLabels,
 }
 
-/// The waiters on server state of a kind.
+/// The waiters on one kind of server state.
 #[derive(Debug, Default)]
 struct Unkeyed {
     ids: BTreeSet<WaiterId>,
-    /// The version of the state that they have seen.
+    /// The version of the state that the waiters have seen.
     seen: Option<u64>,
 }
 
-/// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
-/// long its queue is, and the first of a class is found at once. Classes of one line are skipped together.
+/// The waiters on one key, in one queue for each class. A class that cannot be served is skipped at once, however long
+/// its queue is, and the first waiter of a class is found at once. Classes of one line are skipped together.
 #[derive(Debug, Default)]
 struct Queue {
     classes: Vec<Class>,
     /// The places of labelled waiters, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<Place>>,
-    /// Bytes of memory of the labels of all who wait.
+    /// Bytes of memory of the labels of all waiters.
     label_bytes: usize,
 }
 
@@ -134,7 +134,7 @@ impl Queue {
         }
     }
 
-    /// Removes the waiter at a place; its label, if it has one.
+    /// Removes the waiter at a place; returns its label, if it has one.
     fn remove(&mut self, place: Place) -> Option<Box<[u8]>> {
         let removed = self.classes.iter_mut().find_map(|class| class.waiters.remove(&place));
         if let Some(waiter) = &removed {
@@ -150,8 +150,8 @@ impl Queue {
         removed.map(|waiter| waiter.label).filter(|label| !label.is_empty())
     }
 
-    /// Bytes of memory of all of it: of the nodes of its trees about, as if each waiter with a label had the only one
-    /// like it. O(classes).
+    /// Bytes of memory of the queue. The nodes of its trees are estimated, as if each labelled waiter had a label of
+    /// its own. O(classes).
     fn memory(&self) -> usize {
         let class = |class: &Class| of_trees(1, class.waiters.len(), size_of::<(Place, Waiter)>());
         let labels = self.labelled.len();
@@ -164,14 +164,14 @@ impl Queue {
             + 2 * self.label_bytes
     }
 
-    /// The first after a place in the lines that are asked for.
+    /// The first waiter after a place in one of the lines that `asked` accepts.
     fn next_after(&self, place: Place, asked: impl Fn(&str) -> bool) -> Option<(Place, &Waiter)> {
         let classes = self.classes.iter().filter(|class| asked(class.line));
         let heads = classes.filter_map(|class| class.waiters.range((Excluded(place), Unbounded)).next());
         heads.map(|(&place, waiter)| (place, waiter)).min_by_key(|(place, _)| *place)
     }
 
-    /// All, in their order.
+    /// All waiters, in order.
     fn iter(&self) -> impl Iterator<Item = (Place, &Waiter)> {
         let mut last = Place::FRONT;
         std::iter::from_fn(move || {
@@ -183,7 +183,7 @@ impl Queue {
 }
 
 impl Waiters {
-    /// No waiters. The seed decides the hash of keys: clients choose their names.
+    /// Makes queues without waiters. The seed decides the hash of keys, since clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         Waiters {
@@ -201,12 +201,12 @@ impl Waiters {
         }
     }
 
-    /// A client begins to wait on server state of a kind. O(log n).
+    /// Begins a client's wait on a kind of server state. O(log n).
     pub fn add_unkeyed(&mut self, kind: usize, id: WaiterId) {
         self.unkeyed.entry(kind).or_default().ids.insert(id);
     }
 
-    /// Stops that. O(log n).
+    /// Ends that wait. O(log n).
     pub fn remove_unkeyed(&mut self, kind: usize, id: WaiterId) {
         if let Some(unkeyed) = self.unkeyed.get_mut(&kind) {
             unkeyed.ids.remove(&id);
@@ -216,12 +216,12 @@ impl Waiters {
         }
     }
 
-    /// The kinds of server state that somebody waits on.
+    /// The kinds of server state that have waiters.
     pub fn unkeyed_kinds(&self) -> SmallVec<[usize; 8]> {
         self.unkeyed.keys().copied().collect()
     }
 
-    /// The waiters on server state of a kind, if that has another version than when this was asked last.
+    /// The waiters on a kind of server state, if its version has changed since the last call.
     pub fn unkeyed_since(&mut self, kind: usize, version: u64) -> Vec<WaiterId> {
         let Some(unkeyed) = self.unkeyed.get_mut(&kind) else { return Vec::new() };
         let seen = unkeyed.seen.replace(version);
@@ -233,12 +233,12 @@ impl Waiters {
         self.unkeyed.get(&kind).map_or(0, |unkeyed| unkeyed.ids.len())
     }
 
-    /// How often somebody has begun to wait for a key, or stopped.
+    /// The number of times that a wait for a key has begun or ended.
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Whether there are any.
+    /// Whether there are waiters on server states.
     #[inline]
     pub fn has_unkeyed(&self) -> bool {
         !self.unkeyed.is_empty()
@@ -258,18 +258,18 @@ impl Waiters {
             + self.held_back.memory()
     }
 
-    /// How many keys are waited for.
+    /// The number of keys that have waiters.
     pub fn keys(&self) -> usize {
         self.queues.len()
     }
 
-    /// A number for a client that begins to wait; it keeps it on all its keys. O(1).
+    /// The arrival number of a client that begins to wait, the same on all its keys. O(1).
     pub fn next_ticket(&mut self) -> u64 {
         self.arrivals += 1;
         self.arrivals
     }
 
-    /// Puts a waiter at its place in the queue of a key; its class stands in this line. O(log n).
+    /// Puts a waiter at its place in the queue of a key. `line` is the line of its class. O(log n).
     pub(super) fn add(&mut self, db: usize, key: &[u8], line: &'static str, place: Place, waiter: Waiter) {
         if !waiter.label.is_empty() {
             self.by_label.add(&waiter.label, db, key);
@@ -281,7 +281,7 @@ impl Waiters {
         self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 
-    /// Removes it from that queue. O(log n).
+    /// Removes the waiter at a place from the queue of a key. O(log n).
     pub(super) fn remove(&mut self, db: usize, key: &[u8], place: Place) {
         self.changes += 1;
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
@@ -299,10 +299,10 @@ impl Waiters {
         }
     }
 
-    /// Whether any waiter on the key can be served while there is none. O(classes).
+    /// Whether any waiter on the key can be served while the key is absent. O(classes).
     pub(super) fn waits_for_absent(&self, db: usize, key: &[u8]) -> bool {
         let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
-        // All of a class are alike.
+        // All waiters of a class are alike.
         let mut first = classes.into_iter().flatten().filter_map(|class| class.waiters.values().next());
         first.any(|waiter| waiter.of_absent)
     }
@@ -312,13 +312,13 @@ impl Waiters {
         !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
 
-    /// The queue of a key, in its order.
+    /// The queue of a key, in order.
     pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (Place, &Waiter)> {
         let queue = if self.queues.is_empty() { None } else { self.queues.get(&DbKeyRef(db, key)) };
         queue.into_iter().flat_map(Queue::iter)
     }
 
-    /// The first waiter on a key after a place, if any, in the lines asked for. O(log n).
+    /// The first waiter on a key after a place, if any, in one of the lines that `asked` accepts. O(log n).
     pub fn next_after(
         &self,
         ready: &ReadyKey,
@@ -336,7 +336,7 @@ impl Waiters {
         self.queues.get(&DbKeyRef(db, key))?.next_after(Place::FRONT, |other| other == line)
     }
 
-    /// The waiters on a key of a class, with their places, in that order.
+    /// The waiters of a class on a key, with their places, in order.
     pub(super) fn of_class(
         &self,
         db: usize,
@@ -346,7 +346,7 @@ impl Waiters {
         self.between(db, key, class, (Unbounded, Unbounded))
     }
 
-    /// Those of them whose places are between two, of which the first is not behind the second. O(log n).
+    /// The waiters of a class on a key within these bounds, of which the first must not be behind the second. O(log n).
     pub(super) fn between(
         &self,
         db: usize,
@@ -362,7 +362,7 @@ impl Waiters {
             .map(|(place, waiter)| (*place, waiter))
     }
 
-    /// The keys that are waited for under each label.
+    /// The keys that have waiters, by label.
     pub(super) fn by_label(&self) -> &WaitsByLabel {
         &self.by_label
     }
@@ -379,7 +379,7 @@ impl Waiters {
         classes.iter().filter_map(|class| class.waiters.keys().next_back()).max().copied()
     }
 
-    /// The labels that a key is waited for under, in no particular order, and how many there are.
+    /// The labels of a key's waiters, in no particular order. Their number is known.
     pub(super) fn labels(&self, db: usize, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
         self.queues
             .get(&DbKeyRef(db, key))
@@ -388,7 +388,7 @@ impl Waiters {
             .map(|label| &**label)
     }
 
-    /// The waiters on a key under this label, each with its place, in that order. O(log n) each.
+    /// The waiters on a key with this label, each with its place, in order. O(log n) each.
     pub(super) fn labelled(
         &self,
         db: usize,
@@ -404,8 +404,8 @@ impl Waiters {
         places.filter_map(waiter)
     }
 
-    /// The first place under a label of the classes that are asked for, and the name of the class. O(log n), but for
-    /// waits of other classes under the same label.
+    /// The first place of a waiter with this label, of a class that `asked` accepts, and the name of the class. O(log
+    /// n), but for waits of other classes with the same label.
     pub(super) fn first_wait_as(
         &self,
         db: usize,
@@ -419,7 +419,7 @@ impl Waiters {
         waits.find_map(|place| Some((*place, class_at(place)?.name)).filter(|(_, class)| asked(class)))
     }
 
-    /// The key has changed, or one of its waiters has left.
+    /// Signals that the key has changed, or that one of its waiters has left.
     #[inline]
     pub fn signal(&mut self, db: usize, key: &[u8], what: Signal) {
         if !self.queues.is_empty() {
@@ -442,7 +442,7 @@ impl Waiters {
         self.ready.push_back((db, key.into()));
     }
 
-    /// The waited-for keys of a database, in the order of their first waiters' places, so that it is always the same.
+    /// The waited-for keys of a database, in the order of their first waiters' places, which is deterministic.
     pub(super) fn keys_of(&self, db: usize) -> Vec<Box<[u8]>> {
         let mut keys: Vec<(Place, Box<[u8]>)> = self
             .queues
@@ -459,8 +459,8 @@ impl Waiters {
         self.queues.keys().filter(move |(of, _)| *of == db).map(|(_, key)| &**key)
     }
 
-    /// Who waits under a label has come to hold a key, or no longer holds it: if the key is waited for, what is waited
-    /// for under the label is to be checked when signalled keys are served. O(log n).
+    /// Notes that a client with this label has come to hold a key, or no longer holds it. If the key has waiters, the
+    /// waits of the label are checked when signalled keys are served. O(log n).
     pub fn hold_changed(&mut self, db: usize, key: &[u8], label: Box<[u8]>) {
         if self.waits_for(db, key) && self.by_label.of(db, &label).next().is_some() {
             self.signal(db, key, Signal::Less);
@@ -468,7 +468,7 @@ impl Waiters {
         }
     }
 
-    /// The database and label that are to be checked next: each once, and first the one that was named last.
+    /// Takes the database and label to be checked next: the one that was added last. Each is returned once.
     pub fn next_unchecked(&mut self) -> Option<(usize, Box<[u8]>)> {
         self.unchecked.take()
     }
@@ -478,7 +478,7 @@ impl Waiters {
         !self.ready.is_empty()
     }
 
-    /// The key that was signalled first, each once until it is taken.
+    /// Takes the key that was signalled first. Each key is returned once.
     pub fn next_ready(&mut self) -> Option<ReadyKey> {
         let (db, key) = self.ready.pop_front()?;
         let what = self.ready_keys.remove(&DbKeyRef(db, &key)).unwrap_or(Signal::Changed);

@@ -1,20 +1,20 @@
-//! What is waited for under each label: the keys, by name of the waiter.
+//! The keys that are waited for under each label, which is the name of a waiter.
 
 use super::db_key::DbKey;
 use crate::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// The keys that are waited for under each label, and how often each.
+/// The keys that are waited for under each label, with the number of waits for each key.
 #[derive(Debug, Default)]
 pub(super) struct WaitsByLabel {
     labels: BTreeMap<Box<[u8]>, BTreeMap<DbKey, u32>>,
-    /// How many keys there are, under all labels, and bytes of all names.
+    /// The number of keys under all labels, and the bytes of all names.
     keys: usize,
     name_bytes: usize,
 }
 
 impl WaitsByLabel {
-    /// A waiter with this label begins to wait for a key. O(log n).
+    /// Adds a wait with this label for a key. O(log n).
     pub(super) fn add(&mut self, label: &[u8], db: usize, key: &[u8]) {
         let keys = self.labels.entry(label.into()).or_default();
         if keys.is_empty() {
@@ -28,7 +28,7 @@ impl WaitsByLabel {
         *waits += 1;
     }
 
-    /// It no longer does. O(log n).
+    /// Removes a wait with this label for a key. O(log n).
     pub(super) fn remove(&mut self, label: &[u8], db: usize, key: &[u8]) {
         let Some(keys) = self.labels.get_mut(label) else { return };
         let place = (db, Box::from(key));
@@ -46,18 +46,19 @@ impl WaitsByLabel {
         }
     }
 
-    /// The keys of a database that are waited for under a label, in their order. O(log n), and its keys elsewhere.
+    /// The keys of a database that are waited for under a label, in order. O(log n), and the label's keys in other
+    /// databases.
     pub(super) fn of(&self, db: usize, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         let keys = self.labels.get(label).into_iter().flatten();
         keys.filter(move |((of, _), _)| *of == db).map(|((_, key), _)| &**key)
     }
 
-    /// The labels under which anything is waited for, in their order.
+    /// The labels of all waits, in order.
     pub(super) fn labels(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.labels.keys().map(|label| &**label)
     }
 
-    /// Bytes of memory of all of it, of the nodes of its trees about. O(1).
+    /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
         let labels = self.labels.len();
         of_trees(usize::from(labels > 0), labels, size_of::<(Box<[u8]>, BTreeMap<DbKey, u32>)>())

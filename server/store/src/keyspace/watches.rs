@@ -1,4 +1,4 @@
-//! The watchers of keys: the base of optimistic transactions.
+//! The watchers of keys: the basis of optimistic transactions (WATCH).
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
 use crate::memory::{block, of_trees, of_vec};
@@ -11,20 +11,20 @@ use std::collections::BTreeSet;
 pub struct Watches {
     by_key: HashMap<DbKey, BTreeSet<u64>, FixedState>,
     broken: Vec<u64>,
-    /// Bytes of memory of the names of the keys.
+    /// Bytes of memory of the keys' names.
     names: usize,
-    /// How many watchers all keys have together.
+    /// The number of watchers of all keys together.
     watchers: usize,
 }
 
 impl Watches {
-    /// No watchers. The seed decides the hash of keys: clients choose their names.
+    /// Makes an empty table. The seed decides the hash of keys, since clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let by_key = HashMap::with_hasher(FixedState::with_seed(seed));
         Watches { by_key, broken: Vec::new(), names: 0, watchers: 0 }
     }
 
-    /// `watcher` watches `key` of database `db`. O(log watchers).
+    /// Lets `watcher` watch `key` of database `db`. O(log watchers).
     pub(super) fn add(&mut self, db: usize, key: &[u8], watcher: u64) {
         let watchers = self.by_key.entry((db, key.into())).or_default();
         let (is_first, is_new) = (watchers.is_empty(), watchers.insert(watcher));
@@ -32,7 +32,7 @@ impl Watches {
         self.watchers += usize::from(is_new);
     }
 
-    /// Stops that.
+    /// Ends the watch of a key.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
             self.watchers -= usize::from(watchers.remove(&watcher));
@@ -44,7 +44,7 @@ impl Watches {
         }
     }
 
-    /// The key has changed: marks its watchers.
+    /// Notes that a key has changed: marks its watchers as broken.
     #[inline]
     pub(super) fn changed(&mut self, db: usize, key: &[u8]) {
         if !self.by_key.is_empty() {
@@ -64,13 +64,13 @@ impl Watches {
         self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
     }
 
-    /// Bytes of memory of all of it; of the nodes of its trees about. O(1).
+    /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
         let sets = of_trees(self.by_key.len(), self.watchers, size_of::<u64>());
         block(self.by_key.allocation_size()) + self.names + sets + of_vec(&self.broken)
     }
 
-    /// How many keys are watched.
+    /// The number of watched keys.
     pub fn keys_watched(&self) -> usize {
         self.by_key.len()
     }

@@ -1,4 +1,4 @@
-//! How a transaction changes keys.
+//! Changes of keys by a transaction.
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
@@ -17,23 +17,23 @@ use crate::values::{Encodings, Value};
 use lockwheel_resp::allocation;
 use std::cell::Cell;
 
-/// A value to be changed, and what changing it needs.
+/// A value to be changed, with the data that a change needs.
 #[derive(Debug)]
 pub struct Edit<'a, T> {
     /// The value.
     pub value: &'a mut T,
-    /// The limits at which it changes its encoding.
+    /// The limits at which the value changes its encoding.
     pub encodings: &'a Encodings,
-    /// Random choices.
+    /// The generator of random choices.
     pub rng: &'a mut Rng,
-    /// The entry whose value it is.
+    /// The entry of the value.
     pub at: EntryId,
-    /// Whether a subscriber has marked the entry: then [`Tx::field_removed`] must report removed fields.
+    /// Whether a subscriber has marked the entry. If so, removed fields must be reported by [`Tx::field_removed`].
     pub is_marked: bool,
 }
 
 impl Tx<'_> {
-    /// The value to be changed as a `T`; `None` when there is no such key. O(1).
+    /// The value, to be changed as a `T`. Returns `None` if there is no such key. O(1).
     pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
         let hash = self.hash_to_write(key);
         let Keyspace { databases, encodings, rng, accesses, .. } = &mut *self.keyspace;
@@ -50,9 +50,9 @@ impl Tx<'_> {
         }
     }
 
-    /// The value to be changed as a `T`, made empty when there is no such key. O(1).
+    /// The value, to be changed as a `T`; an empty one is made if there is no such key. O(1).
     ///
-    /// The caller puts something in, or removes the key again: a key never holds an empty collection.
+    /// The caller adds an element, or removes the key again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
         let hash = self.hash_to_write(key);
         let Keyspace { databases, encodings, rng, hasher, effects, interests, accesses, .. } =
@@ -74,7 +74,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
+    /// Sets the key to `value`, replacing any value. Removes the deadline unless `keep_deadline`. O(1).
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
         let hash = self.hash_to_write(key);
         let Keyspace { databases, hasher, interests, accesses, .. } = &mut *self.keyspace;
@@ -93,7 +93,7 @@ impl Tx<'_> {
         at
     }
 
-    /// Removes the key without reporting it; its value and deadline (wall milliseconds). O(1).
+    /// Removes the key without reporting it; returns its value and deadline (wall milliseconds). O(1).
     pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
         let removed = self.remove_apart(key)?;
         self.removed(key, &removed, Cause::Command);
@@ -106,15 +106,15 @@ impl Tx<'_> {
         databases[self.db].remove(hash, key, |key| hash_of(hasher, key))
     }
 
-    /// The same, out of line.
+    /// Removes the key, in a function of its own that is not inlined.
     #[inline(never)]
     fn remove_apart(&mut self, key: &[u8]) -> Option<Removed> {
         let hash = self.hash_to_write(key);
         self.remove(hash, key)
     }
 
-    /// Removes the key, if it exists, to put another value there. Unwinds before that if there is no memory for the
-    /// key's name, which is then copied again. O(1).
+    /// Removes the key, if it exists, to put another value in its place. Unwinds before that if memory for the key's
+    /// name is short, since the name is copied again. O(1).
     fn make_room(&mut self, key: &[u8]) {
         allocation::check_copies(key.len()).unwrap_or_else(|error| error.unwind());
         if let Some(removed) = self.remove_apart(key) {
@@ -123,10 +123,10 @@ impl Tx<'_> {
         }
     }
 
-    /// Gives the value, deadline and access clock of one key to another, whatever that held, with its events; whether
-    /// the first was there. O(1).
+    /// Gives the value, deadline and access clock of one key to another, replacing any value there, with the events.
+    /// Returns whether the first key existed. O(1).
     ///
-    /// In Redis the other counts as a new key, even if it existed.
+    /// As in Redis, the other key counts as new, even if it existed.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
         self.make_room(to);
@@ -143,8 +143,8 @@ impl Tx<'_> {
         true
     }
 
-    /// Gives a copy of a key's value, with its deadline, to another key, of database `to_db`, whatever that held, with
-    /// its event; whether the first was there. O(the value).
+    /// Gives a copy of a key's value and its deadline to another key, of database `to_db`, replacing any value there,
+    /// with the event. Returns whether the first key existed. O(the value).
     pub fn copy(&mut self, from: &[u8], to_db: usize, to: &[u8]) -> bool {
         self.expire_then_hash(from);
         let Some(value) = self.peek(from).cloned() else { return false };
@@ -162,9 +162,9 @@ impl Tx<'_> {
         true
     }
 
-    /// Makes a key with a value that another server has written, in place of what it held, with its event. O(1).
+    /// Makes a key with a value that another server has written, replacing any value there, with the event. O(1).
     ///
-    /// In Redis it counts as a new key, even if it existed.
+    /// As in Redis, the key counts as new, even if it existed.
     pub fn restore(&mut self, key: &[u8], mut value: Value, deadline_ms: Option<i64>) -> EntryId {
         if let Value::Hash(hash) = &mut value {
             hash.date_deadlines(self.keyspace.next_order().number());
@@ -175,14 +175,14 @@ impl Tx<'_> {
         at
     }
 
-    /// The same, of a key that a file has, without its event.
+    /// Makes a key with a value from a file, without an event.
     pub fn load(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         let at = self.put(key, value, deadline_ms);
         self.restored(at, key, None);
         at
     }
 
-    /// The same, without reporting that it is there.
+    /// Makes a key with a value, without reporting that it exists.
     pub(super) fn put(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         self.make_room(key);
         let at = self.set(key, value, false);
@@ -198,8 +198,8 @@ impl Tx<'_> {
         self.database().entry(at.0).clock().set(clock);
     }
 
-    /// Puts in the place of a value what `build` makes of it, which is to be the same: only those who watch the key are
-    /// told. Whether there is such a key, and something was made.
+    /// Replaces a value by an equal one that `build` makes. Only watchers of the key are notified. Returns whether the
+    /// key exists and `build` made a value.
     pub fn rebuild(&mut self, key: &[u8], build: impl FnOnce(&Value, &Encodings) -> Option<Value>) -> bool {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, encodings, .. } = &mut *self.keyspace;
@@ -213,8 +213,8 @@ impl Tx<'_> {
         is_built
     }
 
-    /// Moves a key with its value, deadline and access clock to another database, where there must be no such key, with
-    /// its events; whether it was there. O(1).
+    /// Moves a key with its value, deadline and access clock to another database, which must not have it, with the
+    /// events. Returns whether the key existed. O(1).
     pub fn move_to(&mut self, to_db: usize, key: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(key) else { return false };
         let from_db = std::mem::replace(&mut self.db, to_db);
@@ -234,7 +234,7 @@ impl Tx<'_> {
         true
     }
 
-    /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
+    /// Removes the key without its event; returns whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
         let hash = self.hash_to_write(key);
         let Some(removed) = self.remove(hash, key) else { return false };
@@ -243,12 +243,12 @@ impl Tx<'_> {
         true
     }
 
-    /// A value that was taken is no longer needed: a large one is freed later. O(1).
+    /// Frees a taken value that is no longer needed; a large one later. O(1).
     pub fn free_later(&mut self, value: Value) {
         self.keyspace.garbage.add(value);
     }
 
-    /// Removes the key, with its `del` event; whether it existed. O(1): a large value is freed later.
+    /// Removes the key, with its `del` event; returns whether it existed. O(1): a large value is freed later.
     pub fn delete(&mut self, key: &[u8]) -> bool {
         let there = self.discard(key);
         if there {
@@ -257,18 +257,18 @@ impl Tx<'_> {
         there
     }
 
-    /// Removes the key, with its `del` event, when a change has left its value empty.
+    /// Removes the key, with its `del` event, if a change has left its value empty.
     pub fn delete_if_empty(&mut self, key: &[u8]) -> bool {
         self.peek(key).is_some_and(Value::is_empty) && self.delete(key)
     }
 
-    /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a
-    /// command that wants it gone now deletes it). Whether there is such a key. O(1).
+    /// Sets the deadline of a key, in wall milliseconds; returns whether the key exists. A key with a deadline in the
+    /// past is due when the command ends. A command that wants the key gone at once deletes it. O(1).
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) -> bool {
         self.put_deadline(key, deadline_ms, |_, _| ())
     }
 
-    /// The same for a command that accesses the key by that alone. O(1).
+    /// Sets the deadline of a key, for a command that accesses the key by that alone. O(1).
     pub fn expire_at(&mut self, key: &[u8], deadline_ms: i64) -> bool {
         self.put_deadline(key, deadline_ms, Accesses::note)
     }
@@ -294,15 +294,15 @@ impl Tx<'_> {
         true
     }
 
-    /// Removes the deadline of a key; whether it had one. O(1).
+    /// Removes the deadline of a key; returns whether it had one. O(1).
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
         let hash = self.hash_to_write(key);
         self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
-    /// Exchanges the keys of two databases, without events. Clients stay with their databases: those that watch a key
-    /// that either of them has see it changed, those that wait for one are retried. O(keys watched or waited for, and
-    /// what subscribers keep of either).
+    /// Exchanges the keys of two databases, without events. Clients stay with their databases. Watchers of a key that
+    /// either database has see it changed; waiters are retried. O(keys watched or waited for, and the subscribers' data
+    /// on either).
     pub fn swap(&mut self, one: usize, other: usize) {
         let keyspace = &mut *self.keyspace;
         keyspace.counters.dirty += 1;
@@ -351,8 +351,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Removes the keys of these databases that are due, have been left for later and are watched in one of them: a
-    /// watcher would take their end for a change once they are where it watches.
+    /// Removes the due keys of the backlog in these databases that are watched in one of them. Otherwise a watcher
+    /// would take their end for a change after the exchange.
     fn expire_watched(&mut self, databases: &[usize]) {
         if !self.keyspace.has_expiry_backlog() {
             return;
@@ -363,13 +363,13 @@ impl Tx<'_> {
         }
     }
 
-    /// Removes all keys of the database, without events, also those that are due and left for later; how many there
-    /// were. The keys are freed later: O(keys that are watched or waited for).
+    /// Removes all keys of the database, without events, including due keys of the backlog. Returns the number of keys
+    /// that were not due. The keys are freed later: O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
         self.flush_one(false)
     }
 
-    /// The same of all databases. O(databases, keys that are watched or waited for).
+    /// Removes all keys of all databases. O(databases, keys that are watched or waited for).
     pub fn flush_all(&mut self) {
         let home = self.db;
         for db in 0..self.databases() {
@@ -378,7 +378,7 @@ impl Tx<'_> {
         }
         self.db = home;
         if self.keyspace.flush_saves {
-            // Redis writes a file without keys; here save points write nothing.
+            // Redis writes a file without keys. Here save points write nothing.
             self.keyspace.counters.dirty = 0;
         }
     }
@@ -401,8 +401,8 @@ impl Tx<'_> {
         self.flushed(&gone, &waited_for, is_rest);
         let keyspace = &mut *self.keyspace;
         for key in &waited_for {
-            // What a file puts there after this does not serve those who waited for a key that there was not: as in
-            // Redis, where only commands do.
+            // Keys that a file loads after the flush do not serve waiters on absent keys. As in Redis, only commands
+            // do.
             let was_there = gone.find(hash_of(&keyspace.hasher, key), key).is_some();
             if was_there || keyspace.waiters.waits_for_absent(self.db, key) {
                 keyspace.waiters.signal(self.db, key, Signal::Changed);

@@ -1,14 +1,14 @@
-//! What a database takes, and what a value was counted as before it is changed in place.
+//! The memory of a database, and the size that a value was counted with before a change in place.
 
 use crate::memory::block;
 use crate::values::Value;
 
-/// The value that may be changed in place: its new size is read when another value becomes the edited one.
+/// The value that may be changed in place. Its new size is read when another value becomes the edited one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edited {
-    /// The number of its entry plus 1; 0: there is none.
+    /// The number of its entry plus 1. 0: no value is edited.
     pub(super) id: u32,
-    /// What it was counted as: its length as long as it is one block, else its bytes of heap.
+    /// The counted length, as long as the value is one block; otherwise its counted bytes are `before_bytes`.
     pub(super) before: Option<usize>,
     before_bytes: usize,
 }
@@ -27,7 +27,7 @@ impl Edited {
     }
 }
 
-/// What a database takes, in bytes of heap.
+/// The memory of a database, in bytes of heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatabaseBytes {
     /// Keys and values.

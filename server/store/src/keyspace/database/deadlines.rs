@@ -18,7 +18,7 @@ impl Database {
         self.entries.get(id).has_deadline().then(|| self.deadlines.deadline(TimerId::at(id)))
     }
 
-    /// Gives a key a deadline, made at `order`; its entry, if there is such a key.
+    /// Sets the deadline of a key, made at `order`; returns its entry, if there is such a key.
     pub(in crate::keyspace) fn set_deadline(
         &mut self,
         hash: u64,
@@ -38,7 +38,7 @@ impl Database {
         Some(self.entries.get(id))
     }
 
-    /// Removes the deadline of a key; whether it had one.
+    /// Removes the deadline of a key; returns whether it had one.
     pub(in crate::keyspace) fn clear_deadline(&mut self, hash: u64, key: &[u8]) -> bool {
         let Some(id) = self.id(hash, key) else { return false };
         let entry = self.entries.get_mut(id);
@@ -50,7 +50,7 @@ impl Database {
         had
     }
 
-    /// The earliest deadline, in wall milliseconds, and when it was made.
+    /// The earliest deadline, in wall milliseconds, and the order in which it was made.
     #[inline]
     pub(in crate::keyspace) fn next_expiry(&mut self) -> Option<(i64, Order)> {
         self.deadlines.peek()
@@ -66,7 +66,7 @@ impl Database {
         self.deadlines.mean_deadline()
     }
 
-    /// How many keys are due at `until`. O(keys with a deadline).
+    /// The number of keys that are due at `until`. O(keys with a deadline).
     pub(in crate::keyspace) fn count_due(&self, until: Option<i64>) -> usize {
         until.map_or(0, |until| self.deadlines.count_due(until))
     }

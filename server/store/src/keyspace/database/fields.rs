@@ -1,4 +1,4 @@
-//! The timers of hashes whose fields have deadlines: beside their entries, each at its earliest field's.
+//! The timers of hashes whose fields have deadlines. Each timer is set to the earliest deadline of the hash's fields.
 
 use super::Database;
 use crate::keyspace::entry::Entry;
@@ -8,14 +8,14 @@ use crate::pages::Store;
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::{Hash, Value};
 
-/// So many entries may be changed before their timers are set anew.
+/// The number of entries that may be changed before their timers are set again.
 const MOST_EDITED: usize = 64;
 
 /// A timer for each hash whose fields have deadlines.
 #[derive(Debug, Default)]
 pub(super) struct FieldTimers {
     wheel: IndexedWheel<Order>,
-    /// Those entries whose values may have changed since their timers were set: each has one.
+    /// The timed entries whose values may have changed since their timers were set.
     edited: Vec<u32>,
 }
 
@@ -26,7 +26,7 @@ impl FieldTimers {
     }
 }
 
-/// The hash that a value is, if its fields have deadlines.
+/// The value as a hash, if its fields have deadlines.
 fn timed(value: &Value) -> Option<&Hash> {
     match value {
         Value::Hash(hash) if hash.is_timed() => Some(hash),
@@ -41,7 +41,7 @@ impl Database {
         self.fields.wheel.len() - self.fields.edited.iter().filter(ended).count()
     }
 
-    /// The value of an entry that has a timer is about to be changed.
+    /// Notes that the value of an entry with a timer is about to be changed.
     #[cold]
     pub(super) fn fields_edited(&mut self, id: u32) {
         if self.fields.edited.contains(&id) {
@@ -53,7 +53,7 @@ impl Database {
         self.fields.edited.push(id);
     }
 
-    /// Sets the timers of what has been changed. O(changed).
+    /// Sets the timers of the changed entries. O(changed).
     #[inline]
     fn set_field_timers(&mut self) {
         if !self.fields.edited.is_empty() {
@@ -65,11 +65,11 @@ impl Database {
     fn set_edited_timers(&mut self) {
         let mut edited = std::mem::take(&mut self.fields.edited);
         edited.drain(..).for_each(|id| self.set_field_timer(id));
-        // Its memory serves the next ones.
+        // The memory of the list serves the next changes.
         self.fields.edited = edited;
     }
 
-    /// Sets the timer of an entry as its value says.
+    /// Sets the timer of an entry to the earliest deadline of its fields.
     #[cold]
     pub(in crate::keyspace) fn set_field_timer(&mut self, id: u32) {
         let entry = self.entries.get_mut(id);
@@ -91,7 +91,7 @@ impl Database {
         }
     }
 
-    /// The fields of an entry are no longer of concern: none has a deadline, or its value goes.
+    /// Removes the timer of an entry, because no field has a deadline or its value goes.
     #[cold]
     pub(super) fn forget_fields(&mut self, id: u32) {
         self.entries.get_mut(id).set_has_timed_fields(false);
@@ -99,15 +99,15 @@ impl Database {
         self.fields.edited.retain(|&edited| edited != id);
     }
 
-    /// The earliest deadline of a field, in wall milliseconds, and when it was made.
+    /// The earliest deadline of a field, in wall milliseconds, and the order in which it was made.
     #[inline]
     pub(in crate::keyspace) fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
         self.set_field_timers();
         self.fields.wheel.peek()
     }
 
-    /// The entry with the earliest deadline of a field, if that is due at `until_ms`. Its timer is gone; the caller
-    /// sets it anew, or removes the key.
+    /// Takes the entry with the earliest deadline of a field, if that is due at `until_ms`. Its timer is gone; the
+    /// caller sets it again, or removes the key.
     pub(in crate::keyspace) fn first_with_due_field(&mut self, until_ms: i64) -> Option<u32> {
         self.set_field_timers();
         let fired = self.fields.wheel.pop_due(until_ms)?;
@@ -127,12 +127,14 @@ impl Database {
         timed(&self.entries.get(id).value)?.first_over(until_ms).map(|_| id)
     }
 
-    /// Whether all that an entry holds is over at `until_ms`: a hash whose fields all have deadlines.
+    /// Whether the whole content of an entry is over at `until_ms`: a hash whose fields all have deadlines that have
+    /// passed.
     pub(super) fn is_over(entry: &Entry, until_ms: i64) -> bool {
         timed(&entry.value).is_some_and(|hash| hash.is_over(until_ms))
     }
 
-    /// How many hashes whose keys are not due are over at `until`. O(keys), O(1) while no field has a deadline.
+    /// The number of hashes that are over at `until` while their keys are not due. O(keys), O(1) while no field has a
+    /// deadline.
     pub(in crate::keyspace) fn count_over(&self, until: Option<i64>) -> usize {
         let Some(until_ms) = until else { return 0 };
         if self.fields.wheel.is_empty() {

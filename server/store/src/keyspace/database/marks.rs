@@ -30,7 +30,7 @@ impl Database {
         }
     }
 
-    /// Puts a mark beside an entry that has none, if it is a hash of one field; whether it is.
+    /// Marks an entry that has no mark, if it is a hash of one field; returns whether it was.
     #[inline(always)]
     pub(in crate::keyspace) fn mark_sole_field(&mut self, id: u32, mark: Mark) -> bool {
         let entry = self.entries.get_mut(id);
@@ -42,7 +42,7 @@ impl Database {
         is_sole
     }
 
-    /// The mark of an entry that says already that it has one.
+    /// Stores the mark of an entry whose flag is set already.
     #[inline(always)]
     pub(in crate::keyspace) fn keep_mark(&mut self, id: u32, mark: Mark) {
         self.marks.insert_at(id, mark);
@@ -59,13 +59,13 @@ impl Database {
         Some(self.marks.take(id))
     }
 
-    /// The same for an entry that is about to be freed: nothing reads its flags after that.
+    /// Removes the mark of an entry that is about to be freed. Its flag stays, since nothing reads it after that.
     #[inline(always)]
     pub(super) fn remove_mark(&mut self, id: u32) -> Option<Mark> {
         self.entries.get(id).is_marked().then(|| self.marks.take(id))
     }
 
-    /// The marked entries, with their marks, in an order that depends only on what was put in.
+    /// The marked entries, with their marks, in an order that depends only on the insertions.
     pub(in crate::keyspace) fn marked(&self) -> impl Iterator<Item = (&Entry, Mark)> {
         let entry = |id| (self.entries.get(id), *self.marks.get(id));
         self.marks.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_marked())

@@ -1,16 +1,16 @@
-//! Keys chosen at random among those that may be evicted.
+//! Random choices among the keys that may be evicted.
 
 use super::Database;
 use crate::keyspace::entry::Entry;
 use crate::keyspace::rng::Rng;
 
-/// How often a place is tried that turns out to be free, or to hold another kind of key.
+/// The number of random slots that are tried. A slot may be free, or hold a key that may not go.
 const TRIES: usize = 32;
 
 impl Database {
-    /// The number of the entry of a key chosen at random, of those with a deadline only if `volatile`; `None` when
-    /// there is none. Evenly, unless most places hold no such key: then about. O(1) expected; O(pages) where few keys
-    /// have deadlines.
+    /// The number of the entry of a random key, only of those with a deadline if `volatile`. `None` if there is none.
+    /// The choice is even, unless most slots hold no such key: then it is approximately even. O(1) expected; O(pages)
+    /// if few keys have deadlines.
     pub(in crate::keyspace) fn choose(
         &self,
         rng: &mut Rng,
@@ -28,7 +28,7 @@ impl Database {
         found.or_else(|| if volatile { self.choose_timed(rng) } else { self.random(rng) })
     }
 
-    /// One of a page that has deadlines.
+    /// A key with a deadline, from a page that has one.
     fn choose_timed(&self, rng: &mut Rng) -> Option<u32> {
         let page = self.deadlines.page_with_timers(rng.next_u64() as u32)?;
         let from = page.start + rng.below(u64::from(page.end - page.start)) as u32;
@@ -36,7 +36,7 @@ impl Database {
         (from..page.end).chain(page.start..from).find(has_deadline)
     }
 
-    /// The entry of a number, if it is in use. A free place looks like an entry of the empty key.
+    /// The entry of a number, if it is in use. A free slot looks like an entry of the empty key.
     fn used(&self, id: u32, hash_of: impl Fn(&[u8]) -> u64) -> Option<&Entry> {
         let entry = self.entries.find(id)?;
         (!entry.key().is_empty() || self.id(hash_of(b""), b"") == Some(id)).then_some(entry)

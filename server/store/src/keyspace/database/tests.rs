@@ -1,10 +1,10 @@
-//! Tables, their shares and the account of memory.
+//! Tests of the tables, their shares and the account of memory.
 
 use super::place::{POSITION_BITS, table_at};
 use super::*;
 
 impl Database {
-    /// Its bytes, counted one by one.
+    /// The bytes of the database, counted one by one.
     pub(in crate::keyspace) fn bytes_anew(&self) -> DatabaseBytes {
         let tables: usize = self.tables.iter().map(|table| block(table.allocation_size())).sum();
         let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();

@@ -1,4 +1,4 @@
-//! Walks over the entries: all of them, by SCAN, at random.
+//! Walks over the entries: over all of them, by SCAN, and at random.
 
 use super::Database;
 use super::place::{POSITION_BITS, TABLES, position, table_at};
@@ -7,11 +7,11 @@ use crate::keyspace::rng::Rng;
 use crate::pages::Store;
 use crate::time::TimerId;
 
-/// How often a random key that turns out to be due is tried again.
+/// The number of times that a random key is chosen again because it is due.
 const RANDOM_TRIES: usize = 100;
 
 impl Database {
-    /// All entries but those that are due at `until`.
+    /// All entries, except those that are due at `until`.
     pub(in crate::keyspace) fn entries(&self, until: Option<i64>) -> impl Iterator<Item = &Entry> {
         self.tables.iter().flatten().filter_map(move |&id| self.live(id, until))
     }
@@ -26,8 +26,8 @@ impl Database {
         (!until.is_some_and(due)).then_some(entry)
     }
 
-    /// A key chosen evenly enough, that is not due at `until`: a random entry of the table at a random position. O(1)
-    /// expected while few are due.
+    /// A random key that is not due at `until`, chosen approximately evenly: a random entry of the table at a random
+    /// position. O(1) expected while few keys are due.
     pub(in crate::keyspace) fn random_live(&self, rng: &mut Rng, until: Option<i64>) -> Option<&Entry> {
         let mut tries =
             (0..RANDOM_TRIES).filter_map(|_| self.random(rng)).filter_map(|id| self.live(id, until));
@@ -44,8 +44,8 @@ impl Database {
         table.iter().nth(rng.below(table.len() as u64) as usize).copied()
     }
 
-    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN; the cursor
-    /// to go on from, 0 at the end.
+    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN. Returns the
+    /// next cursor, 0 at the end.
     pub(in crate::keyspace) fn scan<'a>(
         &'a self,
         cursor: u64,

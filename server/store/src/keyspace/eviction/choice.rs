@@ -1,4 +1,4 @@
-//! The choice of the next key that goes, and its removal.
+//! The choice and the removal of the next key to evict.
 
 use super::super::actor::Actor;
 use super::super::change::{Cause, Change, Removal, What};
@@ -13,8 +13,8 @@ use super::{EvictionPolicy, EvictionRules, Rank};
 use crate::time::Now;
 
 impl Keyspace {
-    /// Removes the key that goes first by these rules, with its `evicted` event. False when no key may go. O(samples ×
-    /// databases with keys), and no more samples of a database than four times its keys.
+    /// Removes the key that goes first by these rules, with its `evicted` event. Returns false if no key may go.
+    /// O(samples × databases with keys), with at most four samples of a database for each of its keys.
     pub fn evict_next(&mut self, rules: EvictionRules, now: Now) -> bool {
         let chosen = match rules.policy.rank {
             Rank::Deadline => self.first_due(),
@@ -32,7 +32,7 @@ impl Keyspace {
         Some((db, self.databases[db].first_due()?))
     }
 
-    /// A random key of the next database that has one.
+    /// A random key of the next database that has a key to evict.
     fn random_key(&mut self, policy: EvictionPolicy) -> Option<(usize, u32)> {
         let Keyspace { databases, eviction, hasher, .. } = self;
         let (last, count) = (eviction.last_db, databases.len());
@@ -46,7 +46,7 @@ impl Keyspace {
         Some(chosen)
     }
 
-    /// The best candidate, after more have been looked for.
+    /// The best candidate, after a search for more candidates.
     fn best_candidate(&mut self, rules: EvictionRules) -> Option<(usize, u32)> {
         if self.eviction.policy != Some(rules.policy) {
             self.eviction.policy = Some(rules.policy);
@@ -64,11 +64,11 @@ impl Keyspace {
         }
     }
 
-    /// Looks at samples of all databases; whether there were any.
+    /// Takes samples of all databases; returns whether there were any.
     fn look_for_candidates(&mut self, rules: EvictionRules) -> bool {
         let mut any = false;
         for db in 0..self.databases.len() {
-            // Few keys have all been met then, most likely.
+            // Few keys have all been sampled by then, most likely.
             let most = self.databases[db].that_may_go(rules.policy).saturating_mul(4);
             for _ in 0..rules.samples.min(most) {
                 let Keyspace { databases, eviction, hasher, .. } = self;
@@ -86,7 +86,7 @@ impl Keyspace {
         any
     }
 
-    /// The higher, the sooner a key goes.
+    /// The rank of an entry: keys with a higher rank go sooner.
     fn rank(&self, policy: EvictionPolicy, entry: &Entry) -> u64 {
         let clock = entry.clock().get();
         match policy.rank {
@@ -95,7 +95,7 @@ impl Keyspace {
         }
     }
 
-    /// Whether a candidate is there and may go, and nobody has accessed it since it was found.
+    /// Whether a candidate still exists, may go, and has not been accessed since it was found.
     fn is_still_due(&self, policy: EvictionPolicy, candidate: Candidate) -> bool {
         let Candidate { rank, db, id, hash } = candidate;
         let entry = self.databases[db].still_there(id, hash, |key| hash_of(&self.hasher, key));
@@ -132,7 +132,7 @@ impl Keyspace {
 }
 
 impl Database {
-    /// How many keys may go by this policy.
+    /// The number of keys that may go by this policy.
     fn that_may_go(&self, policy: EvictionPolicy) -> usize {
         if policy.volatile { self.with_deadline() } else { self.len() }
     }

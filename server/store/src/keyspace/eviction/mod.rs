@@ -1,4 +1,4 @@
-//! Eviction: which keys go when there are more bytes than `maxmemory`.
+//! Eviction: the choice of keys to remove when the server uses more memory than `maxmemory`.
 
 mod choice;
 mod pool;
@@ -8,19 +8,19 @@ mod tests;
 use super::rng::Rng;
 use pool::Pool;
 
-/// Which keys may go, and in what order.
+/// The keys that may go, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvictionPolicy {
-    /// Only keys with a deadline go.
+    /// Whether only keys with a deadline may go.
     pub volatile: bool,
-    /// Which of them first.
+    /// The order in which they go.
     pub rank: Rank,
 }
 
-/// Which key goes first.
+/// The order in which keys go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// The one that nobody has accessed for longest: about, as samples tell.
+    /// The key first that has not been accessed for the longest time: approximately, by samples.
     IdleTime,
     /// The one that is accessed least often: about, as samples tell.
     Frequency,
@@ -30,16 +30,16 @@ pub enum Rank {
     Random,
 }
 
-/// How keys are chosen.
+/// The rules by which keys are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvictionRules {
-    /// Which keys may go, and in what order.
+    /// The keys that may go, and their order.
     pub policy: EvictionPolicy,
-    /// How many keys of a database are looked at for each that goes; at least 1.
+    /// The number of keys of a database that are sampled for each key that goes; at least 1.
     pub samples: usize,
 }
 
-/// What is remembered between two choices.
+/// The state that is kept between two choices.
 #[derive(Debug)]
 pub(super) struct Eviction {
     /// The policy by which the candidates were ranked.
@@ -47,7 +47,7 @@ pub(super) struct Eviction {
     candidates: Pool,
     /// The database that the last random key was taken from.
     last_db: usize,
-    /// Apart from the other random choices: these stay as they are, whatever the limit.
+    /// A generator of its own: so the other random choices do not depend on the memory limit.
     rng: Rng,
 }
 

@@ -1,25 +1,25 @@
-//! The best candidates that samples have found so far: what one sample misses, others have seen.
+//! The best candidates of all samples so far: a key that one sample misses, another has seen.
 
-/// How many candidates are kept, as in Redis.
+/// The number of candidates that are kept, as in Redis.
 const MOST: usize = 16;
 
 /// A key that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// The higher, the sooner it goes.
+    /// The rank: candidates with a higher rank go sooner.
     pub(super) rank: u64,
     pub(super) db: usize,
-    /// The number of its entry, and the hash of its key: another key may have the number since.
+    /// The number of its entry, and the hash of its key. Another key may have got the number since.
     pub(super) id: u32,
     pub(super) hash: u64,
 }
 
-/// Candidates, those that go sooner behind.
+/// The candidates, in the order of their ranks, lowest first.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Vec<Candidate>);
 
 impl Pool {
-    /// Adds a candidate, unless it is in already or all others go sooner.
+    /// Adds a candidate, unless it is in the pool already, or the pool is full of better ones.
     pub(super) fn offer(&mut self, new: Candidate) {
         let is_full = self.0.len() == MOST;
         if is_full && self.0[0].rank >= new.rank {
@@ -35,12 +35,12 @@ impl Pool {
         self.0.insert(at, new);
     }
 
-    /// Takes the one that goes first.
+    /// Takes the candidate that goes first.
     pub(super) fn take_best(&mut self) -> Option<Candidate> {
         self.0.pop()
     }
 
-    /// Forgets all.
+    /// Forgets all candidates.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

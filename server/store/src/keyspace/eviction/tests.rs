@@ -1,4 +1,4 @@
-//! Which keys go, and how well they are chosen.
+//! Tests of which keys go, and how well they are chosen.
 
 use super::{EvictionPolicy, EvictionRules, Rank};
 use crate::keyspace::{AccessRules, Keyspace, Measure};
@@ -32,7 +32,7 @@ fn rules(volatile: bool, rank: Rank) -> EvictionRules {
     EvictionRules { policy: EvictionPolicy { volatile, rank }, samples: 5 }
 }
 
-/// Evicts so many keys; the numbers of those that are left.
+/// Evicts `count` keys; returns the numbers of those that are left.
 fn left_after(keyspace: &mut Keyspace, count: usize, rules: EvictionRules, second: i64) -> BTreeSet<i64> {
     keyspace.go_on_at(at(second), ExpiryRule::Past);
     for _ in 0..count {

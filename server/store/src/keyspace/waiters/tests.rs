@@ -1,4 +1,4 @@
-//! Units of the queues of keys.
+//! Unit tests of the queues of keys.
 
 use super::*;
 use std::hash::BuildHasher;
