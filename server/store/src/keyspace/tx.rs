@@ -353,7 +353,7 @@ impl Tx<'_> {
         self.keyspace.over_until_ms(self.now)
     }
 
-    /// Asks all subscribers again what they want: one of them has been told to want something else. O(subscribers).
+    /// Asks all subscribers for their present interests, since those of one have changed. O(subscribers).
     pub fn renew_interests(&mut self) {
         self.keyspace.renew_interests();
     }

@@ -102,8 +102,8 @@ struct Unkeyed {
     seen: Option<u64>,
 }
 
-/// The waiters on one key, in one queue for each class. A class that cannot be served is skipped at once, however long
-/// its queue is, and the first waiter of a class is found at once. Classes of one line are skipped together.
+/// The waiters on one key, in one queue for each class. The first waiter of a class is found at once. A class that
+/// cannot be served is skipped at once, however long its queue is. Classes of one line are skipped together.
 #[derive(Debug, Default)]
 struct Queue {
     classes: Vec<Class>,

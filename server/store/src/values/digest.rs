@@ -1,17 +1,17 @@
-//! The digest by which Redis 8.4 compares strings: XXH3 with 64 bits, as 16 hexadecimal digits.
+//! The digest that Redis 8.4 compares strings by: XXH3 with 64 bits, as 16 hexadecimal digits.
 
 use twox_hash::XxHash3_64;
 
-/// Length of a digest, in bytes.
+/// The length of a digest, in bytes.
 pub const DIGEST_BYTES: usize = 16;
 
-/// Returns the digest of a text, in lower case. O(bytes).
+/// The digest of a string, in lower case. O(bytes).
 pub fn digest(text: &[u8]) -> [u8; DIGEST_BYTES] {
     let hash = XxHash3_64::oneshot(text);
     std::array::from_fn(|at| b"0123456789abcdef"[(hash >> (60 - 4 * at) & 0xf) as usize])
 }
 
-/// Whether `word` is the digest of a text, in upper or lower case. O(bytes).
+/// Whether `word` is the digest of a string, in upper or lower case. O(bytes).
 pub fn has_digest(text: &[u8], word: &[u8]) -> bool {
     word.len() == DIGEST_BYTES && digest(text).eq_ignore_ascii_case(word)
 }

@@ -5,33 +5,33 @@ use std::fmt;
 
 /// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables.
 ///
-/// Every operation that may change an encoding takes them by reference, so a CONFIG SET applies from the next write on,
-/// as in Redis: an existing value keeps its encoding until it is written to.
+/// Every operation that may change an encoding takes the limits by reference, so a CONFIG SET applies from the next
+/// write on. As in Redis, an existing value keeps its encoding until it is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encodings {
-    /// Most fields of a `listpack` hash.
+    /// The most fields of a `listpack` hash.
     pub hash_max_listpack_entries: usize,
-    /// Longest field or value, in bytes, of a `listpack` hash.
+    /// The length of the longest field or value, in bytes, of a `listpack` hash.
     pub hash_max_listpack_value: usize,
-    /// Most bytes of a sparse HyperLogLog.
+    /// The most bytes of a sparse HyperLogLog.
     pub hll_sparse_max_bytes: usize,
-    /// Largest `listpack` list, and largest node of a `quicklist`: -1 to -5 are 4, 8, 16, 32, 64 KiB, 0 and up a number
-    /// of elements (of at most 8 KiB together).
+    /// The size of the largest `listpack` list, and of the largest node of a `quicklist`. -1 to -5 are 4, 8, 16, 32 and
+    /// 64 KiB; 0 and up are a number of elements (of at most 8 KiB together).
     pub list_max_listpack_size: i64,
-    /// Most members of an `intset` set.
+    /// The most members of an `intset` set.
     pub set_max_intset_entries: usize,
-    /// Most members of a `listpack` set.
+    /// The most members of a `listpack` set.
     pub set_max_listpack_entries: usize,
-    /// Longest member, in bytes, of a `listpack` set.
+    /// The length of the longest member, in bytes, of a `listpack` set.
     pub set_max_listpack_value: usize,
-    /// Most members of a `listpack` sorted set.
+    /// The most members of a `listpack` sorted set.
     pub zset_max_listpack_entries: usize,
-    /// Longest member, in bytes, of a `listpack` sorted set.
+    /// The length of the longest member, in bytes, of a `listpack` sorted set.
     pub zset_max_listpack_value: usize,
-    /// When the node of a stream is full.
+    /// The size at which a node of a stream is full.
     pub stream_node: NodeLimits,
-    /// Seeds the hash of every table made from now on. It decides where an element lies in memory and nothing that can
-    /// be observed; given from outside, it keeps clients from choosing members that collide.
+    /// The seed of the hash of every table made from now on. The seed affects the memory layout only, nothing that can
+    /// be observed. Since it comes from outside, clients cannot choose members that collide.
     pub seed: u64,
 }
 
@@ -78,7 +78,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The name as OBJECT ENCODING answers it.
+    /// The name that OBJECT ENCODING replies.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl fmt::Display for Encoding {
 mod tests {
     use super::*;
 
-    /// What CONFIG GET of an unconfigured server of the 7.2 line answers.
+    /// The defaults that CONFIG GET of an unconfigured server of the 7.2 line replies.
     #[test]
     fn defaults_are_those_of_the_real_server() {
         let enc = Encodings::default();

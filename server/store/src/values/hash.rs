@@ -17,7 +17,7 @@ pub struct Hash(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// Field, value, field, value.
+    /// Fields and values in turn.
     Packed(Packed),
     Table(Box<Large>),
 }
@@ -94,8 +94,8 @@ impl Hash {
         Self::default()
     }
 
-    /// A small hash of these fields and values in this order, whatever their number and lengths; nothing if a field
-    /// repeats. O(fields). They take less than half a gigabyte, as the caller has checked.
+    /// A small hash of these fields and values in this order, with any number and lengths. Returns `None` if a field
+    /// repeats. The caller must have checked that they take less than half a gigabyte. O(fields).
     #[must_use]
     pub fn small<T: Deref<Target = [u8]>>(
         words: impl IntoIterator<Item = T>,
@@ -111,15 +111,15 @@ impl Hash {
         Self(Form::Table(Box::new(Large::with_capacity(fields, enc.seed))))
     }
 
-    /// Announces that one command will set `fields` fields: too many for a small hash make it a large one at once, as
-    /// in Redis, even if some repeat.
+    /// Announces that one command will set `fields` fields. If that is too many for a small hash, the hash becomes
+    /// large at once, as in Redis, even if some fields repeat.
     pub fn expect(&mut self, fields: usize, enc: &Encodings) {
         if fields > enc.hash_max_listpack_entries {
             self.enlarge(fields, enc.seed);
         }
     }
 
-    /// Number of fields. O(1).
+    /// The number of fields. O(1).
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -128,7 +128,7 @@ impl Hash {
         }
     }
 
-    /// Bytes of heap that it holds. O(1).
+    /// Bytes of heap that the hash holds. O(1).
     #[must_use]
     #[inline]
     pub fn heap_bytes(&self) -> usize {
@@ -138,7 +138,7 @@ impl Hash {
         }
     }
 
-    /// The length of its only block of memory, while small.
+    /// The length of its single block of memory, while the hash is small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -147,13 +147,13 @@ impl Hash {
         }
     }
 
-    /// Whether there is no field; an empty hash is not stored, its key is deleted.
+    /// Whether there is no field. An empty hash is not stored: its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value of `field`. O(fields) while small, else O(1).
+    /// The value of `field`. O(fields) while the hash is small, else O(1).
     #[must_use]
     pub fn get(&self, field: &[u8]) -> Option<&[u8]> {
         match &self.0 {
@@ -168,12 +168,12 @@ impl Hash {
         self.get(field).is_some()
     }
 
-    /// Sets `field` to `value`, and takes its deadline; true if the field is new.
+    /// Sets `field` to `value`, and removes its deadline. Returns true if the field is new.
     pub fn set(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
         self.put(field, value, false, enc)
     }
 
-    /// Sets `field` to `value`; true if the field is new. A deadline that it has stays.
+    /// Sets `field` to `value`, and keeps its deadline. Returns true if the field is new.
     pub fn set_keeping(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
         self.put(field, value, true, enc)
     }
@@ -204,12 +204,12 @@ impl Hash {
         }
     }
 
-    /// Sets `field` to `value` unless it exists; true if it was set.
+    /// Sets `field` to `value` if it does not exist. Returns true if it was set.
     pub fn set_new(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
         !self.contains(field) && self.set(field, value, enc)
     }
 
-    /// Removes `field`; true if it existed.
+    /// Removes `field`. Returns true if it existed.
     pub fn remove(&mut self, field: &[u8]) -> bool {
         match &mut self.0 {
             Form::Packed(packed) => match find(packed, field) {
@@ -223,7 +223,7 @@ impl Hash {
         }
     }
 
-    /// Fields and values, in order of insertion while small.
+    /// The fields and values, in order of insertion while the hash is small.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
         Iter(match &self.0 {
@@ -232,14 +232,14 @@ impl Hash {
         })
     }
 
-    /// The field and value that came first, while small; else any. O(1).
+    /// The first field and its value in the order of [`Hash::iter`]: the oldest, while the hash is small. O(1).
     #[must_use]
     #[inline]
     pub fn first(&self) -> Option<(&[u8], &[u8])> {
         self.iter().next()
     }
 
-    /// The field that came first, while small; else any. O(1).
+    /// The first field in the order of [`Hash::iter`]: the oldest, while the hash is small. O(1).
     #[must_use]
     #[inline(always)]
     pub fn first_field(&self) -> Option<&[u8]> {
@@ -249,11 +249,11 @@ impl Hash {
         }
     }
 
-    /// Replaces the value of `field` by the result of `new`, which gets `None` when there is no such field; whether the
-    /// field is new. Its deadline stays. An error of `new` changes nothing.
+    /// Replaces the value of `field` by the result of `new`, which gets `None` if there is no such field. Returns
+    /// whether the field is new. Keeps the field's deadline.
     ///
     /// # Errors
-    /// That of `new`.
+    /// Returns the error of `new`; the hash is unchanged then.
     pub fn update<T: Deref<Target = [u8]>, E>(
         &mut self,
         field: &[u8],
@@ -275,7 +275,7 @@ impl Hash {
     }
 
     /// The field and value with this index in the order of [`Hash::iter`]: a random index picks a random field.
-    /// O(index) while small, else O(1).
+    /// O(index) while the hash is small, else O(1).
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match &self.0 {
@@ -287,8 +287,8 @@ impl Hash {
         }
     }
 
-    /// Visits about `count` fields from `cursor` on and returns the next cursor; 0 starts and ends. A field that exists
-    /// throughout a whole scan is visited. A small hash is visited whole, as in Redis.
+    /// Visits about `count` fields from `cursor` on; returns the next cursor. 0 starts and ends. Every field that
+    /// exists throughout a scan is visited. A small hash is visited whole, as in Redis.
     pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a [u8], &'a [u8])) -> u64 {
         match &self.0 {
             Form::Packed(_) => {
@@ -302,7 +302,7 @@ impl Hash {
         }
     }
 
-    /// The representation, as OBJECT ENCODING names it.
+    /// The representation, named as by OBJECT ENCODING.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -311,7 +311,7 @@ impl Hash {
         }
     }
 
-    /// The table, built from the small form if need be.
+    /// The table, which is built from the small form if necessary.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Large {
         if let Form::Packed(packed) = &self.0 {
             let mut large = Large::with_capacity(packed.len() / 2 + more, seed);

@@ -1,14 +1,14 @@
-//! Integers as text: the one canonical form, both ways.
+//! Integers as text in the one canonical form: parsing and formatting.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Longest text of an `i64`: a sign and 19 digits.
+/// The length of the longest text of an `i64`: a sign and 19 digits.
 const LONGEST: usize = 20;
 
-/// The integer whose canonical text this is: an optional `-`, no leading zero, no `-0`, nothing else, within `i64`.
+/// The integer with this canonical text: an optional `-`, no leading zero, no `-0`, nothing else, within `i64`.
 ///
-/// These are the texts that Redis stores as an integer.
+/// Redis stores exactly these texts as integers.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > LONGEST {
@@ -77,7 +77,7 @@ impl Deref for IntText {
     }
 }
 
-/// The bytes of a string or of an element: borrowed, or the text of an integer that is stored as one.
+/// The bytes of a string or of an element: borrowed, or written out from a stored integer.
 #[derive(Clone, Copy)]
 pub enum Text<'a> {
     /// Bytes as stored.

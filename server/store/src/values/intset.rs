@@ -3,7 +3,7 @@
 use crate::memory::of_vec;
 use lockwheel_resp::allocation;
 
-/// Integers in ascending order, each in 2, 4 or 8 bytes: the width that the widest ever added needs.
+/// Integers in ascending order, of 2, 4 or 8 bytes each. The width is that of the widest integer ever added.
 #[derive(Clone, Debug)]
 pub(super) struct IntSet {
     bytes: Vec<u8>,
@@ -16,7 +16,8 @@ impl IntSet {
         Self { bytes: Vec::new(), width: 2 }
     }
 
-    /// A set of integers of `width` bytes each, little endian, if they ascend and are whole. O(n).
+    /// A set of integers of `width` bytes each, little endian. Returns `None` unless they ascend and are complete.
+    /// O(n).
     pub(super) fn of_ascending(width: usize, bytes: Vec<u8>) -> Option<Self> {
         let is_whole = [2, 4, 8].contains(&width) && bytes.len().is_multiple_of(width);
         let set = Self { bytes, width };
@@ -54,7 +55,7 @@ impl IntSet {
         self.search(value).is_ok()
     }
 
-    /// Adds `value`; false if it was there. O(n).
+    /// Adds `value`. Returns false if it was there. O(n).
     pub(super) fn add(&mut self, value: i64) -> bool {
         let Err(index) = self.search(value) else { return false };
         let width = width_of(value);
@@ -69,7 +70,7 @@ impl IntSet {
         true
     }
 
-    /// Removes `value`; false if it was not there. O(n).
+    /// Removes `value`. Returns false if it was not there. O(n).
     pub(super) fn remove(&mut self, value: i64) -> bool {
         let Ok(index) = self.search(value) else { return false };
         let start = index * self.width;
@@ -78,7 +79,7 @@ impl IntSet {
         true
     }
 
-    /// The rank of `value`, or the rank it would have.
+    /// The rank of `value`, or as an error the rank that it would have.
     fn search(&self, value: i64) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -102,7 +103,7 @@ impl IntSet {
     }
 }
 
-/// The width that `value` needs, in bytes, of those that an [`IntSet`] can have.
+/// The width that `value` needs in an [`IntSet`], in bytes.
 fn width_of(value: i64) -> usize {
     if i16::try_from(value).is_ok() {
         2

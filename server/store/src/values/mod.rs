@@ -1,8 +1,8 @@
 //! The values that keys hold: strings, lists, hashes, sets, sorted sets and streams, in Redis' encodings.
 //!
-//! They know nothing of keys, time or the protocol. Everything is bytes; input is copied into memory of the right size,
-//! and the same operations in the same order always leave the same order of elements. Operations that may change an
-//! encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING shows.
+//! Values know nothing of keys, time or the protocol. They hold bytes, and copy input into memory of the right size.
+//! The same operations in the same order always leave the same order of elements. Operations that may change an
+//! encoding take the limits, [`Encodings`]. They change it where Redis 7.2 does, as OBJECT ENCODING shows.
 
 pub mod bits;
 mod digest;
@@ -32,7 +32,7 @@ pub use zset::ZSet;
 
 use crate::memory::block;
 
-/// What a key holds. Cloning copies all of it, as COPY does.
+/// The value of a key. Cloning copies all of it, as COPY does.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A string.
@@ -49,11 +49,11 @@ pub enum Value {
     Stream(Box<Stream>),
 }
 
-// A table of keys holds these by the million: three words each, and one allocation for anything small.
+// A table of keys holds millions of values: three words each, and one allocation for a small value.
 const _: () = assert!(size_of::<Value>() <= 24);
 
 impl Value {
-    /// The name that TYPE answers.
+    /// The name that TYPE replies.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// The representation; its name is what OBJECT ENCODING answers.
+    /// The representation; OBJECT ENCODING replies its name.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match self {
@@ -79,7 +79,8 @@ impl Value {
         }
     }
 
-    /// At least the number of memory blocks that it takes: the cost of freeing it. O(1), of a stream O(groups).
+    /// A lower bound of the number of memory blocks of the value, which is the cost of freeing it. O(1), O(groups) for
+    /// a stream.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {
@@ -92,21 +93,21 @@ impl Value {
         }
     }
 
-    /// Bytes of heap that it holds, with everything in it. O(1).
+    /// Bytes of heap of the value, with all its elements. O(1).
     #[must_use]
     #[inline]
     pub fn heap_bytes(&self) -> usize {
         if self.block_len() == Some(0) { 0 } else { self.held_bytes() }
     }
 
-    /// Whether it is a string that is kept within the value.
+    /// Whether the value is a string that is stored in place.
     #[inline]
     pub fn is_in_place(&self) -> bool {
         matches!(self, Self::Str(text) if text.is_in_place())
     }
 
-    /// The length of its only block of memory, none when it is kept in place; `None` when there are more blocks, or one
-    /// with spare room. As long as this does not change, [`Value::heap_bytes`] does not.
+    /// The length of its single block of memory; 0 if the value is stored in place. `None` if there are several blocks,
+    /// or one with spare room. As long as the result does not change, [`Value::heap_bytes`] does not.
     #[inline]
     pub fn block_len(&self) -> Option<usize> {
         match self {
@@ -139,7 +140,8 @@ impl Value {
         }
     }
 
-    /// Whether a collection has no element left, so that its key must be deleted. A string or a stream always stays.
+    /// Whether a collection has no element left, so that its key must be deleted. Always false for a string or a
+    /// stream.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {

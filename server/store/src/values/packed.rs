@@ -1,4 +1,4 @@
-//! A sequence of short byte strings in one block of memory: the form of small hashes, sets and sorted sets.
+//! A sequence of short byte strings in one block of memory: the representation of small hashes, sets and sorted sets.
 
 use crate::memory::block;
 use lockwheel_resp::allocation;
@@ -6,13 +6,14 @@ use std::ops::Deref;
 
 /// Bytes of the header: the number of elements, little endian.
 const HEADER: usize = 4;
-/// No block grows beyond this many bytes; a larger one becomes a table first (Redis has the same bound).
+/// The most bytes of a block. A larger one becomes a table first, at the same bound as in Redis.
 const LARGEST: usize = 1 << 30;
 
-/// Byte strings one after another, each after its length; in order of insertion unless the owner says otherwise.
+/// Byte strings one after another, each preceded by its length. They are in order of insertion unless the owner orders
+/// them.
 ///
-/// One allocation of exactly the needed size, none when empty. Finding is linear, so owners keep it small.
-/// Elements are named by their *place*: the offset of their first byte in the block.
+/// One allocation of exactly the needed size; none while empty. Searches are linear, so owners keep the sequence small.
+/// An element is identified by its *place*: the offset of its first byte in the block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(Box<[u8]>);
 
@@ -42,7 +43,7 @@ impl Packed {
         Self::may_hold(self.0.len().saturating_add(bytes))
     }
 
-    /// Whether a block of so many bytes, and two elements' lengths, keeps within its bound.
+    /// Whether a block of `bytes` bytes, and the lengths of two elements, is within the bound.
     pub(super) fn may_hold(bytes: usize) -> bool {
         bytes < LARGEST - 32
     }
@@ -74,7 +75,7 @@ impl Packed {
         self.iter_at(place).next().unwrap_or_default()
     }
 
-    /// The block of these elements. O(their bytes).
+    /// A block of these elements. O(their bytes).
     pub(super) fn collect<T: Deref<Target = [u8]>>(elements: impl IntoIterator<Item = T>) -> Self {
         let (mut block, mut count) = (vec![0; HEADER], 0_u32);
         for element in elements {
@@ -101,7 +102,7 @@ impl Packed {
         }
     }
 
-    /// The block of these elements, of which there is at least one.
+    /// A block of these elements, of which there must be at least one.
     fn of(elements: &[&[u8]]) -> Self {
         let bytes = elements.iter().map(|element| size(element.len())).sum();
         let mut builder = Builder::new(elements.len(), bytes);
@@ -109,7 +110,7 @@ impl Packed {
         builder.finish()
     }
 
-    /// Replaces the `old` elements from `place` on by `new` ones. O(block), or O(replaced) if the sizes are equal.
+    /// Replaces the `old` elements from `place` on by `new` ones. O(block); O(replaced) if the sizes are equal.
     pub(super) fn replace(&mut self, place: usize, old: usize, new: &[&[u8]]) {
         let count = self.len() + new.len() - old;
         if count == 0 {
@@ -123,11 +124,11 @@ impl Packed {
         for element in new {
             at = write(&mut self.0, at, element);
         }
-        // Counts stay far below: an element takes at least a byte of a block of at most a gigabyte.
+        // The count fits: an element takes at least a byte of a block of at most a gigabyte.
         self.0[..HEADER].copy_from_slice(&(count as u32).to_le_bytes());
     }
 
-    /// Replaces the element at `place`. O(block), or O(element) if the length stays.
+    /// Replaces the element at `place`. O(block); O(element) if the length is the same.
     #[inline]
     pub(super) fn set(&mut self, place: usize, new: &[u8]) {
         match self.0.get(place..).and_then(read_length) {
@@ -152,14 +153,14 @@ impl Packed {
         self.skip(HEADER, index)
     }
 
-    /// Moves the bytes from `from` on to `to`; the block grows or shrinks by the difference.
+    /// Moves the bytes from `from` on to `to`. The block grows or shrinks by the difference.
     fn resize_gap(&mut self, from: usize, to: usize) {
         if from == to {
             return;
         }
         let end = self.0.len().max(from);
         if to > from {
-            // Before the elements are taken out, so that none is lost.
+            // Checked before the elements are taken out, so that none is lost.
             allocation::check_copies(end + (to - from)).unwrap_or_else(|error| error.unwind());
         }
         let mut block = std::mem::take(&mut self.0).into_vec();
@@ -175,16 +176,16 @@ impl Packed {
     }
 }
 
-/// A block in the making whose size is known beforehand.
+/// A block under construction whose size is known in advance.
 #[derive(Debug)]
 pub(super) struct Builder(Vec<u8>);
 
 impl Builder {
-    /// A block for this many elements, at least one, that take so many bytes in all: see [`size`].
+    /// Begins a block for `elements` elements, at least one, that take `bytes` bytes in all: see [`size`].
     pub(super) fn new(elements: usize, bytes: usize) -> Self {
         let mut block = Vec::new();
         allocation::reserve_exact(&mut block, HEADER + bytes);
-        // Counts stay far below: an element takes at least a byte of a block of at most a gigabyte.
+        // The count fits: an element takes at least a byte of a block of at most a gigabyte.
         block.extend_from_slice(&(elements as u32).to_le_bytes());
         Self(block)
     }
@@ -203,7 +204,7 @@ impl Builder {
     }
 }
 
-/// Elements of a [`Packed`] with their places.
+/// The elements of a [`Packed`] with their places.
 #[derive(Clone, Debug)]
 pub(super) struct Iter<'a> {
     block: &'a [u8],
@@ -211,7 +212,7 @@ pub(super) struct Iter<'a> {
 }
 
 impl<'a> Iter<'a> {
-    /// The place of the element that comes next.
+    /// The place of the next element.
     pub(super) fn place(&self) -> usize {
         self.place
     }
@@ -229,18 +230,18 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
-/// Bytes that an element of `len` bytes takes.
+/// Bytes of an element of `len` bytes, with its length.
 pub(super) fn size(len: usize) -> usize {
     length_size(len) + len
 }
 
-/// Bytes that a length takes: seven bits each.
+/// Bytes of an encoded length, at seven bits a byte.
 pub(super) fn length_size(len: usize) -> usize {
     let bits = usize::BITS - (len | 1).leading_zeros();
     bits.div_ceil(7) as usize
 }
 
-/// The length at the start of `bytes` and the bytes it takes.
+/// The length at the start of `bytes`, and the number of its bytes.
 pub(super) fn read_length(bytes: &[u8]) -> Option<(usize, usize)> {
     let first = *bytes.first()?;
     if first < 0x80 {

@@ -16,7 +16,7 @@ pub struct Set(Form);
 #[derive(Clone, Debug)]
 enum Form {
     Packed(Packed),
-    /// Behind a pointer, so that a value stays three words.
+    /// Boxed, so that a value has three words.
     Other(Box<Other>),
 }
 
@@ -33,14 +33,14 @@ impl Default for Set {
 }
 
 impl Set {
-    /// An empty set. It takes its encoding from the first member added. Nothing is allocated.
+    /// An empty set. Its first member decides the encoding. Nothing is allocated.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A small set of these members in this order, whatever their number and lengths; nothing if one repeats.
-    /// O(members). They take less than half a gigabyte, as the caller has checked.
+    /// A small set of these members in this order, with any number and lengths. Returns `None` if a member repeats. The
+    /// caller must have checked that they take less than half a gigabyte. O(members).
     #[must_use]
     pub fn small<T: Deref<Target = [u8]>>(
         members: impl IntoIterator<Item = T>,
@@ -50,14 +50,14 @@ impl Set {
         are_distinct(packed.iter(), enc.seed).then_some(Self(Form::Packed(packed)))
     }
 
-    /// A set of integers of `width` bytes each, 2, 4 or 8, little endian; nothing unless they ascend and are whole.
-    /// O(members).
+    /// A set of integers of `width` bytes each (2, 4 or 8), little endian. Returns `None` unless they ascend and are
+    /// complete. O(members).
     #[must_use]
     pub fn of_integers(width: usize, integers: Vec<u8>) -> Option<Self> {
         IntSet::of_ascending(width, integers).map(Self::ints)
     }
 
-    /// The width and the bytes of a set of integers, as for [`Set::of_integers`].
+    /// The width and the bytes of a set of integers, in the form that [`Set::of_integers`] takes.
     #[must_use]
     pub fn integers(&self) -> Option<(usize, &[u8])> {
         match &self.0 {
@@ -75,8 +75,8 @@ impl Set {
         Self::table(Table::with_capacity(members, enc.seed))
     }
 
-    /// An empty set for `hint` members of which this is the first, in the encoding that SADD gives it in Redis 7.2:
-    /// `hint` counts the members in one command, repeated or not.
+    /// An empty set for `hint` members, of which this is the first, in the encoding that SADD chooses in Redis 7.2.
+    /// `hint` counts the members in one command, including repeated ones.
     #[must_use]
     pub fn for_members(first: &[u8], hint: usize, enc: &Encodings) -> Self {
         if integer::parse(first).is_some() && hint <= enc.set_max_intset_entries {
@@ -88,8 +88,8 @@ impl Set {
         }
     }
 
-    /// Announces that one command will add `hint` members: too many for the present encoding change it at once, as in
-    /// Redis 7.2.
+    /// Announces that one command will add `hint` members. If that is too many for the present encoding, the encoding
+    /// changes at once, as in Redis 7.2.
     pub fn expect(&mut self, hint: usize, enc: &Encodings) {
         let limit = match self.encoding() {
             Encoding::Intset => enc.set_max_intset_entries,
@@ -129,7 +129,7 @@ impl Set {
         }
     }
 
-    /// The length of its only block of memory, while small.
+    /// The length of its single block of memory, while the set is small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -138,13 +138,13 @@ impl Set {
         }
     }
 
-    /// Whether there is no member; an empty set is not stored, its key is deleted.
+    /// Whether there is no member. An empty set is not stored: its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether `member` is in the set. O(members) while small, O(log n) among integers, else O(1).
+    /// Whether `member` is in the set. O(members) while the set is small, O(log n) for integers, else O(1).
     #[must_use]
     pub fn contains(&self, member: &[u8]) -> bool {
         match &self.0 {
@@ -156,7 +156,7 @@ impl Set {
         }
     }
 
-    /// Adds `member`; false if it was there.
+    /// Adds `member`. Returns false if it was there.
     pub fn add(&mut self, member: &[u8], enc: &Encodings) -> bool {
         match &mut self.0 {
             Form::Packed(packed) if packed.len() == 0 => self.add_first(member, enc),
@@ -187,7 +187,7 @@ impl Set {
         }
     }
 
-    /// Removes `member`; false if it was not there.
+    /// Removes `member`. Returns false if it was not there.
     pub fn remove(&mut self, member: &[u8]) -> bool {
         match &mut self.0 {
             Form::Packed(packed) => {
@@ -211,7 +211,7 @@ impl Set {
         }
     }
 
-    /// Members: integers ascending, a small set in order of insertion.
+    /// The members: integers in ascending order, a small set in order of insertion.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
         Iter(match &self.0 {
@@ -223,8 +223,8 @@ impl Set {
         })
     }
 
-    /// The member with this index in the order of [`Set::iter`]: a random index picks a random member.
-    /// O(index) while small, else O(1).
+    /// The member with this index in the order of [`Set::iter`]: a random index picks a random member. O(index) while
+    /// the set is small, else O(1).
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<Text<'_>> {
         match &self.0 {
@@ -236,7 +236,7 @@ impl Set {
         }
     }
 
-    /// Removes the member with this index, of which no copy is made; false if there is none.
+    /// Removes the member with this index, without a copy of it. Returns false if there is none.
     pub fn remove_nth(&mut self, index: usize) -> bool {
         if index >= self.len() {
             return false;
@@ -258,8 +258,8 @@ impl Set {
         true
     }
 
-    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that
-    /// exists throughout a whole scan is visited. A small set or one of integers is visited whole, as in Redis.
+    /// Visits about `count` members from `cursor` on; returns the next cursor. 0 starts and ends. Every member that
+    /// exists throughout a scan is visited. A small set or a set of integers is visited whole, as in Redis.
     pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(Text<'a>)) -> u64 {
         if let Form::Other(other) = &self.0
             && let Other::Table(table) = &**other
@@ -270,7 +270,7 @@ impl Set {
         0
     }
 
-    /// The representation, as OBJECT ENCODING names it. An empty set has none yet and returns `listpack`.
+    /// The representation, named as by OBJECT ENCODING. An empty set has none yet and returns `listpack`.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -307,7 +307,7 @@ impl Set {
         }
     }
 
-    /// Adds a member that is not an integer to a set of integers, which becomes small or large.
+    /// Adds a member that is not an integer to a set of integers, which changes to the small or large form.
     fn add_text_to_ints(&mut self, member: &[u8], enc: &Encodings) -> bool {
         let longest = self.longest_int();
         if self.len() < enc.set_max_listpack_entries
@@ -320,13 +320,13 @@ impl Set {
         add_new(self.enlarge(1, enc.seed), member)
     }
 
-    /// Length of the longest member of a set of integers: its first or its last.
+    /// The length of the longest member of a set of integers, which is the first or the last.
     fn longest_int(&self) -> usize {
         let last = self.len().saturating_sub(1);
         [0, last].iter().filter_map(|index| self.nth(*index)).map(|text| text.len()).max().unwrap_or(0)
     }
 
-    /// The table, built from another form if need be, with room for `more`.
+    /// The table, built from another form if necessary, with room for `more` members.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Box<[u8]>> {
         if self.encoding() != Encoding::Hashtable {
             let mut table = Table::with_capacity(self.len() + more, seed);
@@ -360,7 +360,7 @@ fn packed_of<'a>(members: impl Iterator<Item = Text<'a>>) -> Packed {
     packed
 }
 
-/// Members of a [`Set`].
+/// The members of a [`Set`].
 #[derive(Clone, Debug)]
 pub struct Iter<'a>(IterForm<'a>);
 

@@ -6,12 +6,12 @@ use crate::memory::{block, of_vec};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::borrow::Cow;
 
-/// Strings up to this length live inside the value, without an allocation.
+/// The length up to which strings are stored in the value, without an allocation.
 const INLINE: usize = 22;
-/// Redis calls an ungrown string of at most this length `embstr`.
+/// The length up to which Redis calls a string `embstr` that was not grown.
 const EMBSTR: usize = 44;
 
-/// The most spare room, in bytes, that padding leaves for more.
+/// The most spare room, in bytes, that padding leaves for later growth.
 const SPARE_MAX: usize = 1 << 20;
 
 /// A string: an integer, a short text in place, or one right-sized block of memory.
@@ -26,7 +26,7 @@ enum Form {
         bytes: [u8; INLINE],
     },
     Exact(Box<[u8]>),
-    /// Was grown in place and keeps spare room for more.
+    /// A string that was grown in place, with spare room for more.
     #[expect(clippy::box_collection, reason = "a fourth word here would be one in every value")]
     Grown(Box<Vec<u8>>),
 }
@@ -41,7 +41,7 @@ impl Str {
         }
     }
 
-    /// Reads the first byte of a text that is not kept in place.
+    /// Reads the first byte of a string that is not stored in place.
     #[inline]
     pub(super) fn touch(&self) -> bool {
         match &self.0 {
@@ -51,7 +51,7 @@ impl Str {
         }
     }
 
-    /// How many bytes it has outside of its entry; none when it is kept in place.
+    /// The number of bytes outside the value. 0 if the string is stored in place.
     #[inline]
     pub fn outside(&self) -> usize {
         match &self.0 {
@@ -72,13 +72,13 @@ impl Str {
         }
     }
 
-    /// Whether it is kept within the value.
+    /// Whether the string is stored in place.
     #[inline]
     pub(super) fn is_in_place(&self) -> bool {
         matches!(self.0, Form::Int(_) | Form::Inline { .. })
     }
 
-    /// A string that stays text even when it is an integer, like the result of INCRBYFLOAT.
+    /// A string that stays text even if it is an integer, like the result of INCRBYFLOAT.
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {
         if bytes.len() > INLINE {
@@ -95,7 +95,7 @@ impl Str {
         Self(Form::Int(value))
     }
 
-    /// An empty string of encoding `raw`, which is what SETRANGE starts from when there is no key.
+    /// An empty string of encoding `raw`, from which SETRANGE starts if there is no key.
     #[must_use]
     pub fn raw() -> Self {
         Self(Form::Grown(Box::default()))
@@ -130,7 +130,7 @@ impl Str {
         self.len() == 0
     }
 
-    /// The integer whose canonical text this is, whatever the encoding.
+    /// The integer with this canonical text, in any encoding.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         match &self.0 {
@@ -139,10 +139,10 @@ impl Str {
         }
     }
 
-    /// Whether there is memory for this string to become `len` bytes long.
+    /// Checks that memory suffices for a length of `len` bytes.
     ///
     /// # Errors
-    /// Returns the size if there is not.
+    /// Returns the size if memory is short.
     #[inline]
     pub fn check_room(&self, len: usize) -> Result<(), OutOfMemory> {
         match &self.0 {
@@ -151,14 +151,15 @@ impl Str {
         }
     }
 
-    /// Appends; amortised O(appended). The encoding becomes `raw`, even when nothing is appended, as in Redis.
+    /// Appends bytes. The encoding becomes `raw`, even if nothing is appended, as in Redis. Amortised O(appended).
     pub fn append(&mut self, bytes: &[u8]) {
         allocation::append(self.grown(bytes.len()), bytes);
     }
 
-    /// Overwrites from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
+    /// Overwrites bytes from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
     ///
-    /// The caller has checked that the resulting length is allowed; an empty `bytes` is the caller's no-op.
+    /// The caller must have checked that the resulting length is allowed. For empty `bytes`, the caller must not call
+    /// this.
     pub fn set_range(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
         let missing = end.saturating_sub(self.len());
@@ -170,9 +171,10 @@ impl Str {
         whole[offset..end].copy_from_slice(bytes);
     }
 
-    /// At least `len` bytes to be changed in place, zero bytes added as needed. The encoding becomes `raw`.
+    /// The bytes, at least `len` of them, to be changed in place. Zero bytes are added as necessary. The encoding
+    /// becomes `raw`.
     ///
-    /// The caller has checked that the length is allowed.
+    /// The caller must have checked that the length is allowed.
     #[inline]
     pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
         match &self.0 {
@@ -185,17 +187,17 @@ impl Str {
         }
     }
 
-    /// The bytes to be changed in place, and to grow or shrink. The encoding becomes `raw`.
+    /// The bytes as a vector that may be changed, grown and shrunk. The encoding becomes `raw`.
     #[inline]
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.grown(0)
     }
 
-    /// Makes it a buffer of at least `len` bytes.
+    /// Makes the string a buffer of at least `len` bytes.
     #[inline(never)]
     fn pad(&mut self, len: usize) {
         let text = self.text();
-        // Memory that the system gives is zero already: a bit far away costs no time.
+        // The system provides zeroed memory, so that a bit at a distant offset costs no time.
         if len / 2 >= text.len() {
             let mut bytes = allocation::zeros(len);
             bytes[..text.len()].copy_from_slice(&text);
@@ -210,7 +212,7 @@ impl Str {
         bytes.resize(bytes.len().max(len), 0);
     }
 
-    /// The representation, as OBJECT ENCODING names it.
+    /// The representation, named as by OBJECT ENCODING.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -221,7 +223,7 @@ impl Str {
         }
     }
 
-    /// The bytes as a buffer with room for `more`, converted if need be.
+    /// The bytes as a buffer with room for `more`, converted if necessary.
     fn grown(&mut self, more: usize) -> &mut Vec<u8> {
         if !matches!(self.0, Form::Grown(_)) {
             let text = self.text();
@@ -238,7 +240,7 @@ impl Str {
 }
 
 impl Clone for Str {
-    /// Unwinds if there is no memory for a large copy.
+    /// Copies the string. Unwinds if memory for a large copy is short.
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Form::Int(value) => Form::Int(*value),
@@ -250,7 +252,7 @@ impl Clone for Str {
 }
 
 impl From<Cow<'_, [u8]>> for Str {
-    /// As [`Str::new`]; long bytes that are owned are not copied.
+    /// Converts like [`Str::new`]. Long owned bytes are not copied.
     fn from(bytes: Cow<'_, [u8]>) -> Self {
         match bytes {
             Cow::Owned(bytes) if bytes.len() > EMBSTR => Self(Form::Exact(bytes.into_boxed_slice())),

@@ -6,16 +6,16 @@ use hashbrown::HashTable;
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::hash::BuildHasher;
 
-/// With fewer entries than this memory is not freed: it would be needed again at once.
+/// The number of entries below which memory is not freed, since it would be needed again at once.
 const SMALLEST: usize = 32;
 
-/// Number of entries from which on some memory must be left when an index grows.
+/// The number of entries from which on some memory must be left over when an index grows.
 const SCARCE_MIN: usize = 8 * 1024;
 
-/// The most entries that room is reserved for in advance: a command may name one member a million times.
+/// The most entries for which room is reserved in advance. A command may name one member a million times.
 const EXPECTED_MAX: usize = 1024;
 
-/// An entry that is found by its key.
+/// An entry that can be found by its key.
 pub(super) trait Keyed {
     /// The key, unique in its table.
     fn key(&self) -> &[u8];
@@ -43,16 +43,16 @@ impl Keyed for &[u8] {
     }
 }
 
-/// Whether all of these are different. O(keys).
+/// Whether all keys are different. O(keys).
 pub(super) fn are_distinct<'a>(mut keys: impl Iterator<Item = &'a [u8]>, seed: u64) -> bool {
     let mut table = Table::with_capacity(keys.size_hint().0, seed);
     keys.all(|key| table.insert_with(key, || key).is_ok())
 }
 
-/// Entries by key: O(1) find, insert, remove, and O(1) access by position, so that random picks and scans are exact.
+/// Entries by key. Find, insert, remove and access by position are O(1), so random picks and scans are exact.
 ///
-/// Positions are dense. Removing an entry moves the last one into its place; nothing else ever moves.
-/// The order depends on the operations alone, not on the seed.
+/// Positions are dense. Removing an entry moves the last one to its position; no other entry ever moves. The order
+/// depends on the operations alone, not on the seed.
 #[derive(Clone, Debug)]
 pub(super) struct Table<E> {
     entries: Vec<E>,
@@ -62,7 +62,7 @@ pub(super) struct Table<E> {
     held: usize,
 }
 
-/// Where an entry is, with enough of its hash to grow the index without touching the entries.
+/// The position of an entry, with enough of its hash to grow the index without reading the entries.
 #[derive(Clone, Copy, Debug)]
 struct IndexEntry {
     hash: u32,
@@ -70,7 +70,7 @@ struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// The hash as the index wants it: good bits at both ends.
+    /// The hash in the form that the index needs: with good bits at both ends.
     fn wide(hash: u32) -> u64 {
         u64::from(hash) << 32 | u64::from(hash)
     }
@@ -88,7 +88,7 @@ impl<E: Keyed> Table<E> {
         Self { entries, index, seed, held: 0 }
     }
 
-    /// The table of these entries, whose keys are distinct, in their order. O(entries).
+    /// A table of these entries in this order. Their keys must be distinct. O(entries).
     pub(super) fn of_distinct(entries: Vec<E>, seed: u64) -> Self {
         let held = entries.iter().map(Keyed::heap_bytes).sum();
         let mut table = Self { index: HashTable::new(), entries, seed, held };
@@ -132,12 +132,12 @@ impl<E: Keyed> Table<E> {
         Some(&self.entries[self.find(key)?])
     }
 
-    /// Changes all entries, whose keys and bytes stay what they are. O(n).
+    /// Changes all entries. Their keys and bytes must stay the same. O(n).
     pub(super) fn change_all(&mut self, change: impl FnMut(&mut E)) {
         self.entries.iter_mut().for_each(change);
     }
 
-    /// Changes anything but the key of the entry at `position`. A change that unwinds leaves the entry as it was.
+    /// Changes the entry at `position`, except for its key. A change that unwinds leaves the entry as it was.
     pub(super) fn change(&mut self, position: usize, change: impl FnOnce(&mut E)) {
         let entry = &mut self.entries[position];
         let before = entry.heap_bytes();
@@ -145,7 +145,7 @@ impl<E: Keyed> Table<E> {
         self.held = self.held - before + entry.heap_bytes();
     }
 
-    /// Adds the entry that `make` builds for `key` unless there is one; returns the position if it was added.
+    /// Adds the entry that `make` builds for `key`. Returns the position, as an error if there is an entry already.
     pub(super) fn insert_with(&mut self, key: &[u8], make: impl FnOnce() -> E) -> Result<usize, usize> {
         let hash = self.hash(key);
         if let Some(indexed) =
@@ -153,7 +153,7 @@ impl<E: Keyed> Table<E> {
         {
             return Err(indexed.position as usize);
         }
-        // First what may run out of memory: the index never names an entry that is not there.
+        // The steps that may run out of memory come first: the index never names a missing entry.
         let entry = make();
         let position = self.entries.len();
         allocation::reserve(&mut self.entries, 1);
@@ -163,9 +163,9 @@ impl<E: Keyed> Table<E> {
         Ok(position)
     }
 
-    /// Notes where the entry of a new key is.
+    /// Adds the entry of a new key to the index.
     fn link(&mut self, hash: u32, position: usize) {
-        // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
+        // Redis has the same bound. The entries of 2^32 members would need several hundred gigabytes.
         let position = u32::try_from(position).expect("fewer than 2^32 elements fit in memory");
         if self.index.len() == self.index.capacity() {
             grow(&mut self.index, 1);
@@ -178,7 +178,7 @@ impl<E: Keyed> Table<E> {
         self.find(key).map(|position| self.remove_at(position))
     }
 
-    /// Removes the entry at `position`; the last entry takes its place.
+    /// Removes the entry at `position`. The last entry takes that position.
     pub(super) fn remove_at(&mut self, position: usize) -> E {
         let last = self.entries.len() - 1;
         self.unlink(position);
@@ -196,10 +196,10 @@ impl<E: Keyed> Table<E> {
         entry
     }
 
-    /// Visits about `count` entries and returns the cursor to go on with, 0 at the end; 0 also starts.
+    /// Visits about `count` entries; returns the next cursor, 0 at the end. 0 also starts.
     ///
-    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top, so an
-    /// entry that exists throughout a whole scan is visited, whatever else comes and goes.
+    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top. So an
+    /// entry that exists throughout a scan is visited, whichever others come and go.
     pub(super) fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a E)) -> u64 {
         let len = self.entries.len();
         let top = match usize::try_from(cursor) {
@@ -217,7 +217,7 @@ impl<E: Keyed> Table<E> {
         self.entries.iter().map(Keyed::heap_bytes).sum()
     }
 
-    /// The same as it is maintained.
+    /// Bytes of heap of the entries, as maintained.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.held
@@ -232,7 +232,7 @@ impl<E: Keyed> Table<E> {
         indexed.hash == hash && self.entries[indexed.position as usize].key() == key
     }
 
-    /// Takes the indexed of the entry at `position` out of the index.
+    /// Removes the entry at `position` from the index.
     fn unlink(&mut self, position: usize) {
         let hash = self.hash(self.entries[position].key());
         if let Ok(indexed) =
@@ -242,7 +242,8 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// Frees memory when less than a quarter is used, if there is memory to move the rest; amortised O(1) per removal.
+    /// Frees memory if less than a quarter is used, provided that memory suffices to move the rest. Amortised O(1) per
+    /// removal.
     fn shrink(&mut self) {
         let len = self.entries.len();
         if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {
@@ -253,7 +254,7 @@ impl<E: Keyed> Table<E> {
     }
 }
 
-/// Makes room in an index for so many more entries. Unwinds if there is no memory for it.
+/// Makes room in an index for `more` entries. Unwinds if memory is short.
 #[cold]
 fn grow(index: &mut HashTable<IndexEntry>, more: usize) {
     if index.try_reserve(more, IndexEntry::rehash).is_err() {

@@ -22,11 +22,11 @@ pub struct EvictionPolicy {
 pub enum Rank {
     /// The key first that has not been accessed for the longest time: approximately, by samples.
     IdleTime,
-    /// The one that is accessed least often: about, as samples tell.
+    /// The key first that is accessed least often: approximately, by samples.
     Frequency,
-    /// The one whose deadline is nearest, exactly.
+    /// The key first whose deadline is nearest: exactly.
     Deadline,
-    /// Any, of each database in turn.
+    /// Random keys, of each database in turn.
     Random,
 }
 

@@ -1,17 +1,18 @@
-//! Strings combined bit by bit.
+//! Bitwise combination of strings.
 
-/// How two strings are combined.
+/// The operation that combines two strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOperation {
-    /// Bits that all have.
+    /// Bits that are set in all strings.
     And,
-    /// Bits that any has.
+    /// Bits that are set in any string.
     Or,
-    /// Bits that an odd number of them has.
+    /// Bits that are set in an odd number of strings.
     Xor,
 }
 
-/// The strings combined, as long as the longest of them: shorter ones count as followed by zero bytes. O(all bytes).
+/// Combines strings; the result is as long as the longest one. Shorter strings are padded with zero bytes. O(all
+/// bytes).
 pub fn combine<B: AsRef<[u8]>>(operation: BitOperation, strings: &[B]) -> Vec<u8> {
     let longest = strings.iter().map(|string| string.as_ref().len()).max().unwrap_or(0);
     let Some((first, others)) = strings.split_first() else { return Vec::new() };

@@ -1,56 +1,56 @@
-//! Integers of any width among the bits of a string.
+//! Integers of any width in the bits of a string.
 
-/// What becomes of a result that a field has no room for.
+/// The treatment of a result that does not fit in its field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
-    /// Its lowest bits are kept.
+    /// Keep the lowest bits.
     #[default]
     Wrap,
-    /// It becomes the nearest value that fits.
+    /// Store the nearest value that fits.
     Saturate,
-    /// It is not stored.
+    /// Store nothing.
     Fail,
 }
 
-/// What a field is about to hold.
+/// The new content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// This value, as its lowest bits and, for a reply, as a number.
+    /// This value, to be stored as its lowest bits and shown in a reply as a number.
     Value(i64),
-    /// Nothing: it does not fit, and must not be made to.
+    /// No value: the result does not fit, and the field must not change.
     Failed,
 }
 
-/// A kind of integer: unsigned of 1 to 63 bits, or signed of 1 to 64.
+/// A kind of integer: unsigned of 1 to 63 bits, or signed of 1 to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     is_signed: bool,
     bits: u32,
 }
 
-/// A field and the bits of its first byte that it leaves out span at most so many bytes.
+/// The most bytes that a field spans, if the other bits of its first byte are included.
 const SPAN: usize = 9;
 
 impl BitField {
-    /// The kind of this width; `None` where there is none.
+    /// The kind with this width. Returns `None` if there is no such kind.
     pub fn new(is_signed: bool, bits: i64) -> Option<Self> {
         let widest = if is_signed { 64 } else { 63 };
         (1..=widest).contains(&bits).then_some(BitField { is_signed, bits: bits as u32 })
     }
 
-    /// Its width, in bits.
+    /// The width, in bits.
     pub fn bits(self) -> u64 {
         self.bits.into()
     }
 
-    /// The field at `offset`; bits beyond the end are 0. O(1).
+    /// Reads the field at `offset`. Bits beyond the end are 0. O(1).
     pub fn get(self, bytes: &[u8], offset: u64) -> i64 {
         let here = usize::try_from(offset / 8).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
         let raw = (load(here) << (offset % 8)) >> (u128::BITS - self.bits);
         self.extend(raw as u64)
     }
 
-    /// Puts the lowest bits of `value` into the field at `offset`, which is within the bytes. O(1).
+    /// Writes the lowest bits of `value` to the field at `offset`, which must be within the bytes. O(1).
     pub fn set(self, bytes: &mut [u8], offset: u64, value: i64) {
         let here = &mut bytes[(offset / 8) as usize..];
         let shift = u128::BITS - self.bits - (offset % 8) as u32;
@@ -60,20 +60,20 @@ impl BitField {
         here[..len].copy_from_slice(&whole.to_be_bytes()[..len]);
     }
 
-    /// What a field of this kind holds after it was given `value`.
+    /// The content of a field of this kind after it is set to `value`.
     pub fn fit_value(self, value: i64, overflow: Overflow) -> Fit {
         if self.is_signed && self.bits < i64::BITS && overflow == Overflow::Saturate {
             let most = (1_i64 << (self.bits - 1)) - 1;
-            // As redis-server 7.0.15 answers: what is so far below that the distance overflows counts as above.
+            // As redis-server 7.0.15: a value so far below that the distance overflows counts as a value above.
             if most.wrapping_sub(value) < 0 {
                 return Fit::Value(most);
             }
         }
-        // An unsigned field takes a negative number for the large one of the same bits.
+        // An unsigned field takes a negative number as the large number with the same bits.
         self.fit(if self.is_signed { value.into() } else { i128::from(value as u64) }, overflow)
     }
 
-    /// What a field of this kind that holds `value` does after it has been incremented.
+    /// The content of a field of this kind that holds `value`, after an increment.
     pub fn fit_sum(self, value: i64, increment: i64, overflow: Overflow) -> Fit {
         self.fit(i128::from(value) + i128::from(increment), overflow)
     }
@@ -94,14 +94,14 @@ impl BitField {
         u64::MAX >> (u64::BITS - self.bits)
     }
 
-    /// The number that these lowest bits stand for.
+    /// The number that these lowest bits represent.
     fn extend(self, raw: u64) -> i64 {
         let unused = u64::BITS - self.bits;
         if self.is_signed { (raw << unused) as i64 >> unused } else { raw as i64 }
     }
 }
 
-/// The first bytes as the highest of a number.
+/// The first bytes as the highest bytes of a number.
 fn load(bytes: &[u8]) -> u128 {
     let mut first = [0; size_of::<u128>()];
     let len = bytes.len().min(SPAN);
@@ -120,7 +120,7 @@ mod tests {
             .prop_filter_map("a width", |(is_signed, bits)| BitField::new(is_signed, bits))
     }
 
-    /// Bit by bit.
+    /// Reads a field bit by bit.
     fn read(kind: BitField, bytes: &[u8], offset: u64) -> i64 {
         let raw = (0..kind.bits()).fold(0_u128, |raw, at| raw << 1 | u128::from(bit(bytes, offset + at)));
         let is_negative = kind.is_signed && raw >> (kind.bits() - 1) == 1;

@@ -8,14 +8,14 @@ pub use combine::{BitOperation, combine, invert};
 pub use field::{BitField, Fit, Overflow};
 pub use range::{count_ones, first_bit};
 
-/// The bit at `offset`; bits beyond the end are 0. O(1).
+/// The bit at `offset`. Bits beyond the end are 0. O(1).
 #[inline]
 pub fn bit(bytes: &[u8], offset: u64) -> bool {
     let byte = usize::try_from(offset / 8).ok().and_then(|at| bytes.get(at));
     byte.is_some_and(|byte| byte & mask(offset) != 0)
 }
 
-/// Sets the bit at `offset`, which is within the bytes; the bit before. O(1).
+/// Sets the bit at `offset`, which must be within the bytes; returns the previous bit. O(1).
 #[inline]
 pub fn set_bit(bytes: &mut [u8], offset: u64, on: bool) -> bool {
     let byte = &mut bytes[(offset / 8) as usize];
@@ -26,7 +26,7 @@ pub fn set_bit(bytes: &mut [u8], offset: u64, on: bool) -> bool {
     was_on
 }
 
-/// The bytes that hold the bits up to `last`, that one included.
+/// The number of bytes that hold the bits up to and including `last`.
 pub const fn bytes_up_to(last: u64) -> u64 {
     last / 8 + 1
 }

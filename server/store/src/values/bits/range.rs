@@ -1,11 +1,11 @@
-//! Ranges of bits: how many are set, and which is the first.
+//! Ranges of bits: the number of set bits, and the first bit of a value.
 
 use std::ops::Range;
 
-/// Whole bytes are looked at in words of so many.
+/// The bytes of a word. Whole bytes are processed a word at a time.
 const WORD: usize = size_of::<u64>();
 
-/// How many bits of a range are set; the range is within the bytes. O(bytes), a word at a time.
+/// The number of set bits of a range, which must be within the bytes. O(bytes), a word at a time.
 pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
     let Parts { head, whole, tail } = parts(bytes, &range);
     let ends = u64::from(head.unwrap_or(0).count_ones() + tail.unwrap_or(0).count_ones());
@@ -15,16 +15,17 @@ pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
     ends + words + rest
 }
 
-/// The first bit of a range, which is within the bytes, that is `on`. O(bytes), a word at a time.
+/// The first bit of a range that is `on`. The range must be within the bytes. O(bytes), a word at a time.
 pub fn first_bit(bytes: &[u8], range: Range<u64>, on: bool) -> Option<u64> {
-    // A search for a 0 is one for a 1 among inverted bits.
+    // A search for a 0 is a search for a 1 among inverted bits.
     let flip = if on { 0 } else { u8::MAX };
     let in_byte = |byte: u64, at: u64| {
         let found = at * 8 + byte;
         (range.start..range.end).contains(&found).then_some(found)
     };
     let (mut at, end) = (range.start / 8, range.end.div_ceil(8));
-    // The bits of the first byte before the range do not count; those of the last after it come last anyway.
+    // The bits of the first byte before the range are masked. The bits of the last byte after the range come last
+    // anyway.
     if at < end && !range.start.is_multiple_of(8) {
         let byte = (bytes[at as usize] ^ flip) & (u8::MAX >> (range.start % 8));
         if byte != 0 {
@@ -43,7 +44,7 @@ pub fn first_bit(bytes: &[u8], range: Range<u64>, on: bool) -> Option<u64> {
     in_byte((last[index] ^ flip).leading_zeros().into(), at + (words.len() * WORD + index) as u64)
 }
 
-/// The bytes of a range of bits: those at its ends of which it has only a part, masked, and the whole ones.
+/// The bytes of a range of bits: the partial bytes at both ends, masked, and the whole bytes between them.
 struct Parts<'a> {
     head: Option<u8>,
     whole: &'a [u8],

@@ -1,17 +1,17 @@
-//! The deadlines of a hash's fields: the earliest at once, each by the position of its field.
+//! The deadlines of a hash's fields. The earliest is found at once; each is also found by the position of its field.
 
 use crate::memory::of_vec;
 use lockwheel_resp::allocation;
 
-/// A field that has no deadline.
+/// The mark of a field without a deadline.
 const NONE: u32 = u32::MAX;
 
 /// The deadline of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// When it is over.
+    /// The instant of the deadline, in milliseconds.
     pub(super) at_ms: i64,
-    /// When it was made, among all deadlines; it wraps around.
+    /// The number of its making, among all deadlines. It wraps around.
     pub(super) made: u32,
     position: u32,
 }
@@ -23,13 +23,13 @@ impl Due {
     }
 }
 
-/// A binary heap of deadlines, the earliest on top, with the place of each field's deadline in it.
+/// A binary heap of deadlines, the earliest on top, with the index of each field's deadline in the heap.
 ///
-/// 16 bytes a deadline, and 4 a field up to the last one that has had one.
+/// 16 bytes a deadline, and 4 bytes a field up to the last field that has had a deadline.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
     heap: Vec<Due>,
-    /// By position: the index in the heap, or [`NONE`].
+    /// The index in the heap by position, or [`NONE`].
     places: Vec<u32>,
 }
 
@@ -51,12 +51,12 @@ impl Deadlines {
         self.heap.first().copied()
     }
 
-    /// Whether no deadline is later than `until_ms`. O(deadlines), less when one is later.
+    /// Whether no deadline is later than `until_ms`. O(deadlines), less if one is later.
     pub(super) fn are_over(&self, until_ms: i64) -> bool {
         self.heap.iter().all(|due| due.at_ms <= until_ms)
     }
 
-    /// The position of the field whose deadline is the earliest.
+    /// The position of the field with the earliest deadline.
     pub(super) fn first_position(&self) -> Option<usize> {
         self.heap.first().map(|due| due.position as usize)
     }
@@ -66,7 +66,7 @@ impl Deadlines {
         self.place(position).map(|place| self.heap[place].at_ms)
     }
 
-    /// Gives the field at a position a deadline, instead of the one that it has. O(log deadlines).
+    /// Sets the deadline of the field at a position, replacing any earlier one. O(log deadlines).
     pub(super) fn set(&mut self, position: usize, at_ms: i64, made: u32) {
         self.clear(position);
         if self.places.len() <= position {
@@ -77,7 +77,7 @@ impl Deadlines {
         self.rise(self.heap.len() - 1);
     }
 
-    /// Takes the deadline of the field at a position; whether it had one. O(log deadlines).
+    /// Removes the deadline of the field at a position; returns whether it had one. O(log deadlines).
     pub(super) fn clear(&mut self, position: usize) -> bool {
         let Some(place) = self.place(position) else { return false };
         self.places[position] = NONE;
@@ -94,7 +94,8 @@ impl Deadlines {
         true
     }
 
-    /// The field at `position`, whose deadline is cleared, goes, and the one at `last` takes its position.
+    /// Notes that the field at `position`, whose deadline is cleared, goes, and that the field at `last` takes its
+    /// position.
     pub(super) fn moved(&mut self, last: usize, position: usize) {
         if let Some(place) = self.place(last)
             && last != position
@@ -105,7 +106,7 @@ impl Deadlines {
         self.places.truncate(last);
     }
 
-    /// All were made at once, at `made`, as they had been before.
+    /// Sets the number of making of all deadlines.
     pub(super) fn date(&mut self, made: u32) {
         self.heap.iter_mut().for_each(|due| due.made = made);
     }
@@ -114,7 +115,7 @@ impl Deadlines {
         self.places.get(position).filter(|&&place| place != NONE).map(|&place| place as usize)
     }
 
-    /// Notes where a deadline is.
+    /// Records the index of a deadline.
     fn note(&mut self, place: usize) {
         let position = self.heap[place].position as usize;
         self.places[position] = place as u32;

@@ -1,4 +1,4 @@
-//! Hashes against naive ones, and where they change their form.
+//! Tests of hashes against a naive model, and of their changes of form.
 
 use super::*;
 use proptest::prelude::*;

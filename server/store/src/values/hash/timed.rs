@@ -1,4 +1,4 @@
-//! Fields with deadlines. When one is over is for the owner of the hash to say: it knows no time.
+//! Fields with deadlines. The hash knows no time: its owner decides when a deadline is over.
 
 use super::{Form, Hash, Large, Pair};
 use crate::values::Encodings;
@@ -11,8 +11,8 @@ impl Hash {
         matches!(&self.0, Form::Table(large) if large.deadlines.is_some())
     }
 
-    /// Gives a field that exists a deadline, in milliseconds, made at `made` among all deadlines (a number that wraps
-    /// around); whether there is such a field. It makes a small hash a large one. O(log fields).
+    /// Sets the deadline of an existing field, in milliseconds; returns whether the field exists. `made` is the number
+    /// of its making among all deadlines, which wraps around. A small hash becomes large. O(log fields).
     pub fn set_deadline(&mut self, field: &[u8], at_ms: i64, made: u32, enc: &Encodings) -> bool {
         if !self.contains(field) {
             return false;
@@ -23,7 +23,7 @@ impl Hash {
         true
     }
 
-    /// Takes the deadline of a field; whether it had one. O(log fields).
+    /// Removes the deadline of a field; returns whether it had one. O(log fields).
     pub fn clear_deadline(&mut self, field: &[u8]) -> bool {
         let Form::Table(large) = &mut self.0 else { return false };
         if large.deadlines.is_none() {
@@ -39,21 +39,21 @@ impl Hash {
         large.deadlines.as_ref()?.at(large.table.find(field)?)
     }
 
-    /// The earliest deadline of a field, in milliseconds, and when it was made. O(1).
+    /// The earliest deadline of a field, in milliseconds, and the number of its making. O(1).
     #[must_use]
     pub fn first_deadline(&self) -> Option<(i64, u32)> {
         let Form::Table(large) = &self.0 else { return None };
         large.deadlines.as_ref()?.first().map(|due| (due.at_ms, due.made))
     }
 
-    /// How many fields have a deadline. O(1).
+    /// The number of fields that have a deadline. O(1).
     #[must_use]
     pub fn with_deadline(&self) -> usize {
         let Form::Table(large) = &self.0 else { return 0 };
         large.deadlines.as_ref().map_or(0, |deadlines| deadlines.len())
     }
 
-    /// All deadlines count as made at `made`. O(fields).
+    /// Sets the number of making of all deadlines. O(fields).
     pub fn date_deadlines(&mut self, made: u32) {
         if let Form::Table(large) = &mut self.0
             && let Some(deadlines) = &mut large.deadlines
@@ -62,7 +62,8 @@ impl Hash {
         }
     }
 
-    /// Whether each field has a deadline, and all are over at `until_ms`. O(fields), O(1) for a hash without deadlines.
+    /// Whether every field has a deadline, and all deadlines are over at `until_ms`. O(fields), O(1) for a hash without
+    /// deadlines.
     #[must_use]
     pub fn is_over(&self, until_ms: i64) -> bool {
         let Form::Table(large) = &self.0 else { return false };
@@ -70,7 +71,7 @@ impl Hash {
         deadlines.len() == large.table.len() && deadlines.are_over(until_ms)
     }
 
-    /// The field whose deadline is over first at `until_ms`. O(1).
+    /// The field with the earliest deadline, if that is over at `until_ms`. O(1).
     #[must_use]
     pub fn first_over(&self, until_ms: i64) -> Option<&[u8]> {
         let Form::Table(large) = &self.0 else { return None };
@@ -79,7 +80,8 @@ impl Hash {
         Some(large.table.entries()[deadlines.first_position()?].split().0)
     }
 
-    /// Removes the field whose deadline is over first at `until_ms`; false when none is. O(log fields).
+    /// Removes the field with the earliest deadline, if that is over at `until_ms`; returns whether it was. O(log
+    /// fields).
     pub fn remove_first_over(&mut self, until_ms: i64) -> bool {
         let Form::Table(large) = &mut self.0 else { return false };
         let Some(deadlines) = &large.deadlines else { return false };
@@ -90,7 +92,7 @@ impl Hash {
         })
     }
 
-    /// Fields and values with their deadlines, in milliseconds.
+    /// The fields and values with their deadlines, in milliseconds.
     pub fn iter_timed(&self) -> impl Iterator<Item = (&[u8], &[u8], Option<i64>)> {
         let deadlines = match &self.0 {
             Form::Packed(_) => None,
@@ -102,7 +104,7 @@ impl Hash {
 }
 
 impl Large {
-    /// Removes a field; whether there was one.
+    /// Removes a field; returns whether it existed.
     pub(super) fn remove(&mut self, field: &[u8]) -> bool {
         if self.deadlines.is_none() {
             return self.table.remove(field).is_some();
@@ -124,7 +126,7 @@ impl Large {
         self.table.remove_at(position)
     }
 
-    /// Takes the deadline of the field at a position; whether it had one.
+    /// Removes the deadline of the field at a position; returns whether it had one.
     #[cold]
     pub(super) fn clear_deadline(&mut self, position: usize) -> bool {
         let had = self.deadlines.as_mut().is_some_and(|deadlines| deadlines.clear(position));

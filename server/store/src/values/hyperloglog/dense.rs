@@ -2,18 +2,18 @@
 
 use super::{Histogram, REGISTERS};
 
-/// Bits of a register.
+/// The bits of a register.
 const BITS: usize = 6;
-/// Bytes of all registers.
+/// The bytes of all registers.
 pub(super) const BYTES: usize = REGISTERS * BITS / 8;
 const MAX: u8 = (1 << BITS) - 1;
 
-/// Where a register is: its byte, and the bit in there at which it begins.
+/// The position of a register: its first byte, and the bit in that byte at which it begins.
 fn place(index: usize) -> (usize, usize) {
     (index * BITS / 8, index * BITS % 8)
 }
 
-/// The two bytes in which a register is; behind the last byte is a 0.
+/// The two bytes that hold a register. The byte after the last one reads as 0.
 fn pair(bytes: &[u8; BYTES], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes.get(at + 1).copied().unwrap_or(0)])
 }
@@ -24,7 +24,7 @@ pub(super) fn get(bytes: &[u8; BYTES], index: usize) -> u8 {
     (pair(bytes, at) >> shift) as u8 & MAX
 }
 
-/// Gives a register a value. O(1).
+/// Sets the value of a register. O(1).
 pub(super) fn set(bytes: &mut [u8; BYTES], index: usize, value: u8) {
     let (at, shift) = place(index);
     let others = pair(bytes, at) & !(u16::from(MAX) << shift);
@@ -35,7 +35,7 @@ pub(super) fn set(bytes: &mut [u8; BYTES], index: usize, value: u8) {
     }
 }
 
-/// All registers in their order; four of them are in three bytes. O(registers).
+/// All registers in order. Three bytes hold four of them. O(registers).
 pub(super) fn iter(bytes: &[u8; BYTES]) -> impl Iterator<Item = u8> {
     bytes.as_chunks().0.iter().flat_map(|[a, b, c]: &[u8; 3]| {
         let four = u32::from_le_bytes([*a, *b, *c, 0]);
@@ -43,9 +43,9 @@ pub(super) fn iter(bytes: &[u8; BYTES]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// How many registers have each value. O(registers).
+/// The number of registers with each value. O(registers).
 pub(super) fn histogram(bytes: &[u8; BYTES]) -> Histogram {
-    // Four at a time, so that equal neighbours do not wait for each other.
+    // Four histograms in turn, so that equal neighbours do not wait for each other.
     let mut parts = [const { Histogram::EMPTY }; 4];
     for [a, b, c] in bytes.as_chunks().0 {
         let four = u32::from_le_bytes([*a, *b, *c, 0]);

@@ -1,10 +1,11 @@
-//! What an element does to the registers: its hash chooses one and says how large it must be.
+//! The effect of an element on the registers: its hash chooses a register and the least value of that.
 
 use super::{COUNT_BITS, INDEX_BITS, REGISTERS};
 
 const SEED: u64 = 0xadc8_3b19;
 
-/// The register of an element, and the least value that the register has once it was added. O(its length).
+/// The register of an element, and the least value that the register has after the element was added. O(length of the
+/// element).
 pub(super) fn place(element: &[u8]) -> (usize, u8) {
     let hash = hash(element);
     let index = hash as usize & (REGISTERS - 1);
@@ -12,7 +13,7 @@ pub(super) fn place(element: &[u8]) -> (usize, u8) {
     (index, zeros as u8 + 1)
 }
 
-/// `MurmurHash64A` of a little-endian machine.
+/// The `MurmurHash64A` of a little-endian machine.
 fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
     const SHIFT: u32 = 47;

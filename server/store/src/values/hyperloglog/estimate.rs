@@ -1,7 +1,7 @@
-//! The cardinality that registers tell of, by Otmar Ertl's estimator ("New cardinality estimation algorithms for
-//! `HyperLogLog` sketches", arXiv:1702.01284).
+//! The estimated cardinality, by Otmar Ertl's estimator ("New cardinality estimation algorithms for `HyperLogLog`
+//! sketches", arXiv:1702.01284).
 //!
-//! The sums are made in the order in which Redis makes them: a rounding otherwise would be another cardinality.
+//! The order of additions is that of Redis: another rounding would give another cardinality.
 
 use super::{COUNT_BITS, Histogram, REGISTERS};
 
@@ -9,7 +9,7 @@ use super::{COUNT_BITS, Histogram, REGISTERS};
 const ALPHA: f64 = 0.721_347_520_444_481_7;
 
 impl Histogram {
-    /// The cardinality, about: the error is 0.81% usually. O(1).
+    /// The estimated cardinality; the error is usually 0.81%. O(1).
     pub fn cardinality(&self) -> u64 {
         let registers = REGISTERS as f64;
         let full = self.get(COUNT_BITS + 1);

@@ -1,27 +1,27 @@
-//! A string that is a HyperLogLog, read.
+//! Reading of a string that is a HyperLogLog.
 
 use super::dense::{self, BYTES};
 use super::{Corrupted, Histogram, REGISTERS, Run, Runs};
 
-/// What such a string begins with.
+/// The first bytes of such a string.
 pub(super) const MAGIC: &[u8; 4] = b"HYLL";
-/// Bytes before the registers.
+/// The bytes before the registers.
 pub(super) const HEADER: usize = 16;
-/// Where the encoding is.
+/// The offset of the encoding.
 pub(super) const ENCODING: usize = 4;
 const DENSE: u8 = 0;
 const SPARSE: u8 = 1;
-/// Where the cached cardinality is.
+/// The offset of the cached cardinality.
 pub(super) const CACHE: usize = 8;
-/// The bit of the cached cardinality that says that it no longer holds.
+/// The bit of the cached cardinality that marks it as stale.
 const STALE: u64 = 1 << 63;
 
-/// How the registers are kept.
+/// The layout of the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Six bits each.
+    /// Six bits a register.
     Dense,
-    /// Runs of equal ones.
+    /// Runs of equal registers.
     Sparse,
 }
 
@@ -34,7 +34,7 @@ impl Layout {
         }
     }
 
-    /// The layout of a string that begins as a HyperLogLog does and, if it is dense, has its length.
+    /// The layout of a string that begins as a HyperLogLog does. A dense one must have the exact length.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < HEADER || !bytes.starts_with(MAGIC) {
             return None;
@@ -46,7 +46,7 @@ impl Layout {
         }
     }
 
-    /// The byte that stands for it.
+    /// The byte that encodes the layout.
     pub(super) const fn code(self) -> u8 {
         match self {
             Layout::Dense => DENSE,
@@ -55,42 +55,42 @@ impl Layout {
     }
 }
 
-/// The bytes of a cached cardinality that does not hold.
+/// Marks the bytes of a cached cardinality as stale.
 pub(super) fn stale(bytes: [u8; 8]) -> [u8; 8] {
     (u64::from_le_bytes(bytes) | STALE).to_le_bytes()
 }
 
-/// A string that is a HyperLogLog.
+/// A string that is a HyperLogLog, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Sketch<'a> {
     bytes: &'a [u8],
     layout: Layout,
 }
 
-/// Registers as they are kept.
+/// The registers in their layout.
 pub(super) enum Kept<'a> {
     Dense(&'a [u8; BYTES]),
     Sparse(Runs<'a>),
 }
 
 impl<'a> Sketch<'a> {
-    /// The string as a HyperLogLog, unless it is none. Sparse registers may still be corrupted. O(1).
+    /// The string as a HyperLogLog, or `None` if it is not one. Sparse registers may still be corrupted. O(1).
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         Layout::of(bytes).map(|layout| Sketch { bytes, layout })
     }
 
-    /// How its registers are kept.
+    /// The layout of the registers.
     pub fn layout(self) -> Layout {
         self.layout
     }
 
-    /// The cardinality when it was last counted, if nothing was added since. O(1).
+    /// The cached cardinality, if nothing was added since it was counted. O(1).
     pub fn cached(self) -> Option<u64> {
         let cache = self.bytes[CACHE..HEADER].try_into().expect("these are eight bytes");
         Some(u64::from_le_bytes(cache)).filter(|cached| cached & STALE == 0)
     }
 
-    /// The registers as they are kept.
+    /// The registers in their layout.
     pub(super) fn kept(self) -> Kept<'a> {
         let registers = &self.bytes[HEADER..];
         match self.layout {
@@ -99,7 +99,7 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// The sparse registers; none when they are dense.
+    /// The sparse registers, or `None` if they are dense.
     pub fn runs(self) -> Option<Runs<'a>> {
         match self.kept() {
             Kept::Sparse(runs) => Some(runs),
@@ -107,10 +107,10 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// How many registers have each value. O(registers).
+    /// The number of registers with each value. O(registers).
     ///
     /// # Errors
-    /// When the registers are corrupted.
+    /// Returns [`Corrupted`] if the registers are corrupted.
     pub fn histogram(self) -> Result<Histogram, Corrupted> {
         match self.kept() {
             Kept::Dense(registers) => Ok(dense::histogram(registers)),
@@ -122,10 +122,10 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// Raises `registers` to these where these are larger. O(registers).
+    /// Raises each of `registers` to the value of this sketch's register if that is larger. O(registers).
     ///
     /// # Errors
-    /// When these are corrupted; then some may have been raised.
+    /// Returns [`Corrupted`] if the sketch's registers are corrupted. Some of `registers` may have been raised then.
     pub fn raise(self, registers: &mut [u8; REGISTERS]) -> Result<(), Corrupted> {
         match self.kept() {
             Kept::Dense(kept) => {

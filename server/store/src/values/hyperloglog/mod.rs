@@ -1,8 +1,8 @@
-//! HyperLogLog: how many different elements were added, about, in a string of at most 12 KiB.
+//! HyperLogLog: an estimate of the number of different elements that were added, in a string of at most 12 KiB.
 //!
-//! The string is the one that Redis keeps, byte for byte: `HYLL`, the encoding, three bytes that mean nothing, the
-//! cardinality when last counted (eight bytes, little-endian; the highest bit says that it no longer holds), and the
-//! registers, of six bits each or as a sequence of runs.
+//! The string is the same as in Redis, byte for byte. It consists of `HYLL`, the encoding, three unused bytes, the
+//! cached cardinality, and the registers. The cached cardinality takes eight bytes, little-endian; its highest bit
+//! marks it as stale. The registers take six bits each, or are a sequence of runs.
 
 mod dense;
 mod element;
@@ -17,18 +17,18 @@ pub use histogram::Histogram;
 pub use sparse::{Run, Runs};
 pub use update::SketchMut;
 
-/// Bits of an element's hash that choose its register.
+/// The bits of an element's hash that choose its register.
 const INDEX_BITS: u32 = 14;
-/// How many registers there are.
+/// The number of registers.
 pub const REGISTERS: usize = 1 << INDEX_BITS;
-/// Bits of the hash that are left, in which a register counts zeros: it holds at most one more.
+/// The other bits of the hash, whose zeros a register counts. A register holds at most one more than that.
 const COUNT_BITS: u32 = u64::BITS - INDEX_BITS;
 
-/// The sparse registers do not make up all registers.
+/// The error of sparse registers whose runs do not add up to all registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupted;
 
-/// Registers of a byte each.
+/// Registers of one byte each.
 pub type Registers = Box<[u8; REGISTERS]>;
 
 /// Registers that are all 0.

@@ -1,13 +1,13 @@
-//! Registers as a sequence of runs: `00xxxxxx` are x + 1 zeros, `01xxxxxx yyyyyyyy` are xy + 1 zeros, `1vvvvvxx` are
-//! x + 1 registers of the value v + 1.
+//! Sparse registers: a sequence of runs. `00xxxxxx` is a run of x + 1 zeros, `01xxxxxx yyyyyyyy` one of xy + 1 zeros.
+//! `1vvvvvxx` is a run of x + 1 registers of the value v + 1.
 
 use super::{Corrupted, REGISTERS};
 
-/// The most zeros that a run of one byte has.
+/// The most zeros of a run of one byte.
 const SHORT_ZEROS: usize = 64;
 /// The largest value of a run.
 pub(super) const VALUE_MAX: u8 = 32;
-/// The most registers of a run of a value.
+/// The most registers of a run of a value other than 0.
 pub(super) const VALUES_MAX: usize = 4;
 
 /// A run of registers with the same value.
@@ -21,13 +21,13 @@ pub enum Run {
     Values {
         /// The value.
         value: u8,
-        /// How many.
+        /// The number of registers.
         len: usize,
     },
 }
 
 impl Run {
-    /// The run that begins with this byte and, if it has two, goes on with `next`.
+    /// Reads the run that begins with this byte and, if it has two bytes, goes on with `next`.
     #[inline]
     fn read(first: u8, next: impl FnOnce() -> u8) -> Run {
         match first >> 6 {
@@ -37,12 +37,12 @@ impl Run {
         }
     }
 
-    /// The shortest run of so many zeros, from 1 on.
+    /// The shortest encoding of a run of `len` zeros, at least 1.
     pub(super) fn zeros(len: usize) -> Run {
         if len > SHORT_ZEROS { Run::ManyZeros(len) } else { Run::Zeros(len) }
     }
 
-    /// How many registers it has.
+    /// The number of registers of the run.
     pub fn registers(self) -> usize {
         match self {
             Run::Zeros(len) | Run::ManyZeros(len) | Run::Values { len, .. } => len,
@@ -57,12 +57,12 @@ impl Run {
         }
     }
 
-    /// How many bytes it takes.
+    /// The number of bytes of the run.
     pub(super) fn bytes(self) -> usize {
         if matches!(self, Run::ManyZeros(_)) { 2 } else { 1 }
     }
 
-    /// Appends its bytes.
+    /// Appends the bytes of the run.
     pub(super) fn write(self, out: &mut impl Extend<u8>) {
         match self {
             Run::Zeros(len) => out.extend([(len - 1) as u8]),
@@ -72,20 +72,20 @@ impl Run {
     }
 }
 
-/// Runs, as bytes.
+/// A sequence of runs, as bytes.
 #[derive(Clone, Debug)]
 pub struct Runs<'a>(&'a [u8]);
 
 impl<'a> Runs<'a> {
-    /// Those of these bytes.
+    /// The runs of these bytes.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Runs(bytes)
     }
 
-    /// Calls `look` for each run with its first register, while they are within the registers. O(runs).
+    /// Calls `look` for each run with its first register, as long as the runs are within the registers. O(runs).
     ///
     /// # Errors
-    /// When they do not make up all registers.
+    /// Returns [`Corrupted`] if the runs do not add up to all registers.
     pub(super) fn each(self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
         let mut first = 0;
         for run in self {
@@ -105,30 +105,30 @@ impl Iterator for Runs<'_> {
     #[inline]
     fn next(&mut self) -> Option<Run> {
         let (first, rest) = self.0.split_first()?;
-        // Behind the last byte is a 0, as in a C string.
+        // The byte after the last one reads as 0, as in a C string.
         let run = Run::read(*first, || rest.first().copied().unwrap_or(0));
         self.0 = self.0.get(run.bytes()..).unwrap_or(&[]);
         Some(run)
     }
 }
 
-/// Where the run of a register is among bytes.
+/// The position of a register's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where the run before it is; none before the first.
+    /// The offset of the previous run. `None` for the first run.
     pub(super) before: Option<usize>,
-    /// Where it is.
+    /// The offset of the run.
     pub(super) at: usize,
-    /// Its first register.
+    /// The first register of the run.
     pub(super) first: usize,
     /// The run.
     pub(super) run: Run,
 }
 
-/// Finds the run of a register. O(bytes), eight at a time where none of these has a run of two bytes.
+/// Finds the run of a register. O(bytes), eight bytes at a time if none of them begins a run of two bytes.
 ///
 /// # Errors
-/// When the runs end before the register.
+/// Returns [`Corrupted`] if the runs end before the register.
 pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
     let (mut before, mut at, mut first) = (None, 0, 0);
     loop {
@@ -141,7 +141,7 @@ pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
             first += registers;
             continue;
         }
-        // One of the next eight, or something that is found one by one.
+        // The run is among the next eight, or runs of two bytes require a search one by one.
         for _ in 0..8 {
             let byte = *bytes.get(at).ok_or(Corrupted)?;
             let mut is_cut = false;
@@ -162,10 +162,10 @@ pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
     }
 }
 
-/// How many registers eight runs of one byte have; none when one of them has two.
+/// The number of registers of eight runs of one byte. `None` if one of the runs has two bytes.
 #[inline]
 fn registers_of(runs: [u8; 8]) -> Option<usize> {
-    /// The same byte eight times.
+    /// A word of eight equal bytes.
     const fn each(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; 8])
     }
@@ -173,7 +173,7 @@ fn registers_of(runs: [u8; 8]) -> Option<usize> {
     if (!word >> 1) & word & each(0x40) != 0 {
         return None;
     }
-    // The length is in the lowest two bits of a run of a value, in the lowest six of zeros.
+    // The length is in the lowest two bits of a run of a value, and in the lowest six of a run of zeros.
     let values = word >> 7 & each(1);
     let lengths = (word & (each(0x3f) - values * 0x3c)) + each(1);
     let even = 0x00ff_00ff_00ff_00ff;

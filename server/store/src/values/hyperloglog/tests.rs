@@ -1,18 +1,18 @@
-//! The string against registers that are kept one by one.
+//! Tests of the string against registers that are kept one by one.
 
 use super::*;
 use proptest::prelude::*;
 
 const SPARSE_MAX: usize = 3000;
 
-/// The registers of a string, one by one.
+/// The registers of a string, read one by one.
 fn registers(bytes: &[u8]) -> Result<Registers, Corrupted> {
     let mut registers = no_registers();
     Sketch::of(bytes).ok_or(Corrupted)?.raise(&mut registers)?;
     Ok(registers)
 }
 
-/// A register and a value, often near others.
+/// A register and a value; registers are often near each other.
 fn step() -> impl Strategy<Value = (usize, u8)> {
     let register = prop_oneof![0_usize..24, 16_360_usize..REGISTERS, 0_usize..REGISTERS];
     (register, prop_oneof![1_u8..4, 1_u8..=51])
@@ -58,7 +58,7 @@ proptest! {
         prop_assert_eq!(sparse::find(&bytes, register), one_by_one);
     }
 
-    /// No bytes bring it down, whatever they are.
+    /// No sequence of bytes causes a panic.
     #[test]
     fn what_is_corrupted_is_said_to_be(
         tail in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x7f)], 0..60),
@@ -68,7 +68,7 @@ proptest! {
         bytes.truncate(16);
         bytes.extend(tail);
         let is_whole = registers(&bytes).is_ok();
-        // Half of such a run's successors is lost.
+        // Such a run's second half is missing.
         let is_cut = Runs::new(&bytes[16..]).map(Run::bytes).sum::<usize>() > bytes.len() - 16;
         for element in elements {
             let before = bytes.clone();
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// CVE-2025-32023: runs that together have more registers than there are, whose number wraps around.
+/// CVE-2025-32023: runs whose total number of registers is too large, and wraps around.
 #[test]
 fn cve_2025_32023_runs_of_too_many_registers_are_corrupted() {
     let mut bytes = SketchMut::empty();

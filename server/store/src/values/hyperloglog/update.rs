@@ -1,4 +1,4 @@
-//! A string that is a HyperLogLog, changed in place.
+//! Changes in place of a string that is a HyperLogLog.
 
 use super::dense::{self, BYTES};
 use super::header::{CACHE, ENCODING, HEADER, Kept, MAGIC, stale};
@@ -6,7 +6,7 @@ use super::sparse::{self, Place, Run, VALUE_MAX, VALUES_MAX};
 use super::{Corrupted, Layout, REGISTERS, Sketch, element};
 use smallvec::SmallVec;
 
-/// How many runs are looked at, from the one before a change on, for neighbours that can be one.
+/// The number of runs that are checked for neighbours to merge, from the run before a change on.
 const MERGED: usize = 5;
 
 /// A string that is a HyperLogLog, to be changed.
@@ -14,17 +14,17 @@ const MERGED: usize = 5;
 pub struct SketchMut<'a> {
     bytes: &'a mut Vec<u8>,
     layout: Layout,
-    /// Longer than this, in bytes, sparse registers become dense.
+    /// The length, in bytes, above which sparse registers become dense.
     sparse_max: usize,
 }
 
 impl<'a> SketchMut<'a> {
-    /// The string as a HyperLogLog, unless it is none. Sparse registers may still be corrupted. O(1).
+    /// The string as a HyperLogLog, or `None` if it is not one. Sparse registers may still be corrupted. O(1).
     pub fn of(bytes: &'a mut Vec<u8>, sparse_max: usize) -> Option<Self> {
         Layout::of(bytes).map(|layout| SketchMut { bytes, layout, sparse_max })
     }
 
-    /// The string of one to which nothing was added.
+    /// The string of a HyperLogLog without elements.
     pub fn empty() -> Vec<u8> {
         let mut bytes = vec![0; HEADER];
         bytes[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -33,26 +33,27 @@ impl<'a> SketchMut<'a> {
         bytes
     }
 
-    /// How its registers are kept.
+    /// The layout of the registers.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Adds an element; whether a register has changed. O(1), while sparse O(bytes).
+    /// Adds an element; returns whether a register has changed. O(1), O(bytes) while sparse.
     ///
     /// # Errors
-    /// When the registers are corrupted; nothing has changed then.
+    /// Returns [`Corrupted`] if the registers are corrupted; nothing has changed then.
     #[inline]
     pub fn add(&mut self, element: &[u8]) -> Result<bool, Corrupted> {
         let (register, value) = element::place(element);
         self.raise(register, value)
     }
 
-    /// Raises a register to a value, unless it is as large already; whether it has changed. O(1), while sparse
-    /// O(bytes). The cached cardinality holds no longer then, or is [`SketchMut::forget`]'s.
+    /// Raises a register to a value, unless it is as large already; returns whether it has changed. If a sparse
+    /// register has changed, the cached cardinality is marked as stale. For a dense one the caller calls
+    /// [`SketchMut::forget`]. O(1), O(bytes) while sparse.
     ///
     /// # Errors
-    /// When the registers are corrupted; nothing has changed then.
+    /// Returns [`Corrupted`] if the registers are corrupted; nothing has changed then.
     pub fn raise(&mut self, register: usize, value: u8) -> Result<bool, Corrupted> {
         match self.layout {
             Layout::Dense => Ok(self.raise_dense(register, value)),
@@ -60,10 +61,10 @@ impl<'a> SketchMut<'a> {
         }
     }
 
-    /// Makes the registers dense; whether they were not. The cached cardinality stays. O(registers).
+    /// Makes the registers dense; returns whether they were sparse. Keeps the cached cardinality. O(registers).
     ///
     /// # Errors
-    /// When the registers are corrupted; nothing has changed then.
+    /// Returns [`Corrupted`] if the registers are corrupted; nothing has changed then.
     pub fn make_dense(&mut self) -> Result<bool, Corrupted> {
         let sketch = Sketch::of(self.bytes).ok_or(Corrupted)?;
         let Kept::Sparse(runs) = sketch.kept() else { return Ok(false) };
@@ -81,7 +82,7 @@ impl<'a> SketchMut<'a> {
         Ok(true)
     }
 
-    /// The cached cardinality holds no longer.
+    /// Marks the cached cardinality as stale.
     pub fn forget(&mut self) {
         let cache = self.bytes[CACHE..HEADER].first_chunk_mut().expect("these are eight bytes");
         *cache = stale(*cache);
@@ -127,8 +128,8 @@ impl<'a> SketchMut<'a> {
         Ok(true)
     }
 
-    /// Makes neighbours of the same value one run, where that is short enough, among a few from the byte `at` on: as
-    /// many as Redis looks at, so that the bytes are those that it would have.
+    /// Merges neighbouring runs of the same value, if the result is short enough, among a few runs from the byte `at`
+    /// on. Redis checks as many runs, so the bytes are the same as in Redis.
     fn merge(&mut self, mut at: usize) {
         for _ in 0..MERGED {
             let mut runs = sparse::Runs::new(self.bytes.get(at..).unwrap_or(&[]));
@@ -151,7 +152,7 @@ impl<'a> SketchMut<'a> {
     }
 }
 
-/// The runs that stand for a run when one of its registers has another value.
+/// The runs that replace a run when one of its registers gets another value.
 fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
     let (before, behind) = (register - place.first, place.first + place.run.registers() - 1 - register);
     let same = |len| match place.run {
@@ -169,10 +170,10 @@ fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
     new
 }
 
-/// Puts bytes in the place of `old_len` others. O(bytes behind them).
+/// Replaces `old_len` bytes by `new`. O(bytes behind them).
 ///
-/// An edited string may end in the first byte of a run of two, whose second one is then the 0 behind the end. It is
-/// replaced there too, as in Redis: the last of the new bytes comes to stand behind the end, and is lost.
+/// An edited string may end in the first byte of a run of two bytes; its second byte is then the 0 behind the end. That
+/// byte is replaced too, as in Redis: the last of the new bytes falls behind the end, and is lost.
 fn replace(bytes: &mut Vec<u8>, at: usize, old_len: usize, new: &[u8]) {
     let (len, end) = (bytes.len(), at + old_len);
     if end > len {

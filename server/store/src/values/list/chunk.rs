@@ -7,22 +7,22 @@ use crate::values::packed::{length_size, read_length, write_length};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::ops::Range;
 
-/// Bytes of a listpack without elements.
+/// The bytes of a listpack without elements.
 pub(super) const LISTPACK_EMPTY: usize = 7;
-/// Spare room that a chunk may keep without giving memory back.
+/// The spare room in bytes that a chunk may keep without giving memory back.
 const SLACK: usize = 128;
 
-/// Elements one after another, each between its length and its length again, written backwards, so that they can be
-/// walked from both ends. Free room at the front makes additions there cheap.
+/// Elements one after another, each preceded and followed by its length. The second length is written backwards, so
+/// that the elements can be walked from both ends. Free room at the front makes additions there cheap.
 ///
-/// Elements are named by their *place*, the offset of the first length in the block.
+/// An element is identified by its *place*, the offset of its first length in the block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunk {
     block: Vec<u8>,
-    /// Where the first element begins.
+    /// The place of the first element.
     head: usize,
     count: usize,
-    /// Bytes of a listpack with these elements, which is what Redis' limits count.
+    /// The bytes of the elements in a listpack, which Redis' limits count.
     listpack: usize,
 }
 
@@ -52,14 +52,14 @@ impl Chunk {
         self.block.len()
     }
 
-    /// The element at `place` and the place of the next one; nothing at the end.
+    /// The element at `place` and the place of the next one. Returns `None` at the end.
     pub(super) fn at(&self, place: usize) -> Option<(&[u8], usize)> {
         let rest = self.block.get(place..)?;
         let (len, prefix) = read_length(rest)?;
         Some((rest.get(prefix..prefix + len)?, place + len + 2 * prefix))
     }
 
-    /// The place of the element before `place`; nothing at the front.
+    /// The place of the element before `place`. Returns `None` at the front.
     pub(super) fn before(&self, place: usize) -> Option<usize> {
         if place <= self.head {
             return None;
@@ -68,7 +68,8 @@ impl Chunk {
         Some(place - len - 2 * prefix)
     }
 
-    /// The place of the element with this index, the end for the number of elements. Walks from the nearer end.
+    /// The place of the element with this index, or the end if `index` is the number of elements. Walks from the nearer
+    /// end.
     pub(super) fn place_of(&self, index: usize) -> usize {
         if index <= self.count / 2 {
             let mut place = self.head;
@@ -85,7 +86,7 @@ impl Chunk {
         }
     }
 
-    /// Appends an element; amortised O(its length).
+    /// Appends an element. Amortised O(length of the element).
     fn push_back(&mut self, element: &[u8]) {
         let at = self.end();
         allocation::reserve(&mut self.block, size(element.len()));
@@ -93,11 +94,11 @@ impl Chunk {
         self.added(at, element);
     }
 
-    /// Prepends an element; amortised O(its length).
+    /// Prepends an element. Amortised O(length of the element).
     fn push_front(&mut self, element: &[u8]) {
         let size = size(element.len());
         if self.head < size {
-            // As much free room as there are elements, so that moving them is amortised.
+            // The free room is as large as the elements, so that the cost of moving them is amortised.
             let used = self.end() - self.head;
             let head = if self.count == 0 { size } else { size + used.min(4096) };
             let mut block = allocation::zeros(head + used);
@@ -134,7 +135,7 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Removes the elements between two places. What follows moves down, unless nothing comes before.
+    /// Removes the elements between two places. The elements after them move down, unless none comes before.
     pub(super) fn remove(&mut self, places: Range<usize>) {
         let (count, bytes) = self.account(places.clone());
         self.count -= count;
@@ -157,7 +158,7 @@ impl Chunk {
         }
     }
 
-    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many. O(chunk).
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns their number. O(chunk).
     pub(super) fn remove_equal(&mut self, element: &[u8], max: usize, from: End) -> usize {
         let (mut place, mut doomed) = (self.head, Vec::new());
         while let Some((there, next)) = self.at(place) {
@@ -177,7 +178,7 @@ impl Chunk {
         count
     }
 
-    /// Removes the elements that begin at `places`, ascending. O(chunk) however many.
+    /// Removes the elements at `places`, which must ascend. O(chunk), for any number of places.
     fn remove_each(&mut self, places: &[usize]) {
         let mut block = Vec::new();
         allocation::reserve_exact(&mut block, self.end() - self.head);
@@ -193,15 +194,15 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Takes off the elements from `place` on. Unwinds if there is no memory for their copy.
+    /// Splits off the elements from `place` on. Unwinds if memory for their copy is short.
     pub(super) fn split_off(&mut self, place: usize) -> Self {
         self.try_split_off(place).unwrap_or_else(|error| error.unwind())
     }
 
-    /// Takes off the elements from `place` on.
+    /// Splits off the elements from `place` on.
     ///
     /// # Errors
-    /// Returns the size if there is no memory for their copy. The chunk then is as it was.
+    /// Returns the size if memory for their copy is short. The chunk is unchanged then.
     pub(super) fn try_split_off(&mut self, place: usize) -> Result<Self, OutOfMemory> {
         let mut tail =
             Self { block: allocation::try_copy(&self.block[place..])?.into_vec(), ..Self::default() };
@@ -213,15 +214,15 @@ impl Chunk {
         Ok(tail)
     }
 
-    /// Bytes of the block that its elements take.
+    /// The bytes of the block that the elements take.
     pub(super) fn used(&self) -> usize {
         self.end() - self.head
     }
 
-    /// Makes room for elements that take so many bytes of the block of another chunk.
+    /// Makes room for elements that take `bytes` bytes of the block of another chunk.
     ///
     /// # Errors
-    /// Returns the size if there is no such memory.
+    /// Returns the size if memory is short.
     pub(super) fn try_reserve(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         allocation::try_reserve(&mut self.block, bytes)
     }
@@ -263,7 +264,7 @@ impl Chunk {
         (count, bytes)
     }
 
-    /// Frees memory when less than half of it is used.
+    /// Frees memory if less than half of it is used.
     fn shrink(&mut self) {
         let used = self.end() - self.head;
         if self.block.capacity() > 2 * used + SLACK {
@@ -277,7 +278,7 @@ fn size(len: usize) -> usize {
     len + 2 * length_size(len)
 }
 
-/// The length that ends `bytes`, written backwards, and the bytes it takes.
+/// The length at the end of `bytes`, written backwards, and the number of its bytes.
 fn read_length_backwards(bytes: &[u8]) -> Option<(usize, usize)> {
     let last = *bytes.last()?;
     if last < 0x80 {
@@ -290,7 +291,7 @@ fn read_length_backwards(bytes: &[u8]) -> Option<(usize, usize)> {
     read_length(&tail)
 }
 
-/// Bytes that an element takes in a listpack: integers are stored as such, and every entry ends with its own size.
+/// The bytes of an element in a listpack. Integers are stored as integers, and every entry ends with its own size.
 pub(super) fn listpack_entry(element: &[u8]) -> usize {
     let data = match integer::parse(element) {
         Some(0..=127) => 1,

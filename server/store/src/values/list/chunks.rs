@@ -8,17 +8,17 @@ use lockwheel_resp::allocation::OutOfMemory;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A limit in elements bounds the bytes too.
+/// The most bytes of a chunk whose limit is a number of elements.
 const COUNTED_CHUNK: usize = 8192;
-/// Bytes of the largest limit in bytes.
+/// The largest limit in bytes that can be configured.
 const LARGEST_LIMIT: usize = 2048 << 5;
 /// Redis' estimate of an element's overhead when it checks whether a node has room.
 const ENTRY_OVERHEAD: usize = 8;
 
-/// How many times its limit a chunk may reach when longer elements replace others.
+/// The factor by which a chunk may exceed its limit when longer elements replace others.
 const OVERGROWN: usize = 4;
 
-/// What a chunk may hold: bytes of its listpack, elements.
+/// The most bytes of a chunk's listpack, and the most elements of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The limit that the configuration sets; -1 to -5 are 4 to 64 KiB.
+    /// The configured limit. -1 to -5 are 4 to 64 KiB.
     pub(super) fn of(enc: &Encodings) -> Self {
         match enc.list_max_listpack_size {
             size @ ..=-1 => Self { bytes: 2048 << size.unsigned_abs().min(5), count: usize::MAX },
@@ -36,13 +36,14 @@ impl Limit {
         }
     }
 
-    /// Half of it, below which a large list becomes small again; a limit in elements asks for no more than that.
+    /// Half of the limit, below which a large list becomes small again. Half of a limit in elements does not limit the
+    /// bytes.
     pub(super) fn half(self) -> Self {
         let bytes = if self.count == usize::MAX { self.bytes / 2 } else { usize::MAX };
         Self { bytes, count: self.count / 2 }
     }
 
-    /// Whether it allows a chunk of `bytes` bytes and `count` elements.
+    /// Whether a chunk of `bytes` bytes and `count` elements is within the limit.
     pub(super) fn allows(self, bytes: usize, count: usize) -> bool {
         bytes <= self.bytes && count <= self.count
     }
@@ -52,7 +53,7 @@ impl Limit {
     }
 }
 
-/// Where an element is: its chunk, and its place in it.
+/// The position of an element: the index of its chunk, and its place in the chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) chunk: usize,
@@ -63,7 +64,7 @@ pub(super) struct Spot {
 #[derive(Debug)]
 pub(super) struct Chunks {
     chunks: VecDeque<Chunk>,
-    /// Elements in all.
+    /// The number of elements of all chunks.
     len: usize,
     /// Bytes of heap that the chunks hold.
     held: usize,
@@ -77,7 +78,7 @@ impl Clone for Chunks {
     }
 }
 
-/// Bytes of heap that chunks hold. O(chunks).
+/// The bytes of heap that the chunks hold. O(chunks).
 fn held(chunks: &VecDeque<Chunk>) -> usize {
     chunks.iter().map(Chunk::heap_bytes).sum()
 }
@@ -95,13 +96,13 @@ impl Chunks {
         block(self.chunks.capacity() * size_of::<Chunk>()) + self.held
     }
 
-    /// Whether the bytes of the chunks are counted correctly. O(chunks).
+    /// Whether `held` is correct. O(chunks).
     #[cfg(test)]
     pub(super) fn is_counted_right(&self) -> bool {
         self.held == held(&self.chunks)
     }
 
-    /// Changes the chunk with this index. A change that unwinds leaves the chunk as it was, and so does this.
+    /// Changes the chunk with this index. If the change unwinds, the chunk and the count are unchanged.
     fn change<R>(&mut self, index: usize, change: impl FnOnce(&mut Chunk) -> R) -> R {
         let chunk = &mut self.chunks[index];
         let before = chunk.heap_bytes();
@@ -110,12 +111,12 @@ impl Chunks {
         result
     }
 
-    /// Makes room for one more chunk, and unwinds if there is no memory for that.
+    /// Makes room for one more chunk. Unwinds if memory is short.
     fn reserve(&mut self) {
         self.try_reserve().unwrap_or_else(|error| error.unwind());
     }
 
-    /// Makes room for one more chunk, or returns the size if there is no memory for that.
+    /// Makes room for one more chunk, or returns the size if memory is short.
     fn try_reserve(&mut self) -> Result<(), OutOfMemory> {
         let bytes = (self.chunks.len() + 1) * size_of::<Chunk>();
         self.chunks.try_reserve(1).map_err(|_| OutOfMemory { bytes })
@@ -137,7 +138,7 @@ impl Chunks {
         self.chunks.get(index)
     }
 
-    /// Adds an element at an end, in a new chunk if there is no room in the last one.
+    /// Adds an element at an end, in a new chunk if the outermost one has no room.
     pub(super) fn push(&mut self, end: End, element: &[u8], limit: Limit) {
         let outer = match end {
             End::Left => 0,
@@ -165,8 +166,8 @@ impl Chunks {
         self.chunks.iter()
     }
 
-    /// Puts a chunk at the end, unless it is empty; in several if it far exceeds both `limit` and the largest limit
-    /// that there is.
+    /// Puts a chunk at the end, unless it is empty. Splits it if it far exceeds both `limit` and the largest
+    /// configurable limit.
     pub(super) fn push_chunk(&mut self, mut chunk: Chunk, limit: Limit) {
         if chunk.len() > 0 {
             chunk.seal();
@@ -178,26 +179,26 @@ impl Chunks {
         }
     }
 
-    /// Where the element with this index is. Searched from the nearer end.
+    /// The position of the element with this index. Searches from the nearer end.
     pub(super) fn spot(&self, index: usize) -> Option<Spot> {
         let (chunk, rest) = self.locate(index)?;
         Some(Spot { chunk, place: self.chunks[chunk].place_of(rest) })
     }
 
-    /// Replaces the element at `spot`. As in Redis this may push a chunk over its limit, but only up to a bound.
+    /// Replaces the element at `spot`. As in Redis, the chunk may then exceed its limit, but only up to a bound.
     pub(super) fn replace(&mut self, spot: Spot, element: &[u8], limit: Limit) {
         self.change(spot.chunk, |chunk| chunk.replace(spot.place, element));
         self.split_overgrown(spot.chunk, limit);
     }
 
-    /// Inserts an element before the one at `spot`. A full chunk is cut in two there, or left alone if a neighbour or a
-    /// new chunk can take the element, as in Redis: this decides when a list becomes large.
+    /// Inserts an element before the one at `spot`. A full chunk is split there, unless a neighbour or a new chunk can
+    /// take the element. Redis does the same, which decides when a list becomes large.
     pub(super) fn insert(&mut self, Spot { chunk: at, place }: Spot, element: &[u8], limit: Limit) {
         let chunk = &self.chunks[at];
         if limit.has_room(chunk, element) {
             self.change(at, |chunk| chunk.insert(place, element));
         } else if place > chunk.front() {
-            // There may be no memory for the element: the list has all others by then.
+            // Memory for the element may be short: the list must have all other elements by then.
             self.reserve();
             let tail = self.change(at, |chunk| chunk.split_off(place));
             self.put(at + 1, tail);
@@ -216,7 +217,7 @@ impl Chunks {
         self.len += 1;
     }
 
-    /// Removes the elements with these indexes, all of which exist.
+    /// Removes the elements with these indexes, which must exist.
     pub(super) fn remove_range(&mut self, range: Range<usize>) {
         let Some((mut index, mut from)) = self.locate(range.start) else { return };
         let mut left = range.len();
@@ -238,7 +239,7 @@ impl Chunks {
         self.shrink();
     }
 
-    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns their number.
     pub(super) fn remove_equal(&mut self, element: &[u8], max: usize, from: End) -> usize {
         let mut left = max;
         let mut remove = |chunk: &mut Chunk| {
@@ -257,7 +258,7 @@ impl Chunks {
         max - left
     }
 
-    /// Takes out the only chunk, if there is only one (or none) and it is within `limit`.
+    /// Takes the only chunk out, if there is at most one and it is within `limit`.
     pub(super) fn take_only(&mut self, limit: Limit) -> Option<Chunk> {
         match self.chunks.front() {
             None => Some(Chunk::default()),
@@ -269,7 +270,7 @@ impl Chunks {
         }
     }
 
-    /// The chunk that has the element with this index, and its index in there.
+    /// The index of the chunk that has the element with this index, and the element's index in the chunk.
     fn locate(&self, index: usize) -> Option<(usize, usize)> {
         if index >= self.len {
             return None;
@@ -294,8 +295,8 @@ impl Chunks {
         None
     }
 
-    /// Halves a chunk that far exceeds its limit until none does; a single element may. Without memory for a half, the
-    /// chunk stays as it is. The command that made it has changed the list, and must not fail then.
+    /// Halves a chunk that far exceeds its limit until none does. A single element may exceed it. If memory for a half
+    /// is short, the chunk stays as it is: the command has changed the list already, and must not fail.
     fn split_overgrown(&mut self, index: usize, limit: Limit) {
         let chunk = &self.chunks[index];
         if chunk.len() < 2 || chunk.listpack_size() / OVERGROWN <= limit.bytes {
@@ -308,8 +309,8 @@ impl Chunks {
         self.split_overgrown(index, limit);
     }
 
-    /// After a chunk was cut in two, of which this is the second: joins those around that fit into one, in the order
-    /// in which Redis tries them.
+    /// Merges chunks around `center`, the second half of a chunk that was split. Tries the pairs in the order in which
+    /// Redis tries them.
     fn merge_around(&mut self, center: usize, limit: Limit) {
         let mut center = center;
         if center > 1 && self.merge(center - 2, limit) {
@@ -322,7 +323,7 @@ impl Chunks {
         self.merge(center, limit);
     }
 
-    /// Joins a chunk with the next one, if there is one, both fit into one and there is memory for that.
+    /// Merges a chunk with the next one, if there is one, both fit into one chunk and memory suffices.
     fn merge(&mut self, left: usize, limit: Limit) -> bool {
         let (Some(one), Some(two)) = (self.chunks.get(left), self.chunks.get(left + 1)) else { return false };
         if !limit.allows(one.listpack_size() + two.listpack_size() - LISTPACK_EMPTY, one.len() + two.len()) {
@@ -339,7 +340,7 @@ impl Chunks {
         true
     }
 
-    /// Frees memory of the deque itself when less than a quarter is used.
+    /// Frees memory of the deque itself if less than a quarter is used.
     fn shrink(&mut self) {
         if self.chunks.capacity() > 16 && self.chunks.len() < self.chunks.capacity() / 4 {
             let room = self.chunks.len() * 2;

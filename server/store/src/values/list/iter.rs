@@ -1,16 +1,16 @@
-//! Walking a list from both ends.
+//! Iteration over a list from both ends.
 
 use super::List;
 use super::chunks::Spot;
 use std::ops::Range;
 
-/// Elements of a [`List`], from both ends.
+/// The elements of a [`List`], from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     list: &'a List,
     left: usize,
     front: Spot,
-    /// After the last element.
+    /// The spot after the last element.
     back: Spot,
 }
 

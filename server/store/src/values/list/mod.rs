@@ -21,15 +21,15 @@ pub enum End {
     Right,
 }
 
-/// Elements in order: one block of memory while small, else a deque of such blocks.
+/// Elements in order: one block of memory while the list is small, else a deque of such blocks.
 ///
-/// Both ends are O(1) amortised, the middle costs O(blocks + block).
+/// Operations at both ends are O(1) amortised, operations in the middle O(blocks + block).
 #[derive(Clone, Debug)]
 pub struct List(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// At most the configured size (checked when it is written to).
+    /// A chunk within the configured limit, which is checked at each write.
     One(Box<Chunk>),
     /// Chunks, none of them empty, and the number of elements in all.
     Many(Box<Chunks>),
@@ -67,13 +67,13 @@ impl List {
         }
     }
 
-    /// Whether there is no element; an empty list is not stored, its key is deleted.
+    /// Whether there is no element. An empty list is not stored: its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The blocks of memory that it is kept in, in order. As many as the nodes that Redis would have.
+    /// The blocks of memory of the list, in order. There are as many as there would be nodes in Redis.
     pub fn blocks(&self) -> impl Iterator<Item = ListBlock<'_>> + Clone {
         let (one, many) = match &self.0 {
             Form::One(chunk) => (Some(&**chunk), None),
@@ -82,9 +82,9 @@ impl List {
         one.into_iter().chain(many.into_iter().flatten()).map(ListBlock)
     }
 
-    /// Adds elements at an end, one after another: pushed at the left, the last one ends up first.
+    /// Adds elements at an end, one after another. If they are pushed at the left, the last one ends up first.
     ///
-    /// All elements of one command belong in one call, because Redis chooses the encoding by their sum.
+    /// All elements of one command must be in one call, because Redis chooses the encoding by their total size.
     pub fn push_all<'a, I>(&mut self, end: End, elements: I, enc: &Encodings)
     where
         I: IntoIterator<Item = &'a [u8], IntoIter: Clone>,
@@ -114,7 +114,7 @@ impl List {
         }
     }
 
-    /// Removes and returns the element at an end. (To reply it without a copy: `peek`, then `drop_end`.)
+    /// Removes and returns the element at an end. To reply the element without a copy, use `peek`, then `drop_end`.
     pub fn pop(&mut self, end: End, enc: &Encodings) -> Option<Box<[u8]>> {
         let element = allocation::copy(self.peek(end)?);
         self.drop_end(end, 1, enc);
@@ -137,7 +137,7 @@ impl List {
         Some(self.chunk(spot.chunk)?.at(spot.place)?.0)
     }
 
-    /// Replaces the element with this index; false if there is none.
+    /// Replaces the element with this index. Returns false if there is none.
     pub fn set(&mut self, index: usize, element: &[u8], enc: &Encodings) -> bool {
         if index >= self.len() {
             return false;
@@ -153,11 +153,11 @@ impl List {
         true
     }
 
-    /// Inserts an element so that it gets this index; beyond the end means at the end.
+    /// Inserts an element so that it gets this index. An index beyond the end appends it.
     pub fn insert(&mut self, index: usize, element: &[u8], enc: &Encodings) {
         let Some(_) = self.spot(index) else { return self.push(End::Right, element, enc) };
         self.grow(element.len(), 1, enc);
-        // Looked up again: growing may have moved it to another kind of place.
+        // Searched again, because `grow` may have changed the form of the list.
         if let Some(spot) = self.spot(index) {
             match &mut self.0 {
                 Form::One(chunk) => chunk.insert(spot.place, element),
@@ -166,7 +166,7 @@ impl List {
         }
     }
 
-    /// Removes the elements with these indexes; those beyond the end are ignored.
+    /// Removes the elements with these indexes. Ignores indexes beyond the end.
     pub fn remove_range(&mut self, range: Range<usize>, enc: &Encodings) {
         let end = range.end.min(self.len());
         if range.start >= end {
@@ -182,15 +182,14 @@ impl List {
         self.shrink(enc);
     }
 
-    /// Keeps the elements with these indexes alone. Whether the list is small again is looked at even when that is all
-    /// of them, as in Redis.
+    /// Keeps only the elements with these indexes. Even if all are kept, the list becomes small if it can, as in Redis.
     pub fn trim(&mut self, keep: Range<usize>, enc: &Encodings) {
         self.remove_range(keep.end.max(keep.start)..usize::MAX, enc);
         self.remove_range(0..keep.start, enc);
         self.shrink(enc);
     }
 
-    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns their number.
     pub fn remove_equal(&mut self, element: &[u8], max: usize, from: End, enc: &Encodings) -> usize {
         let removed = match &mut self.0 {
             Form::One(chunk) => chunk.remove_equal(element, max, from),
@@ -208,14 +207,14 @@ impl List {
         self.range(0..self.len())
     }
 
-    /// The elements with these indexes, from both ends; those beyond the end are ignored. O(blocks + block) to begin,
+    /// The elements with these indexes, from both ends. Ignores indexes beyond the end. O(blocks + block) to begin,
     /// O(1) per element.
     #[must_use]
     pub fn range(&self, range: Range<usize>) -> Iter<'_> {
         Iter::new(self, range)
     }
 
-    /// The representation, as OBJECT ENCODING names it.
+    /// The representation, named as by OBJECT ENCODING.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -231,7 +230,7 @@ impl List {
         }
     }
 
-    /// Where the element with this index is.
+    /// The position of the element with this index.
     fn spot(&self, index: usize) -> Option<Spot> {
         match &self.0 {
             Form::One(chunk) => {
@@ -241,8 +240,8 @@ impl List {
         }
     }
 
-    /// Becomes large if a small list had no room for `count` elements of `bytes` bytes in all, counted as in Redis:
-    /// without their overhead.
+    /// Makes a small list large if it has no room for `count` elements of `bytes` bytes in all. The elements' overhead
+    /// is not counted, as in Redis.
     fn grow(&mut self, bytes: usize, count: usize, enc: &Encodings) {
         if let Form::One(chunk) = &mut self.0
             && !Limit::of(enc).allows(chunk.listpack_size() + bytes, chunk.len() + count)
@@ -251,7 +250,7 @@ impl List {
         }
     }
 
-    /// Becomes small again when one block is left and it is at most half full, as in Redis 7.2.
+    /// Makes a list small again if one block is left and it is at most half full, as in Redis 7.2.
     fn shrink(&mut self, enc: &Encodings) {
         if let Form::Many(chunks) = &mut self.0
             && let Some(chunk) = chunks.take_only(Limit::of(enc).half())
@@ -266,7 +265,7 @@ impl List {
 pub struct ListBlock<'a>(&'a Chunk);
 
 impl<'a> ListBlock<'a> {
-    /// Its elements.
+    /// The elements of the block.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let mut place = self.0.front();
         std::iter::from_fn(move || {
@@ -276,20 +275,20 @@ impl<'a> ListBlock<'a> {
         })
     }
 
-    /// Number of elements, at least one but for an empty list.
+    /// The number of elements: at least one, except for an empty list.
     #[must_use]
     pub fn count(self) -> usize {
         self.0.len()
     }
 
-    /// Bytes that a listpack of its elements takes.
+    /// The bytes of a listpack of these elements.
     #[must_use]
     pub fn listpack_size(self) -> usize {
         self.0.listpack_size()
     }
 }
 
-/// A list that is made from blocks which another server has chosen, or from elements alone.
+/// A list under construction: from blocks that another server has chosen, or from elements alone.
 #[derive(Debug)]
 pub struct ListBuilder {
     chunks: Chunks,
@@ -297,7 +296,7 @@ pub struct ListBuilder {
 }
 
 impl ListBuilder {
-    /// A list without elements.
+    /// Begins a list without elements.
     #[must_use]
     pub fn new(enc: &Encodings) -> Self {
         Self { chunks: Chunks::new(Chunk::default()), limit: Limit::of(enc) }
@@ -308,14 +307,14 @@ impl ListBuilder {
         self.chunks.push(End::Right, element, self.limit);
     }
 
-    /// Adds elements in a block of their own, or in several if they far exceed what one may hold.
+    /// Adds elements as one block, or as several if they far exceed the limit of a block.
     pub fn push_block<T: Deref<Target = [u8]>>(&mut self, elements: impl IntoIterator<Item = T>) {
         let mut chunk = Chunk::default();
         elements.into_iter().for_each(|element| chunk.push(End::Right, &element));
         self.chunks.push_chunk(chunk, self.limit);
     }
 
-    /// The list: a small one if that may be, and it is one block within the limits.
+    /// Finishes the list. If `may_be_small`, the list is small if it is one block within the limits.
     #[must_use]
     pub fn finish(mut self, may_be_small: bool) -> List {
         let only = if may_be_small { self.chunks.take_only(self.limit) } else { None };

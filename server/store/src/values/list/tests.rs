@@ -1,4 +1,4 @@
-//! Lists against a vector, through all encodings.
+//! Tests of lists against a vector, through all encodings.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn list_of(elements: &[&[u8]], enc: &Encodings) -> List {
 #[test]
 fn converts_where_redis_does() {
     let enc = Encodings::default();
-    // 7 bytes of listpack and 81 × 101 of elements: 8,188 of 8,192.
+    // A listpack has 7 bytes, and 81 elements of 101 bytes each: 8,188 of 8,192.
     let mut list = List::new();
     for _ in 0..81 {
         list.push(End::Left, &[b'x'; 98], &enc);

@@ -4,35 +4,35 @@ use super::id::StreamId;
 use crate::memory::{block, of_trees, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The number of a consumer within its group, as long as it is there.
+/// The number of a consumer within its group. It is valid as long as the consumer exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConsumerId(u32);
 
-/// A consumer.
+/// A consumer of a group.
 #[derive(Clone, Debug)]
 pub struct Consumer {
     name: Box<[u8]>,
-    /// When it last tried to read or to claim, in milliseconds since the Unix epoch.
+    /// The time of its last attempt to read or to claim, in milliseconds since the Unix epoch.
     pub seen_ms: i64,
-    /// When it last got an entry, in milliseconds since the Unix epoch; `None`: never.
+    /// The time at which it last got an entry, in milliseconds since the Unix epoch. `None` if it never got one.
     pub active_ms: Option<i64>,
     pending: BTreeSet<StreamId>,
 }
 
 impl Consumer {
-    /// Its name.
+    /// The consumer's name.
     #[must_use]
     pub fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// What it has not acknowledged, in the order of ids.
+    /// The entries that it has not acknowledged, in the order of ids.
     #[must_use]
     pub fn pending(&self) -> impl ExactSizeIterator<Item = StreamId> + Clone + '_ {
         self.pending.iter().copied()
     }
 
-    /// The same, from an id on.
+    /// The entries from an id on that it has not acknowledged, in the order of ids.
     pub fn pending_from(&self, start: StreamId) -> impl Iterator<Item = StreamId> + '_ {
         self.pending.range(start..).copied()
     }
@@ -41,12 +41,12 @@ impl Consumer {
 /// Consumers by number and by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Consumers {
-    /// By number.
+    /// The consumers by number. `None` if a number is free.
     slots: Vec<Option<Consumer>>,
-    /// Numbers that are free.
+    /// The free numbers.
     free: Vec<u32>,
     names: BTreeMap<Box<[u8]>, ConsumerId>,
-    /// Bytes of heap of the names, each of which is held twice.
+    /// Bytes of heap of the names. Each name is held twice.
     name_bytes: usize,
 }
 
@@ -72,7 +72,7 @@ impl Consumers {
         self.names.get(name).copied()
     }
 
-    /// Adds a consumer; there is none of this name.
+    /// Adds a consumer. The name must be new.
     pub(super) fn add(&mut self, name: &[u8], now_ms: i64) -> ConsumerId {
         let consumer =
             Consumer { name: name.into(), seen_ms: now_ms, active_ms: None, pending: BTreeSet::new() };
@@ -89,7 +89,7 @@ impl Consumers {
         ConsumerId(id)
     }
 
-    /// Removes a consumer; the consumer.
+    /// Removes a consumer, and returns it.
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<Consumer> {
         let id = self.names.remove(name)?;
         self.name_bytes -= 2 * block(name.len());
@@ -101,21 +101,21 @@ impl Consumers {
         removed
     }
 
-    /// A consumer has got an entry.
+    /// Notes that a consumer has got an entry.
     pub(super) fn entrust(&mut self, id: ConsumerId, entry: StreamId) {
         if let Some(consumer) = self.get_mut(id) {
             consumer.pending.insert(entry);
         }
     }
 
-    /// A consumer has an entry no more.
+    /// Notes that a consumer no longer has an entry.
     pub(super) fn withdraw(&mut self, id: ConsumerId, entry: StreamId) {
         if let Some(consumer) = self.get_mut(id) {
             consumer.pending.remove(&entry);
         }
     }
 
-    /// Bytes of heap that they hold with so many entries in all. O(1).
+    /// Bytes of heap of all consumers with `pending` entries in all. O(1).
     pub(super) fn heap_bytes(&self, pending: usize) -> usize {
         let count = self.names.len();
         let names = of_trees(usize::from(count > 0), count, size_of::<(Box<[u8]>, ConsumerId)>());

@@ -1,10 +1,10 @@
-//! An entry of a stream, as it is read.
+//! Entries of a stream, for reading.
 
 use super::id::StreamId;
 use super::text::{take_number, take_text};
 use crate::values::Text;
 
-/// One entry: its id, and pairs of a field and a value, in the order in which they were given.
+/// One entry: its id, and pairs of a field and a value in the order in which they were added.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     pub(super) id: StreamId,
@@ -13,12 +13,12 @@ pub struct Entry<'a> {
     pub(super) fields: Fields<'a>,
 }
 
-/// Where an entry's fields are.
+/// The location of an entry's fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fields<'a> {
-    /// Those of the node, whose bytes come first, and its values.
+    /// The bytes of the node's fields, which the entry shares, and the bytes of the entry's values.
     Shared(&'a [u8], &'a [u8]),
-    /// Its own, each before its value.
+    /// The entry's own fields, each before its value.
     Own(&'a [u8]),
 }
 
@@ -29,13 +29,13 @@ impl<'a> Entry<'a> {
         self.id
     }
 
-    /// Whether it was deleted and only its place is still there.
+    /// Whether the entry was deleted and only its bytes are left.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.is_deleted
     }
 
-    /// Whether its fields are those of its node.
+    /// Whether the entry shares the fields of its node.
     #[must_use]
     pub fn shares_fields(&self) -> bool {
         matches!(self.fields, Fields::Shared(..))
@@ -61,7 +61,7 @@ impl<'a> Entry<'a> {
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
     left: usize,
-    /// The fields that are still to come, where they stand apart from the values.
+    /// The remaining fields, if they are separate from the values.
     fields: Option<&'a [u8]>,
     values: &'a [u8],
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// The id of an entry: a time in milliseconds, and a sequence number that tells apart what has the same time.
+/// The id of an entry: a time in milliseconds, and a sequence number for entries with the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
-    /// Milliseconds since the Unix epoch, where the server has made it; else whatever a client chose.
+    /// Milliseconds since the Unix epoch if the server has made the id; otherwise the number that a client chose.
     pub ms: u64,
     /// The number within that millisecond.
     pub seq: u64,
@@ -18,13 +18,13 @@ impl StreamId {
     /// The greatest id.
     pub const MAX: Self = Self { ms: u64::MAX, seq: u64::MAX };
 
-    /// The id of these two numbers.
+    /// The id with these two numbers.
     #[must_use]
     pub const fn new(ms: u64, seq: u64) -> Self {
         Self { ms, seq }
     }
 
-    /// The id right after it; `None` after the greatest.
+    /// The next id. Returns `None` for the greatest.
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         match (self.seq.checked_add(1), self.ms.checked_add(1)) {
@@ -34,7 +34,7 @@ impl StreamId {
         }
     }
 
-    /// The id right before it; `None` before the least.
+    /// The previous id. Returns `None` for the least.
     #[must_use]
     pub const fn previous(self) -> Option<Self> {
         match (self.seq.checked_sub(1), self.ms.checked_sub(1)) {
@@ -44,7 +44,7 @@ impl StreamId {
         }
     }
 
-    /// Its text, `ms-seq`. No allocation.
+    /// The text of the id, `ms-seq`. No allocation.
     #[must_use]
     pub fn text(self) -> IdText {
         let mut text = IdText { bytes: [0; LONGEST], start: LONGEST as u8 };
@@ -62,7 +62,7 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// Twice the digits of a `u64`, and a dash.
+/// The most bytes of the text: the digits of two `u64`, and a dash.
 const LONGEST: usize = 41;
 
 /// The text of an id, held in place.

@@ -1,4 +1,4 @@
-//! The entries of a stream, in nodes in the order of their ids, and what is known of all that there ever were.
+//! The entries of a stream, in nodes in the order of their ids, and counters of all entries ever added.
 
 use super::entry::Entry;
 use super::id::StreamId;
@@ -7,17 +7,17 @@ use super::nodes::Nodes;
 use super::range::{Backward, Forward};
 use std::cmp::Ordering;
 
-/// The size at which a node is full, as CONFIG has it.
+/// The size at which a node is full, as CONFIG sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeLimits {
-    /// The most bytes (`stream-node-max-bytes`); 0: a gigabyte.
+    /// The most bytes (`stream-node-max-bytes`). 0: a gigabyte.
     pub bytes: usize,
-    /// The most entries, with those that are deleted (`stream-node-max-entries`); 0: no limit.
+    /// The most entries, including deleted ones (`stream-node-max-entries`). 0: no limit.
     pub entries: usize,
 }
 
 impl NodeLimits {
-    /// No node, and no entry's texts, are larger, in bytes: what Redis allows.
+    /// The most bytes of a node, and of the texts of one entry, as in Redis.
     pub const LARGEST: usize = 1 << 30;
 
     /// Whether a node has no room for texts of `bytes` bytes in all.
@@ -28,7 +28,7 @@ impl NodeLimits {
     }
 }
 
-/// Why an entry is not appended.
+/// The error of an entry that is too large to append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
@@ -37,7 +37,7 @@ pub struct TooLarge;
 pub struct Log {
     pub(super) nodes: Nodes,
     len: usize,
-    /// The id of the first entry that is not deleted, 0-0 when there is none; or what a file has recorded as such.
+    /// The id of the first entry that is not deleted, or the id that a file recorded as such. 0-0 if there is none.
     first_id: StreamId,
     last_id: StreamId,
     max_deleted_id: StreamId,
@@ -57,46 +57,46 @@ impl Log {
         self.len == 0
     }
 
-    /// The id of the first entry, 0-0 when there is none; or what a file has recorded as such. O(1).
+    /// The id of the first entry, or the id that a file recorded as such. 0-0 if there is none. O(1).
     #[must_use]
     pub fn first_id(&self) -> StreamId {
         self.first_id
     }
 
-    /// The greatest id that there ever was.
+    /// The greatest id of all entries ever added.
     #[must_use]
     pub fn last_id(&self) -> StreamId {
         self.last_id
     }
 
-    /// The greatest id that was deleted by itself; 0-0: none.
+    /// The greatest id that was deleted individually. 0-0 if there is none.
     #[must_use]
     pub fn max_deleted_id(&self) -> StreamId {
         self.max_deleted_id
     }
 
-    /// How many entries have ever been added.
+    /// The number of entries ever added.
     #[must_use]
     pub fn entries_added(&self) -> u64 {
         self.entries_added
     }
 
-    /// Sets what is known of all entries there ever were.
+    /// Sets the counters of all entries ever added.
     pub fn set_counters(&mut self, last_id: StreamId, entries_added: u64, max_deleted_id: StreamId) {
         (self.last_id, self.entries_added, self.max_deleted_id) = (last_id, entries_added, max_deleted_id);
     }
 
-    /// The id that an entry gets that is added at `now_ms`, in milliseconds since the epoch: also when the clock has
-    /// gone back. `None` when there is no greater one.
+    /// The id of an entry that is added at `now_ms`, in milliseconds since the epoch. Ids grow even if the clock has
+    /// gone back. Returns `None` if there is no greater id.
     #[must_use]
     pub fn next_id(&self, now_ms: u64) -> Option<StreamId> {
         if now_ms > self.last_id.ms { Some(StreamId::new(now_ms, 0)) } else { self.last_id.next() }
     }
 
-    /// Appends an entry, whose id is above all others. `texts` are fields, each before its value. O(their bytes).
+    /// Appends an entry, whose id must be above all others. `texts` are fields, each before its value. O(their bytes).
     ///
     /// # Errors
-    /// The texts are larger than a gigabyte.
+    /// Returns [`TooLarge`] if the texts take more than a gigabyte.
     pub fn append(&mut self, id: StreamId, texts: &[&[u8]], limits: NodeLimits) -> Result<(), TooLarge> {
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         if bytes > NodeLimits::LARGEST {
@@ -122,7 +122,7 @@ impl Log {
         Ok(())
     }
 
-    /// Deletes the entry with this id; whether there was one. O(log n + entries of a node).
+    /// Deletes the entry with this id; returns whether it existed. O(log n + entries of a node).
     pub fn delete(&mut self, id: StreamId) -> bool {
         let Some((first, node)) = self.nodes.find_mut(id) else { return false };
         if !node.delete(first, id) {
@@ -139,41 +139,41 @@ impl Log {
         true
     }
 
-    /// So many entries are gone; [`Log::find_first`] follows.
+    /// Subtracts entries that are gone. [`Log::find_first`] must follow.
     pub(super) fn forget(&mut self, entries: usize) {
         self.len -= entries;
     }
 
-    /// Finds the first entry anew.
+    /// Finds the first entry again.
     pub(super) fn find_first(&mut self) {
         self.first_id = self.range(StreamId::MIN, StreamId::MAX).next().map_or(StreamId::MIN, |one| one.id());
     }
 
-    /// What a file has recorded as the id of the first entry, true or not.
+    /// Sets the id that a file has recorded as that of the first entry, even if it is wrong.
     pub(super) fn record_first(&mut self, id: StreamId) {
         self.first_id = id;
     }
 
-    /// The id of the last entry that is not deleted; 0-0 when there is none.
+    /// The id of the last entry that is not deleted. 0-0 if there is none.
     #[must_use]
     pub fn last_entry_id(&self) -> StreamId {
         self.range_back(StreamId::MIN, StreamId::MAX).next().map_or(StreamId::MIN, |one| one.id())
     }
 
-    /// Whether there is an entry above this id.
+    /// Whether an entry has a greater id than this one.
     #[must_use]
     pub fn has_above(&self, id: StreamId) -> bool {
-        // That the last entry was deleted is rare.
+        // The last entry is rarely a deleted one.
         self.len > 0 && self.last_id > id && self.last_entry_id() > id
     }
 
-    /// The entries with ids from `start` to `end`, both included. O(log n + entries of a node), then O(1) each.
+    /// The entries with ids from `start` to `end`, both inclusive. O(log n + entries of a node), then O(1) each.
     #[must_use]
     pub fn range(&self, start: StreamId, end: StreamId) -> Forward<'_> {
         Forward::new(&self.nodes, start, end)
     }
 
-    /// The same, the last one first.
+    /// The entries with ids from `start` to `end`, both inclusive, last one first.
     #[must_use]
     pub fn range_back(&self, start: StreamId, end: StreamId) -> Backward<'_> {
         Backward::new(&self.nodes, start, end)
@@ -191,7 +191,7 @@ impl Log {
         self.nodes.len()
     }
 
-    /// The number of nodes of the radix tree in which Redis would keep these nodes. O(1).
+    /// The number of nodes of the radix tree in which Redis would keep the stream's nodes. O(1).
     #[must_use]
     pub fn radix_nodes(&self) -> usize {
         self.nodes.radix_nodes()
@@ -203,21 +203,22 @@ impl Log {
         self.nodes.heap_bytes()
     }
 
-    /// Counts entries and memory anew. O(nodes).
+    /// Counts entries and memory again. O(nodes).
     pub(super) fn recount(&mut self) {
         self.nodes.recount();
         self.len = self.nodes.iter().map(|(_, node)| node.live()).sum();
         self.find_first();
     }
 
-    /// Whether an entry from `start` on may have been deleted by itself, so that what follows it cannot be counted.
+    /// Whether an entry from `start` on may have been deleted individually, so that the entries after it cannot be
+    /// counted.
     #[must_use]
     pub fn has_gap_from(&self, start: StreamId) -> bool {
         let has_gap = self.len > 0 && self.max_deleted_id >= self.first_id;
         has_gap && self.max_deleted_id > StreamId::MIN && start <= self.max_deleted_id
     }
 
-    /// How many entries had been added when the one with this id was; `None` when that cannot be known.
+    /// The number of entries that had been added when the entry with this id was. Returns `None` if that is unknown.
     #[must_use]
     pub fn count_up_to(&self, id: StreamId) -> Option<u64> {
         if self.entries_added == 0 {

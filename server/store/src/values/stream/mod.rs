@@ -22,14 +22,14 @@ pub use range::{Backward, Forward};
 pub use restore::NodeView;
 pub use trim::{Keep, Trim, TrimmedNodes};
 
-/// A log of entries, and the groups of consumers that read it. It may be empty and stay.
+/// A log of entries, and the groups of consumers that read it. An empty stream may stay.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// The entries.
     pub log: Log,
     /// The groups.
     pub groups: Groups,
-    /// What is only to be freed.
+    /// Trimmed nodes that are only to be freed.
     trimmed: TrimmedNodes,
 }
 
@@ -57,27 +57,27 @@ impl Stream {
         (&self.log, self.groups.edit(group))
     }
 
-    /// Bytes of heap that it holds, without itself. O(1).
+    /// Bytes of heap of the stream, without the struct itself. O(1).
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.log.heap_bytes() + self.groups.heap_bytes()
     }
 
-    /// At least the number of blocks of memory that it takes. O(groups).
+    /// A lower bound of the number of memory blocks of the stream. O(groups).
     #[must_use]
     pub fn parts(&self) -> usize {
         1 + self.log.node_count() + self.groups.parts() + self.trimmed.len()
     }
 }
 
-/// Nodes that are to be freed, as a value.
+/// Wraps nodes that are to be freed in a value.
 impl From<TrimmedNodes> for Stream {
     fn from(trimmed: TrimmedNodes) -> Self {
         Self { trimmed, ..Self::default() }
     }
 }
 
-/// A group that is to be freed, as a value.
+/// Wraps a group that is to be freed in a value.
 impl From<Group> for Stream {
     fn from(group: Group) -> Self {
         let mut stream = Self::default();

@@ -1,8 +1,8 @@
 //! A node of a stream: entries one after another in one block of memory.
 //!
-//! The block begins with the fields of the first entry; an entry with the same fields has only its values. Each entry
-//! is a byte of flags, the length of its rest, its id relative to the node's first one, its fields and values, and the
-//! length of all that, from which the entry is found backward. Nothing is moved when an entry is deleted.
+//! The block begins with the fields of the first entry. An entry with the same fields stores only its values. Each
+//! entry is a byte of flags, the length of the rest, the id relative to the node's first id, and the fields and values.
+//! It ends with the length of all that, by which the entry is found from behind. Deleting an entry moves nothing.
 
 use super::entry::{Entry, Fields};
 use super::id::StreamId;
@@ -15,37 +15,37 @@ use lockwheel_resp::allocation;
 
 /// The entry is deleted.
 const DELETED: u8 = 1;
-/// Its fields are not the node's.
+/// The entry has fields of its own.
 const OWN_FIELDS: u8 = 1 << 1;
-/// The second part of its id is 0, and does not stand in it.
+/// The sequence number of the id is 0, and is not stored.
 const SEQ_IS_ZERO: u8 = 1 << 2;
 
-/// A listpack's own bytes: its header and its end.
+/// The bytes of an empty listpack: its header and its end.
 const LISTPACK: usize = 7;
-/// A new block has room for so many bytes at least.
+/// The least capacity of a new block, in bytes.
 const LEAST_ROOM: usize = 48;
 
-/// Entries, one at least that is not deleted.
+/// Entries, of which at least one is not deleted.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     bytes: Vec<u8>,
-    /// Where the first entry begins.
+    /// The offset of the first entry.
     start: u32,
-    /// Entries that are not deleted.
+    /// The number of entries that are not deleted.
     live: u32,
     deleted: u32,
-    /// Bytes of the listpack that Redis would have, without the two counts.
+    /// The bytes of the listpack that Redis would have, without the two counts.
     listpack: u32,
 }
 
-/// Where an entry is, and what its head says.
+/// The position of an entry, and the content of its head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) id: StreamId,
     flags: u8,
-    /// Its fields and values.
+    /// The start and the end of its fields and values.
     body: (usize, usize),
-    /// Where the next entry begins.
+    /// The offset of the next entry.
     pub(super) end: usize,
 }
 
@@ -56,8 +56,7 @@ impl Head {
 }
 
 impl Node {
-    /// A node without entries, for those with these fields: pairs of fields and values, of which the values are not
-    /// looked at.
+    /// A node without entries, for entries with these fields. `fields` are the field names alone.
     pub(super) fn new<'t>(fields: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
         let mut bytes = Vec::with_capacity(LEAST_ROOM);
         let mut listpack = LISTPACK + listpack_integer(fields.len() as i64) + listpack_integer(0);
@@ -68,12 +67,12 @@ impl Node {
         Self { start: bytes.len() as u32, bytes, live: 0, deleted: 0, listpack: listpack as u32 }
     }
 
-    /// Entries that are not deleted.
+    /// The number of entries that are not deleted.
     pub(super) fn live(&self) -> usize {
         self.live as usize
     }
 
-    /// Entries that are deleted, and still take their place.
+    /// The number of deleted entries, which still take their space.
     pub(super) fn deleted(&self) -> usize {
         self.deleted as usize
     }
@@ -84,7 +83,7 @@ impl Node {
         of_vec(&self.bytes)
     }
 
-    /// The bytes that Redis' listpack of these entries would have: its limits are in these. O(1).
+    /// The bytes of Redis' listpack of these entries, in which its limits are expressed. O(1).
     #[inline]
     pub(super) fn listpack_bytes(&self) -> usize {
         let counts = listpack_integer(self.live.into()) + listpack_integer(self.deleted.into());
@@ -96,12 +95,12 @@ impl Node {
         allocation::shrink(&mut self.bytes);
     }
 
-    /// The bytes of the fields that its entries share.
+    /// The bytes of the fields that the entries share.
     fn fields(&self) -> &[u8] {
         &self.bytes[..self.start as usize]
     }
 
-    /// The fields that its entries share.
+    /// The fields that the entries share.
     pub(super) fn shared_fields(&self) -> Entry<'_> {
         Entry { id: StreamId::MIN, is_deleted: false, fields: Fields::Shared(self.fields(), &[]) }
     }
@@ -113,8 +112,8 @@ impl Node {
             && fields.into_iter().all(|field| *take_text(&mut known) == *field)
     }
 
-    /// Appends an entry: its texts are the values, or the pairs of fields and values where it has its own. The node's
-    /// first id is `first`.
+    /// Appends an entry. `texts` are its values, or pairs of fields and values if it has its own fields. `first` is the
+    /// node's first id.
     pub(super) fn push<'t>(
         &mut self,
         first: StreamId,
@@ -129,7 +128,7 @@ impl Node {
             flags |= SEQ_IS_ZERO;
         }
         let start = self.bytes.len();
-        // Most entries are so short that their length takes a byte.
+        // Most entries are so short that one byte holds their length.
         self.bytes.extend_from_slice(&[flags, 0]);
         push_number(&mut self.bytes, ms);
         if flags & SEQ_IS_ZERO == 0 {
@@ -151,7 +150,7 @@ impl Node {
         self.listpack += listpack as u32;
     }
 
-    /// Writes both lengths of the entry at `start`, all of whose other bytes are written.
+    /// Writes both lengths of the entry at `start`, whose other bytes must all be written.
     fn set_length(&mut self, start: usize) {
         let rest = self.bytes.len() - start - 2;
         if rest < 0x80 {
@@ -165,7 +164,7 @@ impl Node {
         push_number_backward(&mut self.bytes, whole);
     }
 
-    /// Makes room for `bytes` bytes more: twice the room that there was while it is small, then half as much again.
+    /// Makes room for `bytes` more bytes. The capacity doubles while it is small, then grows by half.
     fn make_room(&mut self, bytes: usize) {
         if self.bytes.capacity() - self.bytes.len() >= bytes {
             return;
@@ -176,7 +175,7 @@ impl Node {
         allocation::reserve_exact(&mut self.bytes, wanted);
     }
 
-    /// The head of the entry at `at`; `None` behind the last one. The node's first id is `first`.
+    /// The head of the entry at `at`. Returns `None` behind the last entry. `first` is the node's first id.
     #[inline]
     pub(super) fn head(&self, first: StreamId, at: usize) -> Option<Head> {
         let mut rest = self.bytes.get(at + 1..)?;
@@ -195,17 +194,17 @@ impl Node {
         Some(Head { id, flags, body: (self.bytes.len() - rest.len(), body_end), end: body_end + backward })
     }
 
-    /// Where the first entry begins.
+    /// The offset of the first entry.
     pub(super) fn first_place(&self) -> usize {
         self.start as usize
     }
 
-    /// Where the last entry ends.
+    /// The offset behind the last entry.
     pub(super) fn end_place(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Where the entry begins that ends at `end`; `None` before the first one.
+    /// The offset of the entry that ends at `end`. Returns `None` before the first entry.
     #[inline]
     pub(super) fn before(&self, end: usize) -> Option<usize> {
         if end <= self.start as usize {
@@ -226,13 +225,13 @@ impl Node {
         Entry { id: head.id, is_deleted: head.is_deleted(), fields }
     }
 
-    /// The id of its last entry, deleted or not.
+    /// The id of the last entry, deleted or not.
     pub(super) fn last_id(&self, first: StreamId) -> StreamId {
         let last = self.before(self.bytes.len()).and_then(|at| self.head(first, at));
         last.map_or(first, |head| head.id)
     }
 
-    /// The place of the entry with this id, unless it is deleted. O(entries).
+    /// The offset of the entry with this id, unless it is deleted. O(entries).
     fn find(&self, first: StreamId, id: StreamId) -> Option<usize> {
         let mut at = self.first_place();
         while let Some(head) = self.head(first, at) {
@@ -244,14 +243,14 @@ impl Node {
         None
     }
 
-    /// Deletes the entry at `at`, which is not deleted yet.
+    /// Deletes the entry at `at`, which must not be deleted yet.
     pub(super) fn delete_at(&mut self, at: usize) {
         self.bytes[at] |= DELETED;
         self.live -= 1;
         self.deleted += 1;
     }
 
-    /// Deletes the entry with this id; whether there was one. O(entries).
+    /// Deletes the entry with this id; returns whether it existed. O(entries).
     pub(super) fn delete(&mut self, first: StreamId, id: StreamId) -> bool {
         let Some(at) = self.find(first, id) else { return false };
         self.delete_at(at);

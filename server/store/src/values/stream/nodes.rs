@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, btree_map};
 /// Nodes by their first ids. Entries are appended to the last one.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    /// All but the last one.
+    /// All nodes except the last.
     closed: BTreeMap<StreamId, Node>,
-    /// The last one, if there is any.
+    /// The last node, if there is any.
     open: Option<(StreamId, Node)>,
     /// Bytes of heap of the blocks of all nodes.
     bytes: usize,
-    /// Nodes of the radix tree that Redis would have, without its root.
+    /// The nodes of the radix tree that Redis would have, without its root.
     radix: usize,
 }
 
@@ -30,40 +30,40 @@ impl Clone for Nodes {
 }
 
 impl Nodes {
-    /// How many there are. O(1).
+    /// The number of nodes. O(1).
     pub(super) fn len(&self) -> usize {
         self.closed.len() + usize::from(self.open.is_some())
     }
 
-    /// How many nodes the radix tree has in which Redis would keep these. O(1).
+    /// The number of nodes of the radix tree in which Redis would keep these nodes. O(1).
     pub(super) fn radix_nodes(&self) -> usize {
         self.radix + 1
     }
 
-    /// Bytes of heap that they hold. O(1).
+    /// Bytes of heap of all nodes. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
         let trees = usize::from(!self.closed.is_empty());
         self.bytes + of_trees(trees, self.closed.len(), size_of::<(StreamId, Node)>())
     }
 
-    /// Counts the memory of all anew. O(n).
+    /// Counts the memory of all nodes again. O(n).
     pub(super) fn recount(&mut self) {
         self.bytes = self.iter().map(|(_, node)| node.heap_bytes()).sum();
     }
 
-    /// All of them with their first ids.
+    /// All nodes with their first ids.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (StreamId, &Node)> + Clone {
         let open = self.open.iter().map(|(first, node)| (*first, node));
         self.closed.iter().map(|(first, node)| (*first, node)).chain(open)
     }
 
-    /// The last one.
+    /// The last node.
     #[inline]
     pub(super) fn last(&self) -> Option<&Node> {
         self.open.as_ref().map(|(_, node)| node)
     }
 
-    /// Lets `append` change the last one, which `make` makes when there is none.
+    /// Lets `append` change the last node, which `make` makes if there is none.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -76,7 +76,7 @@ impl Nodes {
             self.bytes = self.bytes - before + node.heap_bytes();
             return;
         }
-        // A node is here from its first entry on, also where that finds no memory.
+        // The node is stored only once it has an entry, even if memory for the entry is short.
         let (first, mut node) = make();
         append(first, &mut node);
         self.bytes += node.heap_bytes();
@@ -84,7 +84,7 @@ impl Nodes {
         self.radix += nodes_of(self, first);
     }
 
-    /// The last one is full: what is appended makes a new one.
+    /// Closes the last node, which is full. The next entry makes a new node.
     pub(super) fn close(&mut self) {
         if let Some((first, mut node)) = self.open.take() {
             self.bytes -= node.heap_bytes();
@@ -94,7 +94,7 @@ impl Nodes {
         }
     }
 
-    /// The node that has the entry with this id, if there is one.
+    /// The node that may have the entry with this id, if there is one.
     pub(super) fn find_mut(&mut self, id: StreamId) -> Option<(StreamId, &mut Node)> {
         match &mut self.open {
             Some((first, node)) if id >= *first => Some((*first, node)),
@@ -102,7 +102,7 @@ impl Nodes {
         }
     }
 
-    /// The first one.
+    /// The first node.
     pub(super) fn first_mut(&mut self) -> Option<(StreamId, &mut Node)> {
         match self.closed.first_entry() {
             Some(entry) => Some((*entry.key(), entry.into_mut())),
@@ -110,14 +110,14 @@ impl Nodes {
         }
     }
 
-    /// Removes the one with this first id.
+    /// Removes the node with this first id.
     pub(super) fn remove(&mut self, first: StreamId) -> Option<Node> {
         if self.at_or_after(first) == Some(first) {
             self.radix -= nodes_of(self, first);
         }
         let removed = match self.open.take_if(|(open, _)| *open == first) {
             Some((_, node)) => {
-                // Entries are appended to the one that is the last now.
+                // The node that is now the last takes new entries.
                 self.open = self.closed.pop_last();
                 Some(node)
             }
@@ -127,14 +127,14 @@ impl Nodes {
         removed
     }
 
-    /// From the one that the entry `start` may be in on.
+    /// The nodes from the one on that may have the entry `start`.
     pub(super) fn from(&self, start: StreamId) -> NodeIter<'_> {
         let begin = self.at_or_before(start).unwrap_or(StreamId::MIN);
         let open = self.open.as_ref().map(|(first, node)| (*first, node));
         NodeIter { closed: self.closed.range(begin..), open }
     }
 
-    /// Up to the one that the entry `end` may be in.
+    /// The nodes up to the one that may have the entry `end`.
     pub(super) fn up_to(&self, end: StreamId) -> NodeIter<'_> {
         let open = self.open.as_ref().filter(|(first, _)| *first <= end);
         let open = open.map(|(first, node)| (*first, node));
@@ -156,7 +156,7 @@ impl Keys for Nodes {
     }
 }
 
-/// Some of the nodes, from either end.
+/// A range of nodes, iterated from either end.
 #[derive(Clone, Debug)]
 pub(super) struct NodeIter<'a> {
     closed: btree_map::Range<'a, StreamId, Node>,

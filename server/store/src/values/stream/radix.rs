@@ -1,15 +1,15 @@
-//! How many nodes Redis' radix tree of a stream would have, which XINFO STREAM tells: its keys are the first ids of the
-//! stream's nodes, both numbers with the highest byte first.
+//! The number of nodes of Redis' radix tree of a stream, which XINFO STREAM replies. The keys are the first ids of the
+//! stream's nodes: both numbers, highest byte first.
 //!
-//! A key ends in a node, and where keys part there is one. So is all that stands between two of these, where it is more
-//! than the one byte that chooses the way.
+//! The tree has a node at the end of each key, and one where keys part. It also has a node for the bytes between two of
+//! these, if they are more than the one byte that chooses the branch.
 
 use super::id::StreamId;
 
 /// Bytes of a key.
 const KEY: u32 = 16;
 
-/// Keys in their order.
+/// Keys in order.
 pub(super) trait Keys {
     /// The first key that is not below `id`.
     fn at_or_after(&self, id: StreamId) -> Option<StreamId>;
@@ -17,14 +17,15 @@ pub(super) trait Keys {
     fn at_or_before(&self, id: StreamId) -> Option<StreamId>;
 }
 
-/// How many nodes the tree has more than without this key, which is one of them: an empty one has the root. O(log n).
+/// The number of nodes that the tree has more than it would without this key, which must be in it. An empty tree has
+/// the root. O(log n).
 pub(super) fn nodes_of(keys: &impl Keys, key: StreamId) -> usize {
     let before = key.previous().and_then(|id| keys.at_or_before(id));
     let after = key.next().and_then(|id| keys.at_or_after(id));
     let common_with = |other: Option<StreamId>| other.map(|other| common(key, other));
     let Some(parting) = common_with(before).max(common_with(after)) else { return 1 };
     let own = 1 + between(Some(parting), KEY);
-    // The others that begin as the key does, up to where it parts from the nearest.
+    // The other keys that begin as the key does, up to the byte at which it parts from the nearest.
     let (low, high) = beginning(key, parting);
     let first = keys.at_or_after(low).filter(|first| *first != key).or(after);
     let last = keys.at_or_before(high).filter(|last| *last != key).or(before);
@@ -33,7 +34,7 @@ pub(super) fn nodes_of(keys: &impl Keys, key: StreamId) -> usize {
     if below == parting {
         return own;
     }
-    // Without the key they would not part here.
+    // Without the key, the other keys would not part here.
     let outside = [
         low.previous().and_then(|id| keys.at_or_before(id)),
         high.next().and_then(|id| keys.at_or_after(id)),
@@ -42,7 +43,7 @@ pub(super) fn nodes_of(keys: &impl Keys, key: StreamId) -> usize {
     own + 1 + between(above, parting) + between(Some(parting), below) - between(above, below)
 }
 
-/// Nodes between a parting, or the root, and what is below it.
+/// The number of nodes between a parting, or the root, and the node below it.
 fn between(above: Option<u32>, below: u32) -> usize {
     usize::from(below > above.map_or(0, |above| above + 1))
 }
@@ -51,12 +52,12 @@ fn bits(id: StreamId) -> u128 {
     u128::from(id.ms) << 64 | u128::from(id.seq)
 }
 
-/// How many bytes two keys begin with that are the same.
+/// The number of leading bytes that two keys have in common.
 fn common(one: StreamId, other: StreamId) -> u32 {
     (bits(one) ^ bits(other)).leading_zeros() / 8
 }
 
-/// The least and the greatest key that begin with the first `bytes` bytes of this one, fewer than all.
+/// The least and the greatest key that begin with the first `bytes` bytes of this one, which must be fewer than all.
 fn beginning(key: StreamId, bytes: u32) -> (StreamId, StreamId) {
     let rest = u128::MAX >> (8 * bytes);
     let id = |bits: u128| StreamId::new((bits >> 64) as u64, bits as u64);
@@ -79,7 +80,7 @@ mod tests {
         }
     }
 
-    /// The nodes below and with the one that these keys, which are the same up to `from`, have in common.
+    /// The number of nodes from the common node down of these keys, which are equal up to `from`.
     fn naive(keys: &[[u8; KEY as usize]], from: usize) -> usize {
         let Some((first, last)) = keys.first().zip(keys.last()) else { return 1 };
         let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -99,7 +100,7 @@ mod tests {
         ids.iter().map(|id| bits(*id).to_be_bytes()).collect()
     }
 
-    /// What redis-server 7.0.15 answers for streams with an entry a node.
+    /// The counts that redis-server 7.0.15 replies for streams with one entry a node.
     #[test]
     fn nodes_are_those_of_the_real_server() {
         let count = |ids: &[(u64, u64)]| {

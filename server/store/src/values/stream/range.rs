@@ -5,7 +5,7 @@ use super::id::StreamId;
 use super::node::Node;
 use super::nodes::{NodeIter, Nodes};
 
-/// A place in a node.
+/// A position in a node.
 #[derive(Clone, Copy, Debug)]
 struct Place<'a> {
     node: &'a Node,
@@ -13,7 +13,7 @@ struct Place<'a> {
     at: usize,
 }
 
-/// Entries in their order.
+/// Entries in ascending order.
 #[derive(Clone, Debug)]
 pub struct Forward<'a> {
     nodes: NodeIter<'a>,
@@ -54,7 +54,7 @@ impl<'a> Iterator for Forward<'a> {
     }
 }
 
-/// Entries in the opposite order.
+/// Entries in descending order.
 #[derive(Clone, Debug)]
 pub struct Backward<'a> {
     nodes: NodeIter<'a>,

@@ -1,11 +1,11 @@
-//! A log node by node: how it is written to a file and read from one.
+//! Reading and writing of a log node by node, from and to a file.
 
 use super::entry::{Entry, Pairs};
 use super::id::StreamId;
 use super::log::Log;
 use super::node::Node;
 
-/// One node of a log, as it is written to a file.
+/// One node of a log, for writing to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeView<'a> {
     first: StreamId,
@@ -13,25 +13,25 @@ pub struct NodeView<'a> {
 }
 
 impl<'a> NodeView<'a> {
-    /// The id of its first entry, deleted or not: ids within are relative to it.
+    /// The id of the node's first entry, deleted or not. Ids within the node are relative to it.
     #[must_use]
     pub fn first_id(&self) -> StreamId {
         self.first
     }
 
-    /// How many entries are not deleted, and how many are.
+    /// The number of entries that are not deleted, and the number of deleted ones.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         (self.node.live(), self.node.deleted())
     }
 
-    /// The fields that entries share; the values of these pairs mean nothing.
+    /// The fields that entries share. The values of these pairs have no meaning.
     #[must_use]
     pub fn shared_fields(&self) -> Pairs<'a> {
         self.node.shared_fields().pairs()
     }
 
-    /// All its entries, also those that are deleted.
+    /// All entries of the node, including deleted ones.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'a>> + use<'a> {
         let Self { first, node } = *self;
         let mut at = node.first_place();
@@ -49,14 +49,14 @@ impl Log {
         self.nodes.iter().map(|(first, node)| NodeView { first, node })
     }
 
-    /// Adds an empty node behind all others, for entries with these fields. [`Log::push_restored`] fills it, with one
-    /// entry at least, and [`Log::finish_restored`] ends the log.
+    /// Adds an empty node behind all others, for entries with these fields. [`Log::push_restored`] must fill it with at
+    /// least one entry, and [`Log::finish_restored`] ends the log.
     pub fn push_node(&mut self, first: StreamId, fields: &[&[u8]]) {
         self.nodes.close();
         self.nodes.append(|| (first, Node::new(fields.iter().copied())), |_, _| {});
     }
 
-    /// Adds an entry to the last node: its values, or the pairs of fields and values where it has its own.
+    /// Adds an entry to the last node. `texts` are its values, or pairs of fields and values if it has its own fields.
     pub fn push_restored(&mut self, id: StreamId, is_deleted: bool, own_fields: bool, texts: &[&[u8]]) {
         let make = || (id, Node::new([].into_iter()));
         self.nodes.append(make, |first, node| {
@@ -68,10 +68,10 @@ impl Log {
         });
     }
 
-    /// Counts what has been added by [`Log::push_restored`], and sets what is known of all entries there ever were.
+    /// Counts the entries that [`Log::push_restored`] has added, and sets the counters of all entries ever added.
     ///
-    /// `first_id`: what is recorded as the id of the first entry, which is taken as it is; `None` where nothing is: it
-    /// is looked for, and a log without entries has the greatest id there is, as in Redis.
+    /// `first_id` is the recorded id of the first entry, which is not checked. If it is `None`, the first entry is
+    /// searched. A log without entries then gets the greatest id there is, as in Redis.
     pub fn finish_restored(
         &mut self,
         first_id: Option<StreamId>,

@@ -1,4 +1,4 @@
-//! Streams against a naive model, and against what a real server was seen to do.
+//! Tests of streams against a naive model, and against the observed behaviour of a real server.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ struct Model {
     last: StreamId,
 }
 
-/// Something done to a stream.
+/// A step that changes a stream.
 #[derive(Clone, Debug)]
 enum Step {
     Append { ms: u64, seq: u64, texts: Vec<Vec<u8>> },
@@ -141,7 +141,7 @@ proptest! {
     }
 }
 
-/// The stream as it is when it was written to a file and read again.
+/// The stream after it was written to a file and read again.
 fn restored(stream: &Stream) -> Stream {
     let (log, mut copy) = (&stream.log, Stream::new());
     let own = |text: crate::values::Text<'_>| text.to_vec();
@@ -224,7 +224,7 @@ fn large_texts_are_refused_before_they_are_copied() {
     assert_eq!((stream.len(), stream.heap_bytes()), (0, 0));
 }
 
-/// Something done to a group.
+/// A step that changes a group.
 #[derive(Clone, Debug)]
 enum GroupStep {
     Assign { id: u64, consumer: usize },
@@ -243,7 +243,7 @@ fn group_step() -> impl Strategy<Value = GroupStep> {
 }
 
 proptest! {
-    /// Each entry is pending with one consumer, and each consumer knows its own.
+    /// Each entry is pending with one consumer, and each consumer has its own entries.
     #[test]
     fn a_group_is_a_map_of_pending_entries(steps in prop::collection::vec(group_step(), 0..100)) {
         const NAMES: [&[u8]; 4] = [b"", b"a", b"b", b"ab"];

@@ -1,12 +1,12 @@
-//! Numbers and texts in the bytes of a node, and how long they would be in a listpack of Redis.
+//! Numbers and texts in the bytes of a node, and their lengths in a listpack of Redis.
 //!
-//! A text is a number, then bytes. The number is even, twice their length, or odd, twice their length plus one: then
-//! they are an integer whose canonical text it is, the lowest byte first.
+//! A text is a number followed by bytes. An even number is twice the length of the bytes. An odd number is twice the
+//! length plus one: the bytes are then an integer, lowest byte first, and the text is its canonical form.
 
 use crate::values::integer::{self, IntText, Text};
 use lockwheel_resp::allocation;
 
-/// Appends a number, seven bits a byte, the lowest first.
+/// Appends a number, seven bits a byte, lowest bits first.
 #[inline]
 pub(super) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -16,7 +16,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Reads a number and moves `bytes` behind it; 0 at the end of `bytes`.
+/// Reads a number and moves `bytes` behind it. Returns 0 at the end of `bytes`.
 #[inline]
 pub(super) fn take_number(bytes: &mut &[u8]) -> u64 {
     let (mut number, mut shift) = (0, 0);
@@ -31,7 +31,7 @@ pub(super) fn take_number(bytes: &mut &[u8]) -> u64 {
     number
 }
 
-/// Appends a number that is read from its end.
+/// Appends a number that can be read from its end.
 #[inline]
 pub(super) fn push_number_backward(out: &mut Vec<u8>, number: usize) {
     let groups = (usize::BITS - (number | 1).leading_zeros()).div_ceil(7);
@@ -41,7 +41,7 @@ pub(super) fn push_number_backward(out: &mut Vec<u8>, number: usize) {
     }
 }
 
-/// The number that ends where `bytes` does, and how many bytes it takes.
+/// The number that ends where `bytes` does, and the number of its bytes.
 #[inline]
 pub(super) fn last_number(bytes: &[u8]) -> (usize, usize) {
     let (mut number, mut taken) = (0, 0);
@@ -55,7 +55,7 @@ pub(super) fn last_number(bytes: &[u8]) -> (usize, usize) {
     (number, taken)
 }
 
-/// Appends a text; how many bytes it would take in a listpack.
+/// Appends a text; returns the bytes that it would take in a listpack.
 #[inline]
 pub(super) fn push_text(out: &mut Vec<u8>, text: &[u8]) -> usize {
     match integer::parse(text) {
@@ -91,7 +91,7 @@ pub(super) fn take_text<'a>(bytes: &mut &'a [u8]) -> Text<'a> {
     Text::Int(IntText::new((folded >> 1) as i64 ^ -((folded & 1) as i64)))
 }
 
-/// Bytes of an integer in a listpack, with the length behind it.
+/// The bytes of an integer in a listpack, with the length behind it.
 #[inline]
 pub(super) const fn listpack_integer(value: i64) -> usize {
     match value {
@@ -104,7 +104,7 @@ pub(super) const fn listpack_integer(value: i64) -> usize {
     }
 }
 
-/// Bytes of a text of `len` bytes, which is no integer, in a listpack, with the length behind it.
+/// The bytes of a text of `len` bytes that is no integer, in a listpack, with the length behind it.
 #[inline]
 const fn listpack_bytes(len: usize) -> usize {
     let encoded = match len {

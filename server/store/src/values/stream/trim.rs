@@ -4,29 +4,29 @@ use super::id::StreamId;
 use super::log::Log;
 use super::node::Node;
 
-/// What is to be left of a log.
+/// The entries that trimming keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The last so many entries.
+    /// The last entries, up to this number.
     Last(usize),
     /// The entries from this id on.
     From(StreamId),
 }
 
-/// How a log is trimmed.
+/// The parameters of trimming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// What is to be left.
+    /// The entries to keep.
     pub keep: Keep,
-    /// Whether only whole nodes are removed: then more may be left.
+    /// Whether only whole nodes are removed, so that more entries may be kept.
     pub whole_nodes: bool,
-    /// The most entries to remove, a node that has more than that is left; 0: no limit.
+    /// The most entries to remove. A node with more entries than that is kept. 0: no limit.
     pub limit: usize,
 }
 
 impl Log {
-    /// Removes entries from the beginning; how many, and the nodes that are gone, which take long to free when they
-    /// are many. O(nodes removed + entries of a node).
+    /// Removes entries from the beginning; returns their number, and the removed nodes. Many nodes take long to free.
+    /// O(nodes removed + entries of a node).
     pub fn trim(&mut self, trim: Trim) -> (usize, TrimmedNodes) {
         let (mut removed, mut gone) = (0_usize, TrimmedNodes::default());
         loop {
@@ -64,8 +64,8 @@ impl Log {
     }
 }
 
-/// Deletes entries at the beginning of a node, which is not to be removed as a whole, of a log of `len` entries; how
-/// many.
+/// Deletes entries at the beginning of a node that is not to be removed as a whole, of a log of `len` entries. Returns
+/// their number.
 fn cut(node: &mut Node, first: StreamId, keep: Keep, len: usize) -> usize {
     let (mut at, mut deleted) = (node.first_place(), 0);
     while let Some(head) = node.head(first, at) {
@@ -85,18 +85,18 @@ fn cut(node: &mut Node, first: StreamId, keep: Keep, len: usize) -> usize {
     deleted
 }
 
-/// Nodes that were trimmed away. Dropping them frees them.
+/// Nodes that were removed by trimming. Dropping them frees them.
 #[derive(Clone, Debug, Default)]
 pub struct TrimmedNodes(Vec<Node>);
 
 impl TrimmedNodes {
-    /// How many there are.
+    /// The number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! Making a sorted set of all its members at once.
+//! Construction of a sorted set from all its members at once.
 
 use super::ranked::Ranked;
 use super::small::{order, stored};
@@ -9,14 +9,14 @@ use crate::values::packed::{Builder, Packed, size};
 /// Bytes of a score in a small set.
 const SCORE: usize = size_of::<f64>();
 
-/// Puts members with their scores, none of which is NaN, into the order of a sorted set. O(n log n).
+/// Sorts members with their scores into the order of a sorted set. No score may be NaN. O(n log n).
 pub fn sort<M: AsRef<[u8]>>(pairs: &mut [(M, f64)]) {
     pairs.sort_unstable_by(|a, b| order((a.0.as_ref(), a.1), (b.0.as_ref(), b.1)));
 }
 
 impl ZSet {
-    /// The set of these distinct members, in the encoding that their number and lengths allow: what Redis stores when
-    /// a command computes a whole set. The members are in the order of [`sort`]. O(n).
+    /// The set of these distinct members, in the encoding that their number and lengths allow. Redis chooses it for the
+    /// set that a command computes and stores. The members must be in the order of [`sort`]. O(n).
     #[must_use]
     pub fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], enc: &Encodings) -> Self {
         debug_assert!(pairs.is_sorted_by(|a, b| order((a.0.as_ref(), a.1), (b.0.as_ref(), b.1)).is_lt()));

@@ -1,4 +1,4 @@
-//! Walking a sorted set from both ends.
+//! Iteration over a sorted set from both ends.
 
 use super::ranked::Ranked;
 use super::small::read_score;
@@ -7,10 +7,10 @@ use crate::values::packed::{self, Packed};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Members and scores of a [`ZSet`](super::ZSet), from both ends.
+/// The members and scores of a [`ZSet`](super::ZSet), from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
-    /// Ranks still to come.
+    /// The ranks that remain.
     ranks: Range<usize>,
     form: Form<'a>,
 }
@@ -20,7 +20,7 @@ enum Form<'a> {
     Packed {
         packed: &'a Packed,
         front: packed::Iter<'a>,
-        /// Places of the remaining members, in order; computed at the first call from the back.
+        /// The places of the remaining members, in order. Computed at the first call from the back.
         places: Option<SmallVec<[usize; 16]>>,
     },
     Ranked {
@@ -45,7 +45,7 @@ impl<'a> Iter<'a> {
 }
 
 impl<'a> Iter<'a> {
-    /// The next member of which `wanted` makes something, seeing its score alone.
+    /// The next member for which `wanted`, which sees only the score, returns a result.
     pub(super) fn next_wanted<T>(
         &mut self,
         wanted: &mut impl FnMut(f64) -> Option<T>,
@@ -70,7 +70,7 @@ impl<'a> Iter<'a> {
     }
 }
 
-/// The item with this rank, from the present run if it is there.
+/// The item with this rank, from the current leaf if that has it.
 fn item<'a>(ranked: &'a Ranked, run: &mut Run<'a>, rank: usize) -> Option<Item> {
     if rank < run.1 || rank - run.1 >= run.0.len() {
         *run = ranked.run_at(rank);
@@ -109,7 +109,8 @@ impl DoubleEndedIterator for Iter<'_> {
                     let mut iter = front.clone();
                     (0..left).map(|_| (iter.place(), pair(&mut iter)).0).collect()
                 });
-                // Those that the front has passed stay at the front of the places, so the back is always the last one.
+                // Members that the front has passed stay at the front of the places, so the last place is always that
+                // of the back.
                 pair(&mut packed.iter_at(places.pop()?))
             }
             Form::Ranked { ranked, back, .. } => item(ranked, back, rank).map(|item| ranked.pair_of(item)),

@@ -23,16 +23,16 @@ use small::{Word, find, insert_sorted, order};
 use std::cmp::Ordering;
 use std::ops::{Bound, Deref, Range};
 
-/// Distinct members in order of their scores, equal scores in order of the members' bytes: one block of memory while
-/// small, else a table and a tree.
+/// Distinct members in order of their scores; equal scores are in order of the members' bytes. One block of memory
+/// while the set is small, else a table and a tree.
 ///
-/// A score may be infinite but never NaN: callers refuse that first. Zero and minus zero are equal in the order.
+/// A score may be infinite but never NaN: callers must refuse NaN first. Zero and minus zero are equal in the order.
 #[derive(Clone, Debug, Default)]
 pub struct ZSet(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// Member, score, member, score, in order; a score is 8 bytes, little endian.
+    /// Members and scores in turn, in order. A score has 8 bytes, little endian.
     Packed(Packed),
     Ranked(Box<Ranked>),
 }
@@ -50,8 +50,8 @@ impl ZSet {
         Self::default()
     }
 
-    /// A small sorted set of these members and scores, whatever their number and lengths; nothing if they are not in
-    /// order or a member repeats. O(members). They take less than half a gigabyte, as the caller has checked.
+    /// A small sorted set of these members and scores, with any number and lengths. Returns `None` if they are not in
+    /// order or a member repeats. The caller must have checked that they take less than half a gigabyte. O(members).
     #[must_use]
     pub fn small<T: Deref<Target = [u8]>>(
         pairs: impl IntoIterator<Item = (T, f64)>,
@@ -71,8 +71,8 @@ impl ZSet {
         Self(Form::Ranked(Box::new(Ranked::with_capacity(members, enc.seed))))
     }
 
-    /// Announces that one command will add `members` members, the longest of `longest` bytes: too many or too long for
-    /// a small set make it a large one at once, as in Redis 7.2.
+    /// Announces that one command will add `members` members, the longest of `longest` bytes. If they are too many or
+    /// too long for a small set, the set becomes large at once, as in Redis 7.2.
     pub fn expect(&mut self, members: usize, longest: usize, enc: &Encodings) {
         if members > enc.zset_max_listpack_entries || longest > enc.zset_max_listpack_value {
             self.enlarge(members, enc.seed);
@@ -98,7 +98,7 @@ impl ZSet {
         }
     }
 
-    /// The length of its only block of memory, while small.
+    /// The length of its single block of memory, while the set is small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -107,13 +107,13 @@ impl ZSet {
         }
     }
 
-    /// Whether there is no member; an empty sorted set is not stored, its key is deleted.
+    /// Whether there is no member. An empty sorted set is not stored: its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The score of `member`. O(members) while small, else O(1).
+    /// The score of `member`. O(members) while the set is small, else O(1).
     #[must_use]
     pub fn score(&self, member: &[u8]) -> Option<f64> {
         match &self.0 {
@@ -122,8 +122,8 @@ impl ZSet {
         }
     }
 
-    /// Gives `member` a score; returns the one it had, nothing if it is new. A score equal to the old one changes
-    /// nothing (not even the sign of a zero). O(members) while small, else O(log n).
+    /// Sets the score of `member`; returns its previous score, or `None` if the member is new. A score equal to the
+    /// previous one changes nothing, not even the sign of a zero. O(members) while the set is small, else O(log n).
     pub fn insert(&mut self, member: &[u8], score: f64, enc: &Encodings) -> Option<f64> {
         debug_assert!(!score.is_nan(), "callers refuse NaN");
         if let Form::Packed(packed) = &mut self.0 {
@@ -146,9 +146,9 @@ impl ZSet {
         self.enlarge(1, enc.seed).insert(member, score)
     }
 
-    /// Adds so much to all scores. O(members) while small, else O(1) if all scores are whole numbers.
+    /// Adds `by` to all scores. O(members) while the set is small, else O(1) if all scores are whole numbers.
     ///
-    /// A sum that is none leaves its member as it is: of infinities with different signs.
+    /// A member keeps its score if the sum is NaN, as for infinities with different signs.
     pub fn shift(&mut self, by: f64, enc: &Encodings) {
         if let Form::Ranked(ranked) = &mut self.0
             && ranked.shift(by)
@@ -169,7 +169,7 @@ impl ZSet {
         }
     }
 
-    /// Removes `member`; returns its score. O(members) while small, else O(log n).
+    /// Removes `member`; returns its score. O(members) while the set is small, else O(log n).
     pub fn remove(&mut self, member: &[u8]) -> Option<f64> {
         match &mut self.0 {
             Form::Packed(packed) => {
@@ -181,9 +181,9 @@ impl ZSet {
         }
     }
 
-    /// Removes `member`, and adds so much, which is negative, to the scores of all behind it: its score, and how many
-    /// these are. Nothing happens where that is not done at once: in a small set, or when some of them would come
-    /// before others, or a sum be rounded. O(log n) amortised.
+    /// Removes `member`, and adds `by`, which must be negative, to the scores of all members behind it. Returns its
+    /// score and the number of the members behind it. Returns `None`, with no change, if this is not possible at once:
+    /// in a small set, if the order would change, or if a sum would be rounded. O(log n) amortised.
     pub fn remove_and_shift(&mut self, member: &[u8], by: f64) -> Option<(f64, usize)> {
         match &mut self.0 {
             Form::Packed(_) => None,
@@ -191,7 +191,7 @@ impl ZSet {
         }
     }
 
-    /// The rank of `member` from the lowest score, 0. O(members) while small, else O(log n).
+    /// The rank of `member` from the lowest score, which has rank 0. O(members) while the set is small, else O(log n).
     #[must_use]
     pub fn rank(&self, member: &[u8]) -> Option<usize> {
         match &self.0 {
@@ -200,7 +200,7 @@ impl ZSet {
         }
     }
 
-    /// The member with this rank, and its score. O(rank) while small, else O(log n).
+    /// The member with this rank, and its score. O(rank) while the set is small, else O(log n).
     #[must_use]
     pub fn nth(&self, rank: usize) -> Option<(&[u8], f64)> {
         self.range(rank..rank.saturating_add(1)).next()
@@ -212,7 +212,7 @@ impl ZSet {
         self.range(0..self.len())
     }
 
-    /// The members with these ranks, from both ends; ranks beyond the end are ignored.
+    /// The members with these ranks, from both ends. Ignores ranks beyond the end.
     #[must_use]
     pub fn range(&self, ranks: Range<usize>) -> Iter<'_> {
         let end = ranks.end.min(self.len());
@@ -223,8 +223,8 @@ impl ZSet {
         }
     }
 
-    /// The ranks of the members with scores between two bounds; empty if there are none. Its length is their count.
-    /// O(members) while small, else O(log n).
+    /// The ranks of the members with scores between two bounds. The range is empty if there are none; its length is
+    /// their count. O(members) while the set is small, else O(log n).
     #[must_use]
     pub fn ranks_by_score(&self, min: Bound<f64>, max: Bound<f64>) -> Range<usize> {
         let start = match min {
@@ -240,8 +240,8 @@ impl ZSet {
         start..end.max(start)
     }
 
-    /// The ranks of the members between two bounds of their bytes, for a set whose scores are all equal; otherwise
-    /// something between 0 and the length, as in Redis.
+    /// The ranks of the members between two bounds of their bytes, if all scores of the set are equal. Otherwise the
+    /// ranks are arbitrary between 0 and the length, as in Redis.
     #[must_use]
     pub fn ranks_by_member(&self, min: Bound<&[u8]>, max: Bound<&[u8]>) -> Range<usize> {
         let start = match min {
@@ -267,7 +267,7 @@ impl ZSet {
         self.take(self.len().checked_sub(1)?)
     }
 
-    /// Removes the members with these ranks; returns how many there were.
+    /// Removes the members with these ranks; returns their number.
     pub fn remove_range(&mut self, ranks: Range<usize>) -> usize {
         let count = ranks.end.min(self.len()).saturating_sub(ranks.start);
         match &mut self.0 {
@@ -282,8 +282,8 @@ impl ZSet {
         count
     }
 
-    /// The member with this index in an order that is not that of the scores: a random index picks a random member.
-    /// O(index) while small, else O(1).
+    /// The member with this index in an order other than that of the scores: a random index picks a random member.
+    /// O(index) while the set is small, else O(1).
     #[must_use]
     pub fn pick(&self, index: usize) -> Option<(&[u8], f64)> {
         match &self.0 {
@@ -292,9 +292,8 @@ impl ZSet {
         }
     }
 
-    /// The members between two scores, the lower included, the higher not, of which `wanted` makes something; it sees
-    /// their scores alone, so that those that it refuses cost little. O(members) while small, else O(log n + members
-    /// between).
+    /// The members with scores from `from` to below `to` for which `wanted` returns a result. `wanted` sees only the
+    /// scores, so refused members cost little. O(members) while the set is small, else O(log n + members between).
     pub fn search<T>(
         &self,
         from: f64,
@@ -305,8 +304,8 @@ impl ZSet {
         std::iter::from_fn(move || members.next_wanted(&mut wanted))
     }
 
-    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that
-    /// exists throughout a whole scan is visited. A small set is visited whole, in order, as in Redis.
+    /// Visits about `count` members from `cursor` on; returns the next cursor. 0 starts and ends. Every member that
+    /// exists throughout a scan is visited. A small set is visited whole, in order, as in Redis.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], f64)) -> u64 {
         match &self.0 {
             Form::Packed(_) => {
@@ -320,7 +319,7 @@ impl ZSet {
         }
     }
 
-    /// The representation, as OBJECT ENCODING names it.
+    /// The representation, named as by OBJECT ENCODING.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -329,7 +328,8 @@ impl ZSet {
         }
     }
 
-    /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
+    /// The number of members that satisfy `below`, which must hold for the first members in order and for none after
+    /// them.
     fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         match &self.0 {
             Form::Packed(_) => self.iter().take_while(|(member, score)| below(member, *score)).count(),
@@ -347,7 +347,7 @@ impl ZSet {
         Some(taken)
     }
 
-    /// The large form, built from the small one if need be, with room for `more`.
+    /// The large form, built from the small one if necessary, with room for `more` members.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Ranked {
         if let Form::Packed(packed) = &self.0 {
             let mut ranked = Ranked::with_capacity(packed.len() / 2 + more, seed);

@@ -26,27 +26,27 @@ impl Keyed for Scored {
 
 /// Members by name and by rank.
 ///
-/// All scores can be shifted at once: what the table and the tree have is less by `shift` than what it stands for. So
-/// can all behind a place: `steps` says where.
+/// All scores can be shifted at once: the real score is the one in the table and the tree plus `shift`. The scores of
+/// all members behind a position can be shifted too, as recorded in `steps`.
 #[derive(Clone, Debug)]
 pub(super) struct Ranked {
     table: Table<Scored>,
     tree: Tree,
     shift: f64,
-    /// None while all are shifted by the same.
+    /// The additional shifts by position. `None` while all scores have the same shift.
     steps: Option<Box<Steps>>,
     /// Whether all scores are whole numbers that can be added to each other without rounding.
     is_whole: bool,
 }
 
-/// Added to any score, this leaves it as it is, also zero and minus zero.
+/// The shift that leaves any score as it is, including zero and minus zero.
 const NO_SHIFT: f64 = -0.0;
 
-/// Whether sums of such numbers are not rounded. Minus zero is none of them: a sum would not give it back.
+/// Whether sums of such numbers are not rounded. False for minus zero, which a sum would not preserve.
 #[inline]
 fn is_whole(score: f64) -> bool {
     const MOST: f64 = (1_u64 << 50) as f64;
-    // Between these there are whole numbers alone, so that the sum is rounded to one.
+    // All numbers between these two are whole numbers, so that the sum is rounded to one.
     const LARGE: f64 = (3_u64 << 51) as f64;
     score.abs() <= MOST && (score + LARGE) - LARGE == score && score.to_bits() != (-0.0_f64).to_bits()
 }
@@ -58,7 +58,7 @@ impl Ranked {
         Self { table, tree, shift: NO_SHIFT, steps: None, is_whole: true }
     }
 
-    /// The set of these members and scores, which are distinct and in order. Unwinds if there is no memory for it.
+    /// The set of these members and scores, which must be distinct and in order. Unwinds if memory is short.
     /// O(members).
     pub(super) fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], seed: u64) -> Self {
         let mut blocks = SmallBlocks::default();
@@ -77,8 +77,7 @@ impl Ranked {
         Self { table, tree, shift: NO_SHIFT, steps: None, is_whole }
     }
 
-    /// Adds so much to all scores, which stay in their order; whether that was possible, because no sum is rounded.
-    /// O(1).
+    /// Adds `by` to all scores, which stay in order; returns whether that was possible without rounding a sum. O(1).
     pub(super) fn shift(&mut self, by: f64) -> bool {
         let shift = self.shift + by;
         let is_possible = self.is_whole && is_whole(by) && is_whole(shift);
@@ -88,9 +87,9 @@ impl Ranked {
         is_possible
     }
 
-    /// Removes a member, and adds so much, which is negative, to the scores of all behind it, if these stay behind
-    /// those before it and no sum is rounded: the score of the member, and how many are behind it. O(log n), but O(n)
-    /// once in as many calls as there may be steps.
+    /// Removes a member, and adds `by`, which must be negative, to the scores of all members behind it. Returns the
+    /// member's score and the number of the members behind it. Returns `None` if the order would change or a sum would
+    /// be rounded. O(log n), but O(n) once in as many calls as there may be steps.
     pub(super) fn remove_and_shift(&mut self, member: &[u8], by: f64) -> Option<(f64, usize)> {
         let rank = self.rank(member)?;
         let behind = self.len() - rank - 1;
@@ -108,7 +107,7 @@ impl Ranked {
         if behind > 0 {
             if self.steps.as_deref().is_some_and(Steps::is_full) {
                 self.level();
-                // The steps are gone: what is behind begins at another score.
+                // The steps are gone: the shift begins at another score now.
                 let above = rank.checked_sub(1).and_then(|rank| self.tree.get(rank));
                 self.shift_above(above.map_or(f64::NEG_INFINITY, |before| before.score), by);
             } else {
@@ -122,7 +121,7 @@ impl Ranked {
         self.steps.get_or_insert_default().add(kept, by);
     }
 
-    /// The same set without steps. O(n log steps).
+    /// Applies the steps to the scores, and removes them. O(n log steps).
     #[cold]
     fn level(&mut self) {
         let Some(steps) = self.steps.take() else { return };
@@ -131,7 +130,7 @@ impl Ranked {
         self.tree.change_scores(&level);
     }
 
-    /// The same set, of which no score is shifted. O(n log n).
+    /// Applies the steps and the shift to the scores, and removes both. O(n log n).
     #[cold]
     fn settle(&mut self) {
         self.level();
@@ -169,13 +168,13 @@ impl Ranked {
         Some(self.meant(self.table.get(member)?.score))
     }
 
-    /// How many members come before `member`. O(log n).
+    /// The number of members before `member`. O(log n).
     pub(super) fn rank(&self, member: &[u8]) -> Option<usize> {
         let before = compare(self.table.entries(), member, self.table.get(member)?.score);
         Some(self.tree.partition_point(&|item| before(item) == Ordering::Less))
     }
 
-    /// Gives `member` a score; returns the one it had. O(log n).
+    /// Sets the score of `member`; returns its previous score. O(log n).
     pub(super) fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
         if !is_whole(score) {
             self.is_whole = false;
@@ -183,7 +182,7 @@ impl Ranked {
                 self.settle();
             }
         }
-        // Without a shift, minus zero stays what it is.
+        // Without a shift, a minus zero stays as it is.
         let mut kept = if self.shift == 0.0 { score } else { score - self.shift };
         if self.steps.is_some() {
             kept = self.kept_behind_all(score).unwrap_or_else(|| {
@@ -223,7 +222,8 @@ impl Ranked {
         Some((member, self.meant(score)))
     }
 
-    /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
+    /// The number of members that satisfy `below`, which must hold for the first members in order and for none after
+    /// them.
     pub(super) fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         self.tree.partition_point(&|item| {
             let (member, score) = self.pair_of(item);
@@ -231,7 +231,7 @@ impl Ranked {
         })
     }
 
-    /// The run of members that has the one with this rank, and the rank of its first one.
+    /// The leaf that has the member with this rank, and the rank of its first member.
     pub(super) fn run_at(&self, rank: usize) -> (&[Item], usize) {
         self.tree.run_at(rank)
     }
@@ -241,7 +241,7 @@ impl Ranked {
         self.meant(item.score)
     }
 
-    /// What a score stands for that the table and the tree have.
+    /// The real score of a stored score.
     #[inline]
     fn meant(&self, kept: f64) -> f64 {
         match &self.steps {
@@ -250,7 +250,7 @@ impl Ranked {
         }
     }
 
-    /// What is kept for a score that comes behind all others, where there are steps.
+    /// The stored score for a score behind all others, if there are steps.
     fn kept_behind_all(&self, score: f64) -> Option<f64> {
         let last = self.tree.len().checked_sub(1).and_then(|rank| self.tree.get(rank));
         if last.is_some_and(|last| self.score_of(last) >= score) {

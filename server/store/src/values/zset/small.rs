@@ -1,4 +1,4 @@
-//! Small sets: members and scores one after the other, in one block of memory.
+//! Small sets: members and scores in turn, in one block of memory.
 
 use crate::values::packed::Packed;
 use std::cmp::Ordering;
@@ -6,11 +6,11 @@ use std::ops::Deref;
 
 /// The order of a sorted set: by score, then by the bytes of the member.
 pub(super) fn order(a: (&[u8], f64), b: (&[u8], f64)) -> Ordering {
-    // There is no NaN to compare.
+    // No score is NaN.
     a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(b.0))
 }
 
-/// A member, or the bytes of its score, as a small set has them one after the other.
+/// A member, or the bytes of a score, as a small set stores them in turn.
 pub(super) enum Word<T> {
     Member(T),
     Score([u8; 8]),
@@ -55,7 +55,7 @@ pub(super) fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
     None
 }
 
-/// Puts a member that is not there in its place.
+/// Inserts a new member at its place.
 pub(super) fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
     let bytes = stored(score);
     let mut iter = packed.iter();
@@ -69,13 +69,13 @@ pub(super) fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
     packed.push(&[member, &bytes]);
 }
 
-/// How a small set stores a score.
+/// The stored form of a score.
 pub(super) fn stored(score: f64) -> [u8; 8] {
     // Redis' listpack stores a whole score as an integer, which has no minus zero.
     (if score == 0.0 { 0.0 } else { score }).to_le_bytes()
 }
 
-/// A score as it is stored.
+/// Reads a stored score.
 pub(super) fn read_score(bytes: &[u8]) -> f64 {
     bytes.try_into().map(f64::from_le_bytes).unwrap_or_default()
 }

@@ -1,37 +1,36 @@
-//! Differences between the scores that a large sorted set keeps and those that they stand for, which begin at a place
-//! of its order.
+//! Differences between the stored and the real scores of a large sorted set, each from a position of its order on.
 
 use crate::memory::of_vec;
 
-/// More steps than this are not kept: tests come there too.
+/// The most steps that are kept. Small in tests, so that they reach it.
 const MOST: usize = if cfg!(test) { 4 } else { 256 };
 
-/// From a kept score on, exclusively, scores stand for so much more than they are, all earlier steps included.
+/// The shift of stored scores above `above`, exclusively. `total` includes all earlier steps.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     above: f64,
     total: f64,
 }
 
-/// Where the scores of a set are shifted by different amounts; in order.
+/// The positions from which scores are shifted by different amounts, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps(Vec<Step>);
 
 impl Steps {
-    /// By how much a kept score is shifted. O(log steps).
+    /// The shift of a stored score. O(log steps).
     pub(super) fn at(&self, score: f64) -> f64 {
         let passed = self.0.partition_point(|step| step.above < score);
         passed.checked_sub(1).map_or(0.0, |last| self.0[last].total)
     }
 
-    /// By how much scores are shifted that are above all steps; none if `score` is not.
+    /// The stored score that `score` computes from the last total, if it is above all steps.
     pub(super) fn above_all(&self, score: impl FnOnce(f64) -> f64) -> Option<f64> {
         let last = self.0.last()?;
         let score = score(last.total);
         (score > last.above).then_some(score)
     }
 
-    /// Scores above this one are shifted by so much more. O(steps).
+    /// Shifts scores above this one by `by` more. O(steps).
     pub(super) fn add(&mut self, above: f64, by: f64) {
         let at = self.0.partition_point(|step| step.above < above);
         if self.0.get(at).is_none_or(|step| step.above != above) {
@@ -41,12 +40,12 @@ impl Steps {
         self.0[at..].iter_mut().for_each(|step| step.total += by);
     }
 
-    /// Whether there is no room for another one.
+    /// Whether there is no room for another step.
     pub(super) fn is_full(&self) -> bool {
         self.0.len() >= MOST
     }
 
-    /// By how much the highest scores are shifted.
+    /// The shift of the highest scores.
     pub(super) fn last(&self) -> f64 {
         self.0.last().map_or(0.0, |step| step.total)
     }

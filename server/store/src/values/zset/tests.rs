@@ -1,4 +1,4 @@
-//! Sorted sets against a sorted vector, through both encodings.
+//! Tests of sorted sets against a sorted vector, through both encodings.
 
 use super::*;
 use proptest::prelude::*;
@@ -218,8 +218,7 @@ proptest! {
 }
 
 proptest! {
-    /// Shifts between other changes, of whole scores and of others; of all scores, and of those behind a member that
-    /// goes.
+    /// Shifts among other changes: of whole scores and of others, of all scores, and of those behind a removed member.
     #[test]
     fn a_shift_moves_scores_and_nothing_else(
         steps in prop::collection::vec((0_u8..9, 0_usize..40, scores(), -1000_i32..1000), 0..200),

@@ -1,14 +1,14 @@
-//! An ordered sequence with ranks: a B+ tree whose inner nodes count what is below them.
+//! An ordered sequence with ranks: a B+ tree whose inner nodes count the items below them.
 
 use crate::memory::of_vec;
 use std::cmp::Ordering;
 
-/// Items of a leaf before it is split.
+/// The most items of a leaf.
 const LEAF: usize = 64;
-/// Children of an inner node before it is split.
+/// The most children of an inner node.
 const INNER: usize = 32;
 
-/// A score, and the position of its member in the table. The tree does not know members: where scores are equal, the
+/// A score, and the position of its member in the table. The tree does not know members: if scores are equal, the
 /// caller's comparison decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
@@ -37,7 +37,7 @@ impl Clone for Tree {
 struct Held(usize);
 
 impl Held {
-    /// Changes the items or children of a node.
+    /// Changes the items or children of a node, and counts the difference.
     fn change<T, R>(&mut self, parts: &mut Vec<T>, change: impl FnOnce(&mut Vec<T>) -> R) -> R {
         self.0 -= of_vec(parts);
         let result = change(parts);
@@ -45,7 +45,7 @@ impl Held {
         result
     }
 
-    /// The items or children of a node that is new.
+    /// Counts the items or children of a new node.
     fn add<T>(&mut self, parts: Vec<T>) -> Vec<T> {
         self.0 += of_vec(&parts);
         parts
@@ -67,7 +67,7 @@ enum Node {
 struct Child {
     /// The first item below; comparing with it chooses the child to descend to.
     first: Item,
-    /// Items below.
+    /// The number of items below.
     len: usize,
     node: Node,
 }
@@ -78,7 +78,7 @@ impl Tree {
         Self { root: Node::Leaf(Vec::new()), len: 0, held: Held::default() }
     }
 
-    /// The tree of these items, which are in order. O(items).
+    /// The tree of these items, which must be in order. O(items).
     pub(super) fn of_sorted(items: &[Item]) -> Self {
         let mut nodes: Vec<Child> =
             items.chunks(LEAF).filter_map(|leaf| Child::of(Node::Leaf(leaf.to_vec()))).collect();
@@ -104,7 +104,7 @@ impl Tree {
         self.len
     }
 
-    /// Inserts `item` before the first item that is not below it; `order` compares an item there with it.
+    /// Inserts `item` before the first item that is not below it. `order` compares an existing item with it.
     pub(super) fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering) {
         self.len += 1;
         if let Some(right) = self.root.insert(item, order, &mut self.held) {
@@ -114,7 +114,7 @@ impl Tree {
         }
     }
 
-    /// Removes the item that `order` finds equal; true if there is one.
+    /// Removes the item that `order` finds equal. Returns true if there is one.
     pub(super) fn remove(&mut self, order: &impl Fn(Item) -> Ordering) -> bool {
         if !self.root.remove(order, &mut self.held) {
             return false;
@@ -130,17 +130,18 @@ impl Tree {
         true
     }
 
-    /// Gives the item that `order` finds equal another position; its rank stays.
+    /// Sets the position of the item that `order` finds equal. Its rank stays.
     pub(super) fn relabel(&mut self, order: &impl Fn(Item) -> Ordering, position: u32) {
         self.root.relabel(order, position);
     }
 
-    /// Gives all items other scores, by which they stay in their order. O(n).
+    /// Changes all scores. The items must stay in order. O(n).
     pub(super) fn change_scores(&mut self, change: &impl Fn(f64) -> f64) {
         self.root.change_scores(change);
     }
 
-    /// How many items satisfy `below`, which holds for a beginning of the sequence and for nothing after it.
+    /// The number of items that satisfy `below`, which must hold for a beginning of the sequence and for nothing after
+    /// it.
     pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
         let (mut node, mut rank) = (&self.root, 0);
         loop {
@@ -155,7 +156,7 @@ impl Tree {
         }
     }
 
-    /// The run of items that has the one with this rank, and the rank of its first item.
+    /// The leaf that has the item with this rank, and the rank of its first item.
     pub(super) fn run_at(&self, rank: usize) -> (&[Item], usize) {
         let (mut node, mut rest) = (&self.root, rank);
         loop {
@@ -188,7 +189,7 @@ impl Node {
         }
     }
 
-    /// Bytes of heap that it holds, with all nodes below. O(nodes).
+    /// Bytes of heap of the node and all nodes below. O(nodes).
     fn heap_bytes(&self) -> usize {
         let below = match self {
             Self::Leaf(_) => 0,
@@ -212,7 +213,7 @@ impl Node {
         }
     }
 
-    /// Items or children of this node itself.
+    /// The number of items or children of this node itself.
     fn width(&self) -> usize {
         match self {
             Self::Leaf(items) => items.len(),
@@ -220,7 +221,7 @@ impl Node {
         }
     }
 
-    /// Inserts, and returns what did not fit: the right part of this node.
+    /// Inserts an item. Returns the right part of this node if the node was split.
     fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering, held: &mut Held) -> Option<Self> {
         match self {
             Self::Leaf(items) => {
@@ -304,7 +305,7 @@ impl Node {
         }
     }
 
-    /// Whether this and a sibling are small enough to be one, with room for more.
+    /// Whether this node and its sibling are small enough to be merged, with room for more.
     fn joins(&self, right: &Self) -> bool {
         let full = if matches!(self, Self::Leaf(_)) { LEAF } else { INNER };
         self.width() + right.width() <= full * 3 / 4
@@ -325,13 +326,13 @@ impl Child {
     }
 }
 
-/// The index of the child to descend to: the last one that begins below, or (`most` is `Equal`) at the target.
+/// The index of the child to descend to: the last one that begins below the target, or, if `most` is `Equal`, at it.
 fn way_down(children: &[Child], order: &impl Fn(Item) -> Ordering, most: Ordering) -> usize {
     children.partition_point(|child| order(child.first) <= most).saturating_sub(1)
 }
 
-/// Splits off the right part of a node that is fuller than `full`: half, but nearly nothing if it grew at its end, so
-/// that inserting in order leaves full nodes behind.
+/// Splits off the right part of a node with more than `full` parts: half of it, or the last part if it grew at its end.
+/// So inserting in order leaves full nodes behind.
 fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> {
     if parts.len() <= full {
         return None;
@@ -342,8 +343,8 @@ fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> 
     Some(right)
 }
 
-/// After a removal below the child at `at`: removes the child if it is empty, joins it with a sibling if both are
-/// small.
+/// Cleans up after a removal below the child at `at`. Removes the child if it is empty, or merges it with a sibling if
+/// both are small.
 fn tidy(children: &mut Vec<Child>, at: usize, held: &mut Held) {
     children[at].refresh();
     if children[at].len == 0 {

@@ -1,4 +1,4 @@
-//! The tree against a sorted list.
+//! Tests of the tree against a sorted list.
 
 use super::*;
 use proptest::prelude::*;
