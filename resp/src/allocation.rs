@@ -1,14 +1,14 @@
-//! Memory of a size that a client decides. Where there is none, the request fails and the process goes on.
+//! Memory whose size a client decides. If memory is short, the request fails and the process goes on.
 //!
-//! The standard library ends the process when an allocation fails. The functions of this module either return an
-//! error or unwind with [`OutOfMemory`], which the driver of the engine contains like a panic: the client is
-//! disconnected, and everybody else is served.
+//! The standard library aborts the process when an allocation fails. The functions of this module either return an
+//! error or unwind with [`OutOfMemory`], which the driver of the engine contains like a panic. The client is then
+//! disconnected, and all other clients are served.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Copies up to this size are made without a check: memory for them is not what a request asks for by its size.
+/// The size up to which copies are made without a check. A request does not determine such small sizes.
 const LARGE: usize = 64 * 1024;
-/// Smaller sizes are not checked beforehand.
+/// The size below which [`check`] does nothing.
 const CHECKED_MIN: usize = 1 << 20;
 /// The least memory that must be left when a large buffer grows, in bytes. It is for small blocks, which are not
 /// checked.
@@ -22,14 +22,14 @@ pub struct OutOfMemory {
 }
 
 impl OutOfMemory {
-    /// Ends the request that the memory was for. No panic is reported.
+    /// Unwinds, which ends the request that the memory was for. No panic is reported.
     #[cold]
     pub fn unwind(self) -> ! {
         resume_unwind(Box::new(self))
     }
 }
 
-/// Makes room for `more` elements behind those of `buffer`, and unwinds if there is no such memory.
+/// Makes room for `more` elements behind those of `buffer`. Unwinds if memory is short.
 #[inline]
 pub fn reserve<T>(buffer: &mut Vec<T>, more: usize) {
     if buffer.capacity() - buffer.len() < more {
@@ -42,18 +42,18 @@ fn grow<T>(buffer: &mut Vec<T>, more: usize) {
     try_reserve(buffer, more).unwrap_or_else(|error| error.unwind());
 }
 
-/// Makes room for `more` elements: as vectors grow, or for an eighth of the elements if there is not enough memory for
-/// that, or exactly. Growing to n elements moves O(n) of them, also where hardly any memory is left.
+/// Makes room for `more` elements. The buffer grows as vectors do, or by an eighth of the elements if memory for that
+/// is short, or exactly. Growing to n elements moves O(n) of them, even if hardly any memory is left.
 ///
 /// # Errors
-/// Returns the size if there is no such memory, or hardly any would be left. The buffer then is as it was.
+/// Returns the size if memory is short, or hardly any would be left. The buffer is unchanged then.
 #[inline]
 pub fn try_reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     if buffer.capacity() - buffer.len() >= more { Ok(()) } else { try_grow(buffer, more, check_left) }
 }
 
-/// Makes room in a buffer that lacks it. If `check` then says that hardly any memory is left, the room is given back.
-/// That may move the whole buffer, so that what follows is a step in proportion to the buffer.
+/// Makes room in a buffer that lacks it. If `check` reports that hardly any memory is left, the room is given back.
+/// That may move the whole buffer, so the next attempt is a step in proportion to the buffer.
 #[cold]
 fn try_grow<T>(
     buffer: &mut Vec<T>,
@@ -75,36 +75,36 @@ fn try_grow<T>(
     leaves_enough(buffer)
 }
 
-/// Whether there is room for small blocks, which are not checked: for what grows by them without a bound. O(1) beside
-/// the allocator's work.
+/// Checks that room is left for small blocks, which are not checked themselves. For code that makes an unbounded number
+/// of small blocks. O(1) beside the allocator's work.
 ///
 /// # Errors
-/// Returns the size of that room if it is not there.
+/// Returns the size of that room if it is not left.
 #[cold]
 pub fn check_left() -> Result<(), OutOfMemory> {
     try_allocate(LEFT_FREE)
 }
 
-/// Gives spare room back, unless there is no memory to move a large buffer to.
+/// Gives spare room back, unless memory to move a large buffer is short.
 pub fn shrink<T>(buffer: &mut Vec<T>) {
     shrink_to(buffer, 0);
 }
 
-/// Gives back the room for more than `capacity` elements, unless there is no memory to move a large buffer to.
+/// Gives back the room for more than `capacity` elements, unless memory to move a large buffer is short.
 pub fn shrink_to<T>(buffer: &mut Vec<T>, capacity: usize) {
     if check_copies(capacity.max(buffer.len()) * size_of::<T>()).is_ok() {
         buffer.shrink_to(capacity);
     }
 }
 
-/// Appends an element, and unwinds if there is no memory for it.
+/// Appends an element. Unwinds if memory is short.
 #[inline]
 pub fn push<T>(buffer: &mut Vec<T>, element: T) {
     reserve(buffer, 1);
     buffer.push(element);
 }
 
-/// Collects elements, and unwinds if there is no memory for them.
+/// Collects elements. Unwinds if memory is short.
 pub fn collect<T>(elements: impl Iterator<Item = T>) -> Vec<T> {
     let mut collected = Vec::new();
     reserve_exact(&mut collected, elements.size_hint().0);
@@ -112,14 +112,14 @@ pub fn collect<T>(elements: impl Iterator<Item = T>) -> Vec<T> {
     collected
 }
 
-/// Counts the small blocks, which are not checked themselves, of which a large result is being made.
+/// A count of the small blocks of a large result under construction, which are not checked themselves.
 #[derive(Debug, Default)]
 pub struct SmallBlocks {
     unchecked: usize,
 }
 
 impl SmallBlocks {
-    /// Counts what an element of so many bytes takes, with what finds it. Unwinds if hardly any memory is left.
+    /// Counts an element of `bytes` bytes, with the structures that index it. Unwinds if hardly any memory is left.
     #[inline]
     pub fn count(&mut self, bytes: usize) {
         /// Bytes of the blocks around an element.
@@ -132,14 +132,14 @@ impl SmallBlocks {
     }
 }
 
-/// Makes exactly this room, and unwinds if there is no such memory.
+/// Makes room for exactly `more` elements. Unwinds if memory is short.
 pub fn reserve_exact<T>(buffer: &mut Vec<T>, more: usize) {
     if buffer.try_reserve_exact(more).is_err() {
         OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) }.unwind();
     }
 }
 
-/// Appends bytes, and unwinds if there is no memory for them.
+/// Appends bytes. Unwinds if memory is short.
 #[inline]
 pub fn append(buffer: &mut Vec<u8>, bytes: &[u8]) {
     if buffer.capacity() - buffer.len() >= bytes.len() {
@@ -155,7 +155,7 @@ fn append_growing(buffer: &mut Vec<u8>, bytes: &[u8]) {
     buffer.extend_from_slice(bytes);
 }
 
-/// A copy of the bytes, in a block of exactly their length. Unwinds if there is no memory for a large one.
+/// A copy of the bytes, in a block of exactly their length. Unwinds if memory for a large copy is short.
 #[inline]
 #[must_use]
 pub fn copy(bytes: &[u8]) -> Box<[u8]> {
@@ -166,10 +166,10 @@ pub fn copy(bytes: &[u8]) -> Box<[u8]> {
     }
 }
 
-/// The same, without unwinding.
+/// A copy of the bytes, in a block of exactly their length.
 ///
 /// # Errors
-/// Returns the size if there is no memory for a large copy.
+/// Returns the size if memory for a large copy is short.
 #[inline]
 pub fn try_copy(bytes: &[u8]) -> Result<Box<[u8]>, OutOfMemory> {
     check_copies(bytes.len()).map(|()| bytes.into())
@@ -182,7 +182,7 @@ fn with_room(len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
     bytes.into_boxed_slice()
 }
 
-/// A buffer of zero bytes. Unwinds if there is no memory for a large one.
+/// A buffer of zero bytes. Unwinds if memory for a large buffer is short.
 #[inline]
 #[must_use]
 pub fn zeros(len: usize) -> Vec<u8> {
@@ -195,7 +195,7 @@ pub fn zeros(len: usize) -> Vec<u8> {
 /// An empty buffer with room for `capacity` bytes.
 ///
 /// # Errors
-/// Returns the size if there is no such memory.
+/// Returns the size if memory is short.
 pub fn try_with_capacity(capacity: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut bytes = Vec::new();
     match bytes.try_reserve_exact(capacity) {
@@ -204,24 +204,25 @@ pub fn try_with_capacity(capacity: usize) -> Result<Vec<u8>, OutOfMemory> {
     }
 }
 
-/// Whether a block of so many bytes could be allocated now. Sizes below a megabyte are not looked at. O(1) beside the
+/// Checks that a block of `bytes` bytes could be allocated now. Sizes below a megabyte are not checked. O(1) beside the
 /// allocator's work: nothing is written.
 ///
 /// # Errors
-/// Returns the size if there is no such memory.
+/// Returns the size if memory is short.
 #[inline]
 pub fn check(bytes: usize) -> Result<(), OutOfMemory> {
     if bytes < CHECKED_MIN { Ok(()) } else { try_allocate(bytes) }
 }
 
-/// Whether there is memory now for copies of so many bytes together. Unlike [`check`] this looks at every size that
-/// [`copy`] unwinds for: what is removed from one place to be copied to another must not be lost between them.
+/// Checks that copies of `bytes` bytes together could be allocated now. Unlike [`check`], this covers every size for
+/// which [`copy`] unwinds. So an element that is removed from one place to be copied to another is not lost between
+/// them.
 ///
 /// # Errors
-/// Returns the size if there is no such memory.
+/// Returns the size if memory is short.
 #[inline]
 pub fn check_copies(bytes: usize) -> Result<(), OutOfMemory> {
-    // With some room for the blocks of tables.
+    // Includes some room for the blocks of tables.
     if bytes <= LARGE { Ok(()) } else { try_allocate(bytes.saturating_add(LARGE)) }
 }
 
@@ -231,10 +232,10 @@ fn try_allocate(bytes: usize) -> Result<(), OutOfMemory> {
     std::hint::black_box(try_with_capacity(bytes)).map(drop)
 }
 
-/// Does `work`, which changes nothing that outlives it, and catches [`OutOfMemory`].
+/// Does `work` and catches [`OutOfMemory`]. `work` must change nothing that outlives it.
 ///
 /// # Errors
-/// Returns the size of the allocation that failed.
+/// Returns the failed allocation.
 pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast::<OutOfMemory>() {
         Ok(error) => *error,

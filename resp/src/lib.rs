@@ -1,8 +1,8 @@
 //! The Redis protocol, without I/O: flat, resumable parsers of requests and of replies, and the writers of both.
 //!
-//! It knows bytes and nothing else: no socket, no clock, no command. Replies go into the [`Reply`] sink, which is
-//! the wire ([`Writer`], RESP2 or RESP3) or, in the scripting crate, the stack of the Lua interpreter; a command
-//! writes the same calls to either.
+//! The crate knows bytes only: no socket, no clock, no command. Replies go into the [`Reply`] sink. The sink is the
+//! wire ([`Writer`], RESP2 or RESP3) or, in the scripting crate, the stack of the Lua interpreter. A command makes the
+//! same calls to either.
 
 #![forbid(unsafe_code)]
 

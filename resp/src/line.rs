@@ -1,10 +1,10 @@
 //! Header lines, the same in requests and replies: a type, an integer, CR and LF.
 
-/// The longest header line (`*3`, `$12`), number and inline request, in bytes.
+/// The most bytes of a header line (`*3`, `$12`), a number and an inline request.
 pub const MAX_LINE: usize = 64 * 1024;
 
-/// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and
-/// no leading zero: one pass, without a search for the line's end. The byte after CR is not checked.
+/// The integer and the length of the header at the beginning of `line`. Only for a complete header of one to nine
+/// digits without a leading zero. One pass, without a search for the line's end. The byte after CR is not checked.
 #[inline(always)]
 pub(crate) fn usual_header(line: &[u8]) -> Option<(usize, usize)> {
     let digit = |byte: u8| byte.wrapping_sub(b'0');

@@ -11,20 +11,21 @@ pub use fixed::{format_decimal, format_distance};
 
 use std::io::Write;
 
-/// Every two-digit number, one after the other.
+/// All two-digit numbers in sequence.
 const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 2021222324252627282930313233343536373839\
 4041424344454647484950515253545556575859\
 6061626364656667686970717273747576777879\
 8081828384858687888990919293949596979899";
 
-/// The longest text of an integer: `-9223372036854775808`.
+/// The length of the longest text of an integer: `-9223372036854775808`.
 const INTEGER_TEXT: usize = 20;
-/// The largest magnitude of a double that is written like an integer when it is one: 2⁶².
+/// The largest magnitude of an integral double that is written like an integer: 2⁶².
 const INTEGER_DOUBLE: f64 = 4_611_686_018_427_387_904.0;
 
-/// The integer that all of `text` is, in the one form that Redis takes: decimal digits, no leading zero, a `-` before
-/// a number that is not zero; no `+`, no space. `None` for anything else and what 64 bits cannot hold. O(1).
+/// Parses all of `text` as an integer in the one form that Redis takes. That is decimal digits without a leading zero,
+/// with a `-` before a number that is not zero; no `+`, no space. Returns `None` for anything else, and for numbers
+/// that 64 bits cannot hold. O(1).
 pub fn parse_i64(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -75,7 +76,7 @@ pub fn write_usize(value: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[at..]);
 }
 
-/// Writes the digits of `value` at the end of `text`; the position of the first.
+/// Writes the digits of `value` at the end of `text`; returns the position of the first digit.
 #[inline]
 fn write_u64_before(mut value: u64, text: &mut [u8; INTEGER_TEXT]) -> usize {
     let mut at = INTEGER_TEXT;
@@ -85,7 +86,7 @@ fn write_u64_before(mut value: u64, text: &mut [u8; INTEGER_TEXT]) -> usize {
         at -= 2;
         text[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
     }
-    // A pair with a leading zero has been written only if a digit is still to come before it.
+    // A pair with a leading zero is written only if another digit comes before it.
     if value > 0 || at == INTEGER_TEXT {
         at -= 1;
         text[at] = b'0' + value as u8;
@@ -93,9 +94,9 @@ fn write_u64_before(mut value: u64, text: &mut [u8; INTEGER_TEXT]) -> usize {
     at
 }
 
-/// The double that all of `text` is, as Redis reads a score or a range's end: a decimal or hexadecimal
-/// floating-point number of C, or `inf` or `infinity` in any case, with an optional sign. No space, no `nan`; no
-/// number so large or small that it would become infinite or zero. O(length).
+/// Parses all of `text` as a double, as Redis reads a score or the end of a range. The text is a decimal or hexadecimal
+/// floating-point number of C, or `inf` or `infinity` in any case, with an optional sign. Spaces and `nan` are refused,
+/// and so are numbers so large or small that they would become infinite or zero. O(length).
 pub fn parse_f64(text: &[u8]) -> Option<f64> {
     if let Some(value) = short_integer(text) {
         return Some(value);
@@ -114,7 +115,7 @@ pub fn parse_f64(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// An integer of up to 15 digits, all of which a double holds.
+/// Parses an integer of up to 15 digits, which a double represents exactly.
 #[inline]
 fn short_integer(text: &[u8]) -> Option<f64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -133,15 +134,15 @@ fn short_integer(text: &[u8]) -> Option<f64> {
     Some(if digits.len() < text.len() { -magnitude } else { magnitude })
 }
 
-/// Whether the digits before the exponent are anything but zeros.
+/// Whether a digit before the exponent is not zero.
 fn has_nonzero_digit(text: &[u8]) -> bool {
     text.iter().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
-/// Appends the text of a double as Redis 7.2 replies it and stores it: an integer's digits up to 2⁶², otherwise the
-/// digits of Grisu2 (they read back as the same value, nearly always the shortest that do), laid out as `0.000001`,
-/// `1.5`, `1e-7`, `1.5e+300`; and `inf`,
-/// `-inf`, `nan`, `-0`. At most 25 bytes; no allocation beyond `out`'s own.
+/// Appends the text of a double as Redis 7.2 replies and stores it. An integer up to 2⁶² is written as its digits. Any
+/// other number has the digits of Grisu2: they read back as the same value, and are nearly always the shortest that do.
+/// The layouts are `0.000001`, `1.5`, `1e-7` and `1.5e+300`. Special values are `inf`, `-inf`, `nan` and `-0`. At most
+/// 25 bytes; no allocation beyond `out`'s own.
 pub fn format_double(value: f64, out: &mut Vec<u8>) {
     if value.is_nan() {
         out.extend_from_slice(b"nan");
@@ -222,7 +223,7 @@ pub fn format_g(value: f64, precision: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Drops the zeros at the end of the fraction that begins somewhere after `start`, and a point that is then last.
+/// Removes the zeros at the end of the fraction that begins somewhere after `start`, and a point that is then last.
 fn trim_fraction(start: usize, out: &mut Vec<u8>) {
     if out[start..].contains(&b'.') {
         while out.last() == Some(&b'0') {
@@ -239,14 +240,14 @@ fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// `value` (and a little more when `sticky`), without its lowest `shift` bits, to the nearest, ties
-/// to even.
+/// Shifts `value` right by `shift` bits, rounding to the nearest, ties to even. With `sticky`, the exact value is
+/// slightly larger than `value`.
 fn round_shift(value: u128, sticky: bool, shift: i64) -> u128 {
     if shift <= 0 {
         return value << -shift;
     }
     if shift > 127 {
-        // No caller's value has its highest bit set here, so it is below a half.
+        // No caller's value has its highest bit set here, so the value is below a half.
         return 0;
     }
     let (kept, lost, half) = (value >> shift, value & ((1 << shift) - 1), 1 << (shift - 1));

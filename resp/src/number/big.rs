@@ -1,18 +1,18 @@
-//! Natural numbers of any size: just enough to read and write long decimal texts exactly.
+//! Natural numbers of any size, with just the operations to read and write long decimal texts exactly.
 
 use std::cmp::Ordering;
 
 const CHUNK: u32 = 1_000_000_000;
 const CHUNK_DIGITS: usize = 9;
 
-/// A natural number, 32 bits a limb, the lowest first, no zero at the top.
+/// A natural number, 32 bits a limb, lowest limb first, without a zero limb at the top.
 #[derive(Clone, Debug)]
 pub(super) struct Big {
     limbs: Vec<u32>,
 }
 
 impl Big {
-    /// The number that ASCII digits spell. O(n²) in their count.
+    /// The number with these ASCII digits. O(n²) in their count.
     pub(super) fn from_digits(digits: &[u8]) -> Self {
         let mut big = Self { limbs: Vec::with_capacity(digits.len() / CHUNK_DIGITS + 1) };
         for chunk in digits.chunks(CHUNK_DIGITS) {
@@ -51,7 +51,7 @@ impl Big {
         }
     }
 
-    /// The number of bits up to the highest that is set.
+    /// The number of bits up to the highest set bit.
     pub(super) fn bits(&self) -> u32 {
         self.limbs.last().map_or(0, |top| self.limbs.len() as u32 * 32 - top.leading_zeros())
     }
@@ -64,15 +64,15 @@ impl Big {
         self.limbs.splice(0..0, std::iter::repeat_n(0, shift as usize / 32));
     }
 
-    /// The highest bits, at most 128, the number of bits below them, and whether any of those is set.
+    /// The highest bits, at most 128, the number of bits below them, and whether any of the latter is set.
     pub(super) fn top(&self) -> (u128, u32, bool) {
         let below = self.limbs.len().saturating_sub(4);
         let top = self.limbs[below..].iter().rev().fold(0, |top, &limb| top << 32 | u128::from(limb));
         (top, below as u32 * 32, self.limbs[..below].iter().any(|&limb| limb != 0))
     }
 
-    /// `self` · 2^k / `divisor` for the k that gives the quotient 80 or 81 bits: the quotient, k, and whether there is
-    /// a remainder. Neither may be zero. O(size).
+    /// Computes `self` · 2^k / `divisor` for the k that gives the quotient 80 or 81 bits. Returns the quotient, k, and
+    /// whether there is a remainder. Neither number may be zero. O(size).
     pub(super) fn divide(mut self, mut divisor: Self) -> (u128, i64, bool) {
         const BITS: u32 = 80;
         let shift = i64::from(divisor.bits()) - i64::from(self.bits());
@@ -98,7 +98,7 @@ impl Big {
         by_size.then_with(|| self.limbs.iter().rev().cmp(other.limbs.iter().rev()))
     }
 
-    /// Subtracts a number that is not larger.
+    /// Subtracts a number, which must not be larger.
     fn subtract(&mut self, other: &Self) {
         let mut borrow = false;
         for (at, limb) in self.limbs.iter_mut().enumerate() {

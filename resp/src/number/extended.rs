@@ -1,45 +1,45 @@
-//! Sums of decimal texts as INCRBYFLOAT makes them: in x87 extended precision, a mantissa of 64 bits.
+//! Sums of decimal texts as INCRBYFLOAT computes them: in x87 extended precision, with a mantissa of 64 bits.
 //!
-//! Rust has no such type, nor have other machines; this is its reading of texts, its addition and its writing of texts,
+//! Rust has no such type, and neither have other machines. This module implements its parsing, addition and formatting,
 //! each exact before it is rounded to the nearest, ties to even.
 
 use super::{big::Big, hex, round_shift, trim_fraction, write_to};
 
-/// The longest text that Redis reads as such a number, in bytes.
+/// The most bytes of a text that Redis reads as such a number.
 const MAX_TEXT: usize = 5 * 1024 - 1;
 /// The exponent of the last bit of the smallest numbers.
 const MIN_EXPONENT: i64 = -16_445;
 /// The exponent of the last bit of the largest numbers.
 const MAX_EXPONENT: i64 = 16_320;
-/// Texts of numbers from 10 to this power are too large.
+/// The power of ten from which on texts of numbers are too large.
 const MAX_MAGNITUDE: i64 = 4933;
-/// Texts of numbers below 10 to this power are too small.
+/// The power of ten below which texts of numbers are too small.
 const MIN_MAGNITUDE: i64 = -4951;
-/// The decimals of a written number, before zeros at the end are dropped.
+/// The decimals of a written number, before trailing zeros are removed.
 const DECIMALS: usize = 17;
 
-/// Why two decimal texts cannot be added.
+/// The reason why two decimal texts cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecimalError {
-    /// One of them is no number: Redis' `value is not a valid float`.
+    /// A text is not a number: Redis' `value is not a valid float`.
     NotAFloat,
-    /// The sum is no finite number: Redis' `increment would produce NaN or Infinity`.
+    /// The sum is not a finite number: Redis' `increment would produce NaN or Infinity`.
     NotFinite,
 }
 
-/// The sum of two decimal texts, in the text that INCRBYFLOAT and HINCRBYFLOAT store and reply: at most 17 decimals,
-/// no exponent, no zero at the end of a fraction, `-0` as `0`.
+/// Adds two decimal texts. Returns the sum in the text that INCRBYFLOAT and HINCRBYFLOAT store and reply: at most 17
+/// decimals, no exponent, no trailing zero of a fraction, `-0` as `0`.
 ///
 /// # Errors
 ///
-/// A text is no number, or the sum is not finite. See [`Extended::parse`].
+/// Returns an error if a text is not a number, or the sum is not finite. See [`Extended::parse`].
 pub fn add_decimal(a: &[u8], b: &[u8]) -> Result<String, DecimalError> {
     let a = Extended::parse(a).ok_or(DecimalError::NotAFloat)?;
     let b = Extended::parse(b).ok_or(DecimalError::NotAFloat)?;
     a.add(b).and_then(Extended::text).ok_or(DecimalError::NotFinite)
 }
 
-/// A number of x87 extended precision: C's `long double` where Redis usually runs.
+/// A number of x87 extended precision: C's `long double` on the machines that usually run Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extended {
     negative: bool,
@@ -49,7 +49,7 @@ pub struct Extended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Zero,
-    /// `mantissa` · 2^`exponent`; the highest bit of the mantissa is set, but in the smallest numbers.
+    /// `mantissa` · 2^`exponent`. The highest bit of the mantissa is set, except in the smallest numbers.
     Finite {
         mantissa: u64,
         exponent: i64,
@@ -58,9 +58,10 @@ enum Size {
 }
 
 impl Extended {
-    /// The number that all of `text` is: a decimal or hexadecimal floating-point number of C, or `inf` or `infinity` in
-    /// any case, with an optional sign. `None` for anything else: spaces, `nan`, 5,120 bytes or more, a number so large
-    /// or small that it would become infinite or zero. O(length²) for a text of many digits or a large exponent.
+    /// Parses all of `text`: a decimal or hexadecimal floating-point number of C, or `inf` or `infinity` in any case,
+    /// with an optional sign. Returns `None` for anything else: spaces, `nan`, or 5,120 bytes and more. Also for a
+    /// number so large or small that it would become infinite or zero. O(length²) for a text of many digits or a large
+    /// exponent.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.len() > MAX_TEXT {
             return None;
@@ -83,12 +84,12 @@ impl Extended {
         size.filter(|size| *size != Size::Infinite).map(|size| Self { negative, size })
     }
 
-    /// Whether it is neither plus nor minus infinity.
+    /// Whether the number is neither plus nor minus infinity.
     pub fn is_finite(self) -> bool {
         self.size != Size::Infinite
     }
 
-    /// The sum, rounded to 64 bits of mantissa; `None` when it is not finite.
+    /// The sum, rounded to 64 bits of mantissa. Returns `None` if it is not finite.
     #[expect(clippy::should_implement_trait, reason = "it can fail")]
     pub fn add(self, other: Self) -> Option<Self> {
         let (mut high, mut low) = match (self.size, other.size) {
@@ -99,13 +100,13 @@ impl Extended {
                 ((x, a, self.negative), (y, b, other.negative))
             }
         };
-        // A number of the larger exponent is the larger: its mantissa's highest bit is set.
+        // The number with the larger exponent is larger, since the highest bit of its mantissa is set.
         if high < low {
             (high, low) = (low, high);
         }
         let (exponent, mantissa, negative) = high;
         let distance = exponent - low.0;
-        // Two bits of room above, 62 below; what of the lower number is still below that decides ties only.
+        // There are two bits of room above and 62 below. Bits of the lower number below these only decide ties.
         let (large, wide) = (u128::from(mantissa) << 62, u128::from(low.1) << 62);
         let small = if distance < 128 { wide >> distance } else { 0 };
         let sticky = distance >= 128 || small << distance != wide;
@@ -114,7 +115,7 @@ impl Extended {
             .filter(|sum| sum.is_finite())
     }
 
-    /// Returns the number with the other sign.
+    /// The number with the opposite sign.
     #[must_use]
     pub fn negated(self) -> Self {
         Self { negative: !self.negative, ..self }
@@ -125,9 +126,9 @@ impl Extended {
         self.rank() > other.rank()
     }
 
-    /// A key that orders numbers by their values: a sign, and below zero the opposite of the magnitude.
+    /// A key that orders numbers by value: the sign, then the magnitude, negated below zero.
     fn rank(self) -> (i8, i64, i128) {
-        // A number of the larger exponent is the larger: its mantissa's highest bit is set.
+        // The number with the larger exponent is larger, since the highest bit of its mantissa is set.
         let (exponent, mantissa) = match self.size {
             Size::Zero => return (0, 0, 0),
             Size::Infinite => (i64::MAX, 0),
@@ -136,8 +137,8 @@ impl Extended {
         if self.negative { (-1, -exponent, -mantissa) } else { (1, exponent, mantissa) }
     }
 
-    /// Returns `factor` times this number, rounded to 64 bits of mantissa and then up to the next integer, as by C's
-    /// `ceill`. `None` if no `i64` holds it.
+    /// Multiplies by `factor`, rounded to 64 bits of mantissa and then up to the next integer, like C's `ceill`.
+    /// Returns `None` if no `i64` holds the result.
     pub fn times_rounded_up(self, factor: u32) -> Option<i64> {
         let Size::Finite { mantissa, exponent } = self.size else {
             return (self.size == Size::Zero).then_some(0);
@@ -150,14 +151,14 @@ impl Extended {
         }
     }
 
-    /// The text that Redis stores, as by `%.17Lf` without the zeros at the end of the fraction; `None` for infinity.
+    /// The text that Redis stores, as by `%.17Lf` without trailing zeros of the fraction. Returns `None` for infinity.
     pub fn text(self) -> Option<String> {
         let mut out = Vec::new();
         match self.size {
             Size::Infinite => return None,
             Size::Zero => out.push(b'0'),
             Size::Finite { mantissa, exponent } if exponent >= 0 => {
-                // No truncation: it is at most `MAX_EXPONENT`.
+                // No truncation: the exponent is at most `MAX_EXPONENT`.
                 Big::shifted(mantissa, exponent as u32).write(&mut out);
             }
             Size::Finite { mantissa, exponent } => write_fraction(mantissa, exponent, &mut out),
@@ -170,10 +171,10 @@ impl Extended {
     }
 }
 
-/// Returns ±`mantissa` · 2^`exponent`, rounded up to an integer. `None` if no `i64` holds it.
+/// ±`mantissa` · 2^`exponent`, rounded up to an integer. Returns `None` if no `i64` holds it.
 fn rounded_up(negative: bool, mantissa: u64, exponent: i64) -> Option<i64> {
     if exponent > 0 {
-        // The highest bit of the mantissa is set, but in the smallest numbers.
+        // The highest bit of the mantissa is set, except in the smallest numbers.
         return None;
     }
     let below = exponent.unsigned_abs();
@@ -189,7 +190,7 @@ fn rounded_up(negative: bool, mantissa: u64, exponent: i64) -> Option<i64> {
 /// Writes `mantissa` · 2^`exponent` for a negative exponent.
 fn write_fraction(mantissa: u64, exponent: i64, out: &mut Vec<u8>) {
     const SCALE: u128 = 10_u128.pow(DECIMALS as u32);
-    // 64 and 57 bits: no overflow.
+    // The factors have 64 and 57 bits: no overflow.
     let scaled = u128::from(mantissa) * SCALE;
     let rounded = round_shift(scaled, false, -exponent);
     write_to(out, format_args!("{}.{:0DECIMALS$}", rounded / SCALE, rounded % SCALE));
@@ -197,8 +198,8 @@ fn write_fraction(mantissa: u64, exponent: i64, out: &mut Vec<u8>) {
 }
 
 impl Size {
-    /// `value` (and a little more when `sticky`; then it has 65 bits or more) · 2^`exponent`, rounded.
-    /// `None` when what is not zero would become so; too large a number is infinite.
+    /// Rounds `value` · 2^`exponent`. With `sticky`, the exact value is slightly larger; `value` then has at least 65
+    /// bits. Returns `None` if a non-zero number would become zero. A number that is too large becomes infinite.
     fn round(value: u128, sticky: bool, exponent: i64) -> Option<Self> {
         if value == 0 {
             return Some(Self::Zero);
@@ -218,7 +219,7 @@ impl Size {
     }
 }
 
-/// A decimal text: its digits from the first to the last that is not zero, and the power of ten of the last.
+/// A decimal text: its digits from the first to the last non-zero one, and the power of ten of the last.
 struct Decimal {
     digits: Vec<u8>,
     exponent: i64,
@@ -253,7 +254,7 @@ impl Decimal {
         any.then_some(Self { digits, exponent })
     }
 
-    /// The number, rounded; `None` when it is too small or far too large.
+    /// The number, rounded. Returns `None` if it is too small or far too large.
     fn size(&self) -> Option<Size> {
         let Self { digits, exponent } = self;
         let magnitude = digits.len() as i64 + exponent;
@@ -267,14 +268,14 @@ impl Decimal {
         if small { self.small_size() } else { self.big_size() }
     }
 
-    /// The number, if neither its digits nor its power of ten is above 10¹⁸: without allocation.
+    /// The number, if neither its digits nor its power of ten is above 10¹⁸. No allocation.
     fn small_size(&self) -> Option<Size> {
         let digits = self.digits.iter().fold(0, |value, digit| value * 10 + u128::from(digit - b'0'));
         let power = 10_u128.pow(self.exponent.unsigned_abs() as u32);
         if self.exponent >= 0 {
             return Size::round(digits * power, false, 0);
         }
-        // A power below 2⁶⁰ leaves 66 bits and more of a dividend of 127.
+        // A power below 2⁶⁰ leaves at least 66 bits of a dividend of 127 bits.
         let shift = digits.leading_zeros() - 1;
         let dividend = digits << shift;
         Size::round(dividend / power, dividend % power != 0, -i64::from(shift))

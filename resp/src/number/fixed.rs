@@ -3,17 +3,17 @@
 use super::{round_shift, write_to};
 use std::io::Write;
 
-/// The most decimals that fit the arithmetic here: a double's 53 bits times 10¹⁷ stay within 128.
+/// The most decimals that this arithmetic supports: a double's 53 bits times 10¹⁷ are within 128 bits.
 const DECIMALS_MAX: usize = 17;
-/// Bits of a double's fraction, and what its exponent is counted from.
+/// The bits of a double's fraction, and the bias of its exponent.
 const FRACTION_BITS: u32 = 52;
 const EXPONENT_BIAS: i64 = 1075;
 
-/// Decimals of a distance.
+/// The number of decimals of a distance.
 const DISTANCE_DECIMALS: usize = 4;
 
-/// Appends a distance as Redis writes it: with four decimals, to which its product with 10⁴, a double again, is
-/// rounded, ties to even. No allocation beyond `out`'s own.
+/// Appends a distance as Redis writes it, with four decimals. The product with 10⁴, a double, is rounded, ties to even.
+/// No allocation beyond `out`'s own.
 pub fn format_distance(value: f64, out: &mut Vec<u8>) {
     let units = (value * 10_000.0).round_ties_even();
     if units.abs() < i64::MAX as f64 {
@@ -23,8 +23,8 @@ pub fn format_distance(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `value` with so many decimals, as C's `printf` writes it with `%.{decimals}f`: its exact value, rounded to
-/// the nearest, ties to even.
+/// Appends `value` with `decimals` decimals, like C's `printf` with `%.{decimals}f`: the exact value is rounded to the
+/// nearest, ties to even.
 fn format_fixed(value: f64, decimals: usize, out: &mut Vec<u8>) {
     match scaled(value, decimals) {
         Some(units) => write_units(value.is_sign_negative(), units, decimals, out),
@@ -32,19 +32,19 @@ fn format_fixed(value: f64, decimals: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number that is given in units of its last decimal, of which there are at most seventeen.
+/// Appends a number that is given in units of its last decimal. `decimals` is at most seventeen.
 fn write_units(negative: bool, units: u128, decimals: usize, out: &mut Vec<u8>) {
     let unit = 10_u128.pow(decimals as u32);
     let sign = if negative { "-" } else { "" };
     // Writing to a vector cannot fail.
     let _ = write!(out, "{sign}{}", units / unit);
     if decimals > 0 {
-        // Below 10¹⁷, so that 64 bits hold it.
+        // The remainder is below 10¹⁷, so 64 bits hold it.
         let _ = write!(out, ".{:0decimals$}", (units % unit) as u64);
     }
 }
 
-/// Appends `value` as Redis writes a coordinate: with seventeen decimals, without the zeros at their end.
+/// Appends `value` as Redis writes a coordinate: with seventeen decimals, without trailing zeros.
 pub fn format_decimal(value: f64, out: &mut Vec<u8>) {
     let start = out.len();
     format_fixed(value, DECIMALS_MAX, out);
@@ -54,7 +54,7 @@ pub fn format_decimal(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// The magnitude in units of the last decimal; `None` where these numbers are too small for the value.
+/// The magnitude in units of the last decimal. Returns `None` if the value is too large for this arithmetic.
 fn scaled(value: f64, decimals: usize) -> Option<u128> {
     let bits = value.to_bits();
     let exponent = (bits >> FRACTION_BITS & 0x7ff) as i64;
@@ -121,7 +121,7 @@ mod tests {
             (0.0, "0.0000"),
             (0.000_05, "0.0000"),
             (166_274.151_569_600_33, "166274.1516"),
-            // A little more than half, until it is multiplied.
+            // The exact value is slightly more than half, until it is multiplied.
             (505_168.626_05, "505168.6260"),
             (20_015_113.432_1, "20015113.4321"),
             (-1.5, "-1.5000"),

@@ -1,8 +1,8 @@
-//! The digits of a double as Redis 7.2 finds them: the Grisu2 algorithm of Florian Loitsch ("Printing Floating-Point
+//! The digits of a double as Redis 7.2 computes them: the Grisu2 algorithm of Florian Loitsch ("Printing Floating-Point
 //! Numbers Quickly and Accurately with Integers", 2010).
 //!
-//! Its digits always read back as the same double, but in three of a thousand numbers they are not the shortest, or
-//! not the nearest of the shortest, so no better algorithm gives Redis' texts.
+//! The digits always read back as the same double. For three numbers of a thousand they are not the shortest, or not
+//! the nearest of the shortest. So no better algorithm gives Redis' texts.
 
 /// A number of `fraction` · 2^`exponent`.
 #[derive(Clone, Copy)]
@@ -11,7 +11,8 @@ struct Float {
     exponent: i32,
 }
 
-/// The exponents that a number has once it is multiplied by its cached power: a digit's worth of bits above the point.
+/// The exponents of a number after multiplication by its cached power: they leave a digit's worth of bits above the
+/// point.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -60..=-32;
 /// The power of ten of the first cached power, and the distance to the next.
 const FIRST_POWER: i32 = -348;
@@ -27,7 +28,7 @@ pub(super) fn digits(value: f64, digits: &mut [u8; 20]) -> (usize, i32) {
         _ => Float { fraction: low | 1 << 52, exponent: biased - 1075 },
     };
     let upper = Float { fraction: float.fraction * 2 + 1, exponent: float.exponent - 1 }.normalized();
-    // Below a power of two the doubles are twice as dense.
+    // Below a power of two, doubles are twice as dense.
     let shift = if float.fraction == 1 << 52 { 2 } else { 1 };
     let lower_exponent = float.exponent - shift;
     let lower = Float {
@@ -36,7 +37,7 @@ pub(super) fn digits(value: f64, digits: &mut [u8; 20]) -> (usize, i32) {
     };
     let (power, ten) = cached_power(upper.exponent);
     let (value, upper, lower) = (float.normalized().times(power), upper.times(power), lower.times(power));
-    // One unit inwards: the products are not exact.
+    // One unit inwards, because the products are not exact.
     let upper = Float { fraction: upper.fraction - 1, ..upper };
     let (len, kappa) = generate(value.fraction, upper, lower.fraction + 1, digits);
     (len, kappa - ten)
@@ -54,8 +55,8 @@ impl Float {
     }
 }
 
-/// The cached power that brings a number of this exponent into [`EXPONENTS`], and its power of ten. Where two would,
-/// it is the one found first from an estimate, as in Redis.
+/// The cached power that brings a number of this exponent into [`EXPONENTS`], and its power of ten. If two powers
+/// would, the one found first from an estimate, as in Redis.
 fn cached_power(exponent: i32) -> (Float, i32) {
     let estimate = f64::from(-(exponent + POWERS.len() as i32)) * LOG10_OF_2;
     let mut index = (estimate as i32 - FIRST_POWER) / POWER_STEP;
@@ -73,8 +74,8 @@ fn cached_power(exponent: i32) -> (Float, i32) {
     }
 }
 
-/// The digits of `upper` as far as they are needed to stay above `lower`, moved towards `value`; and the power of ten
-/// of the last one.
+/// Generates digits of `upper` until they are sure to stay above `lower`, and moves the last one towards `value`.
+/// Returns the number of digits, and the power of ten of the last one.
 fn generate(value: u64, upper: Float, lower: u64, digits: &mut [u8; 20]) -> (usize, i32) {
     let point = -upper.exponent;
     let below = (1_u64 << point) - 1;
@@ -115,8 +116,8 @@ fn push(digit: u64, len: &mut usize, digits: &mut [u8; 20]) {
     }
 }
 
-/// Lowers the last digit, each step worth `unit`, while that brings the number closer to the value, `distance` below
-/// the upper end, and leaves it above the lower, `delta` below; it is now `rest` below.
+/// Lowers the last digit, each step worth `unit`, as long as that brings the number closer to the value and keeps it
+/// above the lower end. The value is `distance` below the upper end, the lower end `delta`, and the number now `rest`.
 fn approach(digit: &mut u8, delta: u64, mut rest: u64, unit: u64, distance: u64) {
     while rest < distance
         && delta - rest >= unit

@@ -1,8 +1,9 @@
-//! Hexadecimal floating-point numbers, which C's number readers take and so Redis does.
+//! Hexadecimal floating-point numbers. C's number parsers accept them, and so does Redis.
 
 use super::round_shift;
 
-/// A magnitude of `mantissa` · 2^`exponent`, and a little more when `sticky` (then at least 121 bits).
+/// The magnitude `mantissa` · 2^`exponent`. With `sticky`, the exact magnitude is slightly larger; the mantissa then
+/// has at least 121 bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Magnitude {
     pub(super) mantissa: u128,
@@ -10,7 +11,8 @@ pub(super) struct Magnitude {
     pub(super) exponent: i64,
 }
 
-/// Reads the text after `0x`: digits with an optional point, at least one, and an optional `p` with a decimal exponent.
+/// Parses the text after `0x`: digits with an optional point, at least one, and an optional `p` with a decimal
+/// exponent.
 pub(super) fn parse(text: &[u8]) -> Option<Magnitude> {
     let mut number = Magnitude { mantissa: 0, sticky: false, exponent: 0 };
     let (mut point, mut digits, mut at) = (false, false, 0);
@@ -46,7 +48,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Magnitude> {
     Some(number)
 }
 
-/// A decimal exponent with an optional sign; one that does not fit counts as the largest.
+/// Parses a decimal exponent with an optional sign. An exponent that does not fit counts as the largest.
 pub(super) fn parse_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -61,13 +63,13 @@ pub(super) fn parse_exponent(text: &[u8]) -> Option<i64> {
 }
 
 impl Magnitude {
-    /// The nearest double, ties to even; `None` when a number that is not zero would become zero or infinite.
+    /// The nearest double, ties to even. Returns `None` if a non-zero number would become zero or infinite.
     pub(super) fn to_f64(self) -> Option<f64> {
         if self.mantissa == 0 {
             return Some(0.0);
         }
         let top = 127 - i64::from(self.mantissa.leading_zeros());
-        // The weight of the last bit that is kept: 53 bits, fewer below the least normal double.
+        // The weight of the last kept bit: 53 bits, fewer below the least normal double.
         let last = (self.exponent + top - 52).max(-1074);
         let rounded = round_shift(self.mantissa, self.sticky, last - self.exponent);
         if rounded == 0 || last > 1100 {

@@ -1,4 +1,4 @@
-//! Texts of numbers, beside what Redis and the standard library make of them.
+//! Tests of texts of numbers against Redis and the standard library.
 
 use super::*;
 use proptest::prelude::*;
@@ -150,8 +150,8 @@ fn what_redis_refuses_as_a_score_is_no_double() {
 
 #[test]
 fn doubles_are_written_as_redis_writes_scores() {
-    // Doubles as bits, and what valkey-server, whose texts here are those of Redis 7.2, gave back for each as a score.
-    // Some forty are numbers for which that is not the shortest text.
+    // The file has doubles as bits, and the text that valkey-server replied for each as a score; its texts are those of
+    // Redis 7.2. For some forty numbers that is not the shortest text.
     let golden = include_str!("golden/doubles.txt");
     assert!(golden.lines().count() >= 340);
     for line in golden.lines() {
@@ -214,7 +214,8 @@ fn general_format_is_that_of_c() {
 
 #[test]
 fn sums_are_those_of_incrbyfloat() {
-    // Two arguments and what redis-server 7.0.15 on x86-64 made of SET with the first, INCRBYFLOAT with the second.
+    // Two arguments, and the result of SET with the first and INCRBYFLOAT with the second on redis-server 7.0.15 on
+    // x86-64.
     let golden = include_str!("golden/sums.txt");
     assert!(golden.lines().count() >= 400);
     for line in golden.lines() {
@@ -301,7 +302,7 @@ proptest! {
         a in -1_000_000_000_000_i64..1_000_000_000_000,
         b in -1_000_000_000_000_i64..1_000_000_000_000,
     ) {
-        // In thousandths: with 40 bits before the point the sum is exact to well below them.
+        // In thousandths: with 40 bits before the point, the sum is exact to far smaller units.
         let text = |value: i64| {
             let sign = if value < 0 { "-" } else { "" };
             format!("{sign}{}.{:03}", value.abs() / 1000, value.abs() % 1000)

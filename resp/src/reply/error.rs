@@ -1,8 +1,9 @@
-//! Why a stream of replies cannot be read further.
+//! The errors of a stream of replies.
 
 use std::fmt;
 
-/// Why a stream of replies cannot be read any further. Where the next reply begins is not known: close the connection.
+/// The reason why a stream of replies cannot be read any further. The start of the next reply is unknown: close the
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidReply {
     /// No type of reply begins with this byte.

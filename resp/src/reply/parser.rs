@@ -5,12 +5,12 @@ use super::replies::{Aggregate, Node, Replies, Text};
 use crate::line::{MAX_LINE, usual_header};
 use std::{mem, str};
 
-/// The fewest bytes that a value takes.
+/// The fewest bytes of a value.
 const MIN_VALUE: usize = 3;
-/// Memory for at most this many nodes and open aggregates stays with an idle parser.
+/// The most nodes and open aggregates whose memory an idle parser keeps.
 const KEPT: usize = 32;
 
-/// What a server may send.
+/// Limits on the replies of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
     /// The longest reply, in bytes as on the wire (by default 1 GiB). A longer one is refused as soon as a header in
@@ -27,17 +27,17 @@ impl Default for ReplyLimits {
     }
 }
 
-/// The buffer that is parsed, and the limits.
+/// The buffer to parse, and the limits.
 #[derive(Clone, Copy, Debug)]
 struct Input<'a> {
     buf: &'a [u8],
     limits: &'a ReplyLimits,
 }
 
-/// A header's number, if it is one, and the length of its line with CR and LF.
+/// A header's number (`None` if it is invalid), and the length of its line with CR and LF.
 type Header = (Option<i64>, usize);
 
-/// An aggregate, or attributes, of which elements have yet to come.
+/// An aggregate, or attributes, with elements that have not arrived yet.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     /// The index of its node, from the reply's first.
@@ -52,42 +52,43 @@ struct Announced {
     len: usize,
 }
 
-/// The state of one connection's stream of replies: what has been parsed of the reply that is not yet complete.
+/// The state of one connection's stream of replies: the parsed part of the incomplete reply.
 ///
-/// All positions are relative to the start of the buffer once the [`consumed`](Replies::consumed) bytes have been
-/// dropped from its front, so that nothing is parsed twice: the work over any split of the input is O(its length).
-/// Memory grows with the values that have arrived, never with what a header announces, and no depth needs a stack.
+/// All positions are relative to the start of the buffer after the [`consumed`](Replies::consumed) bytes have been
+/// dropped from its front. So nothing is parsed twice: the work for any split of the input is O(its length). Memory
+/// grows with the values that have arrived, never with announced counts, and no depth needs a stack.
 #[derive(Debug, Default)]
 pub struct ReplyParser {
-    /// Where the reply that is being read begins; 0 between calls.
+    /// The start of the reply that is being read; 0 between calls.
     start: usize,
-    /// Where the next header or text begins.
+    /// The start of the next header or text.
     pos: usize,
-    /// The bytes of the line at `pos` that are known not to end it.
+    /// The number of bytes of the line at `pos` that are known not to end it.
     scanned: usize,
-    /// The text at `pos`, once its header is read.
+    /// The text at `pos`, once its header has been read.
     announced: Option<Announced>,
-    /// Whether what ended at `pos` are attributes, whose value has to follow.
+    /// Whether attributes have just ended at `pos`, whose value must follow.
     attributed: bool,
-    /// The aggregates that are not complete, from the outermost.
+    /// The incomplete aggregates, outermost first.
     open: Vec<Open>,
     /// The nodes of the partial reply.
     nodes: Vec<Node>,
 }
 
 impl ReplyParser {
-    /// A parser at the start of a stream. Allocates nothing.
+    /// Makes a parser at the start of a stream. Allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Finds all complete replies in `buf`, which begins where the bytes that earlier calls consumed end, and what is
-    /// there of one that is not complete. `replies` is cleared first. Drop what it
-    /// [`consumed`](Replies::consumed) from the front of the buffer before the next call.
+    /// Finds all complete replies in `buf`, and parses the beginning of an incomplete one. `buf` must begin where the
+    /// bytes that earlier calls consumed end. Clears `replies` first. Before the next call, the caller must drop the
+    /// [`consumed`](Replies::consumed) bytes from the front of the buffer.
     ///
     /// # Errors
     ///
-    /// The stream cannot be read on. The replies before the error are in `replies`; later calls give the same error.
+    /// Returns an error if the stream cannot be read on. The replies before the error are in `replies`; later calls
+    /// return the same error.
     pub fn parse(
         &mut self,
         buf: &[u8],
@@ -115,7 +116,7 @@ impl ReplyParser {
         }
     }
 
-    /// Reads the header at `pos`, and the value if that is all of it. False when more bytes are needed.
+    /// Reads the header at `pos`, and the value if the header is all of it. Returns false if more bytes are needed.
     #[inline]
     fn value(&mut self, input: Input<'_>, replies: &mut Replies) -> Result<bool, InvalidReply> {
         let Some(&kind) = input.buf.get(self.pos) else { return Ok(false) };
@@ -181,7 +182,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the length of a text that may contain anything, or the null in its place.
+    /// Reads the length of a text that may contain anything, or a null in its place.
     #[inline]
     fn text_header(
         &mut self,
@@ -208,7 +209,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the text at `pos`, whose header has been read. False when more bytes are needed.
+    /// Reads the text at `pos`, whose header has been read. Returns false if more bytes are needed.
     #[inline]
     fn announced_text(
         &mut self,
@@ -237,7 +238,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the header of an array, map, set or push, or the null in place of an array.
+    /// Reads the header of an array, map, set or push, or a null in place of an array.
     #[inline]
     fn aggregate(
         &mut self,
@@ -257,7 +258,7 @@ impl ReplyParser {
         if len == 0 {
             self.push(Node::Aggregate { kind, len, end: node + 1 }, replies);
         } else {
-            // Its end is known when its last element has arrived.
+            // The end is set when the last element has arrived.
             replies.nodes.push(Node::Aggregate { kind, len, end: 0 });
             self.open(node, len);
         }
@@ -282,7 +283,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// How many elements a header announces, if the limits allow that.
+    /// The number of elements that a header announces, if it is within the limits.
     #[inline]
     fn elements(
         &self,
@@ -305,7 +306,7 @@ impl ReplyParser {
         self.open.push(Open { node, missing });
     }
 
-    /// Adds a complete value, and ends the aggregates whose last element it is.
+    /// Adds a complete value, and ends the aggregates of which it is the last element.
     #[inline]
     fn push(&mut self, node: Node, replies: &mut Replies) {
         replies.nodes.push(node);
@@ -317,7 +318,7 @@ impl ReplyParser {
         }
     }
 
-    /// Ends the innermost aggregate, and those whose last element it is.
+    /// Ends the innermost aggregate, and the outer ones of which it is the last element.
     fn close(&mut self, replies: &mut Replies) {
         let first = replies.complete_nodes();
         let behind = replies.nodes.len() - first;
@@ -347,15 +348,15 @@ impl ReplyParser {
         self.start = self.pos;
     }
 
-    /// Whether `len` bytes may follow a header.
+    /// Checks that `len` bytes may follow a header.
     #[inline]
     fn check_room(&self, header: usize, len: usize, limits: &ReplyLimits) -> Result<(), InvalidReply> {
         let taken = self.pos - self.start + header;
         if len > limits.max_len.saturating_sub(taken) { Err(InvalidReply::TooLong) } else { Ok(()) }
     }
 
-    /// The number after the first byte of the header at `pos` (`None`: it is none) and the length of the line; `None`
-    /// when the line is not complete.
+    /// Reads the header at `pos`: the number after the first byte (`None` if it is invalid), and the length of the
+    /// line. Returns `None` if the line is incomplete.
     #[inline(always)]
     fn header(
         &mut self,
@@ -382,7 +383,8 @@ impl ReplyParser {
         Ok(Some((parse(&input.buf[self.pos + 1..self.pos + end]), end + 2)))
     }
 
-    /// The length of the line at `pos` without CR and LF, `None` when it is not complete. At most `max` bytes.
+    /// The length of the line at `pos` without CR and LF, at most `max` bytes. Returns `None` if the line is
+    /// incomplete.
     fn line_end(&mut self, input: Input<'_>, max: usize) -> Result<Option<usize>, InvalidReply> {
         let room = input.limits.max_len.saturating_sub(self.pos - self.start);
         let line = &input.buf[self.pos..];
@@ -392,7 +394,7 @@ impl ReplyParser {
             at += found;
             match line.get(at + 1) {
                 Some(b'\n') => break Some(at),
-                // This byte is examined again, with the next.
+                // This byte is examined again, together with the next.
                 None => break None,
                 Some(_) => at += 1,
             }
@@ -411,15 +413,15 @@ impl ReplyParser {
         self.scanned = 0;
     }
 
-    /// Takes the nodes of the partial reply out of the replies and makes all positions relative to what is left of the
-    /// buffer once the replies' bytes are dropped.
+    /// Takes the nodes of the partial reply out of the replies. Makes all positions relative to the rest of the buffer
+    /// after the replies' bytes have been dropped.
     fn keep_partial(&mut self, replies: &mut Replies) {
         self.pos -= self.start;
         self.start = 0;
         if !replies.is_empty() {
             self.nodes.extend(replies.nodes.drain(replies.complete_nodes()..));
         } else if !replies.nodes.is_empty() {
-            // Nothing is complete: all of it is partial, and may be much.
+            // No reply is complete: all nodes are partial, and may be many. Swapping avoids the copy.
             mem::swap(&mut self.nodes, &mut replies.nodes);
         }
         if self.nodes.is_empty() && self.nodes.capacity() > KEPT {
@@ -431,17 +433,17 @@ impl ReplyParser {
     }
 }
 
-/// The value of a text that the standard library reads as RESP defines it.
+/// Parses a text that the standard library reads as RESP defines it.
 fn parse_as<T: str::FromStr>(text: &[u8]) -> Option<T> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A signed integer; zeros may lead.
+/// Parses a signed integer, which may have leading zeros.
 fn parse_integer(text: &[u8]) -> Option<i64> {
     parse_as(text)
 }
 
-/// A length: digits alone, or -1.
+/// Parses a length: digits only, or -1.
 fn parse_length(text: &[u8]) -> Option<i64> {
     if text == b"-1" || text.first().is_some_and(u8::is_ascii_digit) { parse_as(text) } else { None }
 }

@@ -3,7 +3,7 @@
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-/// Memory for at most this many nodes is kept for the next buffer.
+/// The most nodes whose memory is kept for the next buffer.
 const KEPT_NODES: usize = 4096;
 
 /// The types whose value is a text.
@@ -14,7 +14,7 @@ pub(super) enum Text {
     Bulk,
     BigNumber,
     BlobError,
-    /// With its format and a colon in front.
+    /// A text preceded by its format and a colon.
     Verbatim,
 }
 
@@ -27,10 +27,10 @@ pub(super) enum Aggregate {
     Push,
 }
 
-/// One value of a reply. The nodes of a reply are in the order of its bytes, so that those of an aggregate follow it.
+/// One value of a reply. The nodes of a reply are in the order of its bytes, so the nodes of an aggregate follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
-    /// Where the text lies, from the reply's first byte.
+    /// A text. `start` is relative to the reply's first byte.
     Text {
         kind: Text,
         start: usize,
@@ -42,19 +42,19 @@ pub(super) enum Node {
     Null,
     Aggregate {
         kind: Aggregate,
-        /// The number of elements; of a map, keys and values.
+        /// The number of elements. A map counts its keys and values.
         len: usize,
         /// The index of the first node after the aggregate, from the reply's first node.
         end: usize,
     },
-    /// Keys and values like those of a map. They come before the value that they describe, and are not an element.
+    /// Keys and values like those of a map. They come before the value that they describe, and are not elements.
     Attributes {
         len: usize,
         end: usize,
     },
 }
 
-/// Where a complete reply ends: the next begins there.
+/// The end of a complete reply, at which the next one begins.
 #[derive(Clone, Copy, Debug, Default)]
 struct End {
     node: usize,
@@ -63,8 +63,8 @@ struct End {
 
 /// All complete replies that [`ReplyParser::parse`](crate::ReplyParser::parse) found in a read buffer, in order.
 ///
-/// It holds ranges, not bytes: methods that return values take the same buffer again. Reused from one read to the next
-/// it allocates nothing.
+/// Holds ranges, not bytes: methods that return values take the same buffer again. If it is reused for each read, it
+/// allocates nothing.
 #[derive(Debug, Default)]
 pub struct Replies {
     pub(super) nodes: Vec<Node>,
@@ -72,7 +72,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// No replies. Allocates nothing.
+    /// Makes an empty list of replies. Allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,24 +99,26 @@ impl Replies {
         self.ends.is_empty()
     }
 
-    /// The bytes at the front of the buffer that the complete replies cover: what to drop before the next parse.
+    /// The number of bytes at the front of the buffer that the complete replies cover, to be dropped before the next
+    /// parse.
     pub fn consumed(&self) -> usize {
         self.start(self.len()).byte
     }
 
-    /// Where reply `i` lies in the buffer, its attributes included: the bytes to pass on. Panics if there is no reply
-    /// `i`.
+    /// The range of reply `i` in the buffer, including its attributes: the bytes to pass on. Panics if there is no
+    /// reply `i`.
     pub fn range(&self, i: usize) -> Range<usize> {
         self.start(i).byte..self.ends[i].byte
     }
 
-    /// The value of reply `i`; `buf` is the buffer that was parsed, nothing dropped from its front since. Panics if
-    /// there is no reply `i` or `buf` is shorter than what was parsed. O(1).
+    /// The value of reply `i`. `buf` must be the parsed buffer, with nothing dropped from its front since. Panics if
+    /// there is no reply `i` or `buf` is shorter than the parsed buffer. O(1).
     pub fn value<'a>(&'a self, i: usize, buf: &'a [u8]) -> Value<'a> {
         self.reply(i, buf).value_at(0).0
     }
 
-    /// The attributes in front of reply `i`, if it has any, keys and values in turn; as for [`value`](Self::value).
+    /// The attributes in front of reply `i`, if it has any: keys and values in turn. `buf` is as for
+    /// [`value`](Self::value).
     pub fn attributes<'a>(&'a self, i: usize, buf: &'a [u8]) -> Option<Elements<'a>> {
         self.reply(i, buf).attributes_at(0)
     }
@@ -125,17 +127,17 @@ impl Replies {
         Nodes { nodes: &self.nodes[self.start(i).node..self.ends[i].node], bytes: &buf[self.range(i)] }
     }
 
-    /// Where reply `i` begins, or would begin.
+    /// The start of reply `i`, which may be the next one.
     fn start(&self, i: usize) -> End {
         if i == 0 { End::default() } else { self.ends[i - 1] }
     }
 
-    /// The index of the first node that belongs to no complete reply.
+    /// The index of the first node that belongs to an incomplete reply.
     pub(super) fn complete_nodes(&self) -> usize {
         self.start(self.len()).node
     }
 
-    /// Ends the reply whose nodes have been pushed; the next one begins at `byte` in the buffer.
+    /// Ends the reply whose nodes have been pushed. The next one begins at `byte` in the buffer.
     pub(super) fn finish(&mut self, byte: usize) {
         self.ends.push(End { node: self.nodes.len(), byte });
     }
@@ -146,7 +148,7 @@ impl Replies {
 pub enum Value<'a> {
     /// A simple string: `+text`.
     Simple(&'a [u8]),
-    /// An error with its code, without the sign: `-ERR text`.
+    /// An error with its code, without the leading `-`: `-ERR text`.
     Error(&'a [u8]),
     /// An integer: `:n`.
     Integer(i64),
@@ -200,7 +202,7 @@ impl<'a> Nodes<'a> {
                 };
                 return (value, end);
             }
-            // Attributes are followed by their value.
+            // The value follows the attributes.
             Node::Attributes { end, .. } => return self.value_at(end),
         };
         (value, at + 1)
@@ -225,7 +227,7 @@ fn text(kind: Text, text: &[u8]) -> Value<'_> {
     }
 }
 
-/// The elements of an aggregate, one after another. Each step is O(1), whatever an element holds.
+/// The elements of an aggregate, in order. Each step is O(1), even if the element is an aggregate.
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     reply: Nodes<'a>,
@@ -234,7 +236,7 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The attributes in front of the next element, if it has any, keys and values in turn.
+    /// The attributes in front of the next element, if it has any: keys and values in turn.
     pub fn attributes(&self) -> Option<Elements<'a>> {
         if self.left == 0 { None } else { self.reply.attributes_at(self.next) }
     }

@@ -1,4 +1,4 @@
-//! The sink that a command writes its reply into.
+//! The sink for the reply of a command.
 
 /// The protocol version that a client (or a script, by `redis.setresp`) has chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -10,13 +10,13 @@ pub enum Protocol {
     Resp3,
 }
 
-/// Where a command writes its reply: the wire, or the Lua stack.
+/// The destination of a command's reply: the wire, or the Lua stack.
 ///
-/// Calls come in the order of the reply, an aggregate's header before its elements; exactly as many elements must
-/// follow as the header says (a map of `n` pairs takes `2 n` values). A type that RESP2 lacks becomes what Redis
-/// sends in its place.
+/// Calls must come in the order of the reply, with an aggregate's header before its elements. Exactly as many elements
+/// must follow as the header announces; a map of `n` pairs takes `2 n` values. A type that RESP2 lacks is replaced by
+/// the one that Redis sends instead.
 pub trait Reply {
-    /// The protocol of this reply's reader; some commands answer in another shape in RESP3.
+    /// The protocol of the client that reads the reply. Some commands have another shape of reply in RESP3.
     fn protocol(&self) -> Protocol;
     /// A simple string: `+text`. CR and LF in it become spaces.
     fn status(&mut self, text: &[u8]);
@@ -28,7 +28,7 @@ pub trait Reply {
     fn bulk(&mut self, bytes: &[u8]);
     /// Null: `$-1`, in RESP3 `_`.
     fn null(&mut self);
-    /// Null where RESP2 has an array: `*-1`, in RESP3 `_`.
+    /// Null in place of an array in RESP2: `*-1`, in RESP3 `_`.
     fn null_array(&mut self);
     /// A double: a bulk string of its shortest text, in RESP3 `,text`.
     fn double(&mut self, value: f64);
@@ -50,37 +50,37 @@ pub trait Reply {
     /// The header of an out-of-band message of `len` values: `*len`, in RESP3 `>len`.
     fn push(&mut self, len: usize);
 
-    /// The header of what is told about the value that follows, in `pairs` keys and values: in RESP3 `|n`. Whether they
-    /// are to be written; a reader who is told nothing gets the value alone.
+    /// The header of attributes of the value that follows, `pairs` keys and values: in RESP3 `|n`. Returns whether the
+    /// attributes are to be written. Otherwise the reader gets the value alone.
     fn attribute(&mut self, pairs: usize) -> bool {
         let _ = pairs;
         false
     }
 
-    /// How much has been written: a position to [`rewind`](Reply::rewind) to. Meaningless for a sink that cannot
+    /// The number of bytes written: a position for [`rewind`](Reply::rewind). Meaningless for a sink that cannot
     /// rewind.
     fn written(&self) -> usize {
         0
     }
 
-    /// What has been written after that position, where a sink keeps it.
+    /// The bytes written after that position, if the sink keeps them.
     fn written_since(&self, _written: usize) -> &[u8] {
         &[]
     }
 
-    /// Drops what was written after that position, where a sink can: a reply that has begun becomes another.
+    /// Drops the bytes written after that position, if the sink can. Used to replace a reply that has begun.
     fn rewind(&mut self, _written: usize) {}
 
-    /// Appends what a writer has written in this protocol. Only a client's sink takes it.
+    /// Appends bytes that a writer has written in this protocol. Only a client's sink supports it.
     fn append(&mut self, _written: &[u8]) {}
 
-    /// Continues in this protocol: the command has changed that of the reply's reader.
+    /// Continues in this protocol, since the command has changed the protocol of the reply's reader.
     fn speak(&mut self, protocol: Protocol) {
         let _ = protocol;
     }
 
-    /// Drops what is written from here on (`true`) or keeps it; the previous state. Only a client may ask for silence
-    /// (CLIENT REPLY), so other sinks ignore this.
+    /// Drops all output from here on (`true`) or keeps it; returns the previous state. Only a client may ask for
+    /// silence (CLIENT REPLY), so other sinks ignore this.
     fn mute(&mut self, muted: bool) -> bool {
         let _ = muted;
         false

@@ -1,9 +1,9 @@
-//! Replies that come in pieces.
+//! Replies that arrive in pieces.
 
 use super::{Replies, ReplyLimits, ReplyParser, Value};
 use std::fmt;
 
-/// The replies of a stream whose bytes come in pieces of any length; what is incomplete is kept.
+/// The replies of a stream whose bytes arrive in pieces of any length. Keeps the incomplete part.
 #[derive(Default)]
 pub struct ReplyStream {
     parser: ReplyParser,
@@ -18,7 +18,8 @@ impl fmt::Debug for ReplyStream {
 }
 
 impl ReplyStream {
-    /// The replies that are complete with these bytes, each as `read` takes it, and whether the stream can be read on.
+    /// Receives bytes. Returns the replies that are now complete, each converted by `read`, and whether the stream can
+    /// be read on.
     pub fn receive<T>(
         &mut self,
         bytes: &[u8],

@@ -4,24 +4,24 @@ use super::sink::{Protocol, Reply};
 use crate::allocation::{append, reserve};
 use crate::number;
 
-/// Bytes of a line with a number, at most: its kind, a sign, 20 digits, the end.
+/// The most bytes of a line with a number: its kind, a sign, 20 digits, the line end.
 const NUMBER_LINE: usize = 24;
-/// Bytes of the text of a double and what stands around it, at most.
+/// The most bytes of the text of a double with the bytes around it.
 const DOUBLE_LINE: usize = 48;
 
 /// Appends replies to an output buffer, in RESP2 or RESP3.
 ///
-/// Cheap to make, one per command. Only the buffer's growth allocates.
+/// Cheap to construct, one for each command. Only the growth of the buffer allocates.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     protocol: Protocol,
-    /// While muted: where the output to be dropped begins.
+    /// While muted, the start of the output to be dropped.
     muted_from: Option<usize>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer at the end of `out`. A muted one must be unmuted in the end: only then is its output dropped.
+    /// Makes a writer at the end of `out`. A muted writer must be unmuted in the end: only then is its output dropped.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
         Self { out, protocol, muted_from: None }
@@ -32,7 +32,7 @@ impl<'a> Writer<'a> {
         self.protocol == Protocol::Resp3
     }
 
-    /// `kind`, a number, CRLF.
+    /// Writes `kind`, a number, and CRLF.
     #[inline(always)]
     fn header(&mut self, kind: u8, len: usize) {
         if len < 10 {
@@ -50,7 +50,7 @@ impl<'a> Writer<'a> {
         append(self.out, b"\r\n");
     }
 
-    /// `kind`, a text that may not contain a line's end, CRLF.
+    /// Writes `kind`, a text in which line ends become spaces, and CRLF.
     #[inline]
     fn line(&mut self, kind: u8, text: &[u8]) {
         reserve(self.out, text.len() + 3);
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Makes one line of several.
+/// Joins several lines into one.
 #[cold]
 fn join_lines(text: &mut [u8]) {
     for byte in text {
@@ -141,7 +141,7 @@ impl Reply for Writer<'_> {
             append(self.out, b"\r\n");
             return;
         }
-        // The text is at most 25 bytes: its length is known once it is written.
+        // The text has at most 25 bytes; its length is filled in once it is written.
         reserve(self.out, DOUBLE_LINE);
         self.out.extend_from_slice(b"$00\r\n");
         let start = self.out.len();

@@ -2,17 +2,17 @@
 
 use super::inline;
 
-/// More requests than this are left for the next batch, so that a long pipeline yields to other clients and little is
-/// parsed in vain for a client that blocks.
+/// The most requests of a batch. Further ones are left for the next batch. So a long pipeline yields to other clients,
+/// and little is parsed in vain for a client that blocks.
 const MAX_REQUESTS: usize = 1024;
-/// More arguments than this, over all requests of the batch, likewise begin the next batch.
+/// The number of arguments, over all requests, from which on a batch is full.
 const MAX_ARGUMENTS: usize = 4096;
-/// Memory for at most this many spans is kept for the next batch.
+/// The most spans whose memory is kept for the next batch.
 const KEPT_SPANS: usize = MAX_ARGUMENTS;
-/// At most this many bytes of scratch memory are kept for the next batch.
+/// The most bytes of scratch memory that are kept for the next batch.
 const KEPT_SCRATCH: usize = 16 * 1024;
 
-/// Where one argument lies, in the read buffer or in the scratch memory of the batch.
+/// The position of one argument, in the read buffer or in the scratch memory of the batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -22,15 +22,15 @@ pub(crate) struct Span {
 /// One complete request.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// The index after its last span; it begins where the one before ends.
+    /// The index after the request's last span. Its first span follows the previous request's last one.
     spans_end: usize,
-    /// The bytes of the buffer that this and all earlier requests cover.
+    /// The number of bytes of the buffer that this and all earlier requests cover.
     consumed: usize,
-    /// Whether its spans point into the scratch memory and not into the read buffer.
+    /// Whether the spans point into the scratch memory instead of the read buffer.
     inline: bool,
 }
 
-/// Puts the arguments into the array, as many as it has room for.
+/// Fills the array with the arguments, as many as it has room for; returns the filled part.
 #[inline(always)]
 fn fill<'s, 'a>(
     array: &'s mut [&'a [u8]],
@@ -43,8 +43,8 @@ fn fill<'s, 'a>(
 
 /// All complete requests that [`RequestParser::parse`](crate::RequestParser::parse) found in a read buffer, in order.
 ///
-/// It holds ranges, not bytes: [`arguments`](Batch::arguments) takes the same buffer again. Reused from one read to
-/// the next it allocates nothing.
+/// Holds ranges, not bytes: [`arguments`](Batch::arguments) takes the same buffer again. If it is reused for each read,
+/// it allocates nothing.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub(crate) spans: Vec<Span>,
@@ -55,7 +55,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch. Allocates nothing.
+    /// Makes an empty batch. Allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,31 +80,33 @@ impl Batch {
         self.requests.len()
     }
 
-    /// Whether there is no complete request. Bytes may have been consumed even so: empty lines, `*0`.
+    /// Whether there is no complete request. Even then bytes may have been consumed: empty lines, `*0`.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// The bytes at the front of the buffer that the complete requests cover, with the empty requests among and after
-    /// them: what to drop once all of them have run.
+    /// The number of bytes at the front of the buffer that the complete requests cover, with the empty requests among
+    /// and after them. To be dropped once all requests have run.
     pub fn consumed(&self) -> usize {
         self.consumed
     }
 
-    /// The bytes at the front of the buffer that the requests `0..=i` cover. Panics if there is no request `i`.
+    /// The number of bytes at the front of the buffer that the requests `0..=i` cover. Panics if there is no request
+    /// `i`.
     pub fn consumed_by(&self, i: usize) -> usize {
         self.requests[i].consumed
     }
 
-    /// Whether the parser stopped although the buffer may hold further complete requests: the batch is full, or the
-    /// next request can only be judged after these have run (its size is fine if one of them is the right `AUTH`).
-    /// Run the batch, drop what it [`consumed`](Batch::consumed) and parse again, without waiting for more bytes.
+    /// Whether the parser stopped although the buffer may hold further complete requests. Either the batch is full, or
+    /// the next request can only be checked after these have run: its size is allowed if one of them is a successful
+    /// `AUTH`. The caller runs the batch, drops the [`consumed`](Batch::consumed) bytes and parses again, without
+    /// waiting for more bytes.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// The arguments of request `i`, its name first; `buf` is the buffer that was parsed, nothing dropped from its
-    /// front since. Panics if there is no request `i` or `buf` is shorter than what was parsed.
+    /// The arguments of request `i`, its name first. `buf` must be the parsed buffer, with nothing dropped from its
+    /// front since. Panics if there is no request `i` or `buf` is shorter than the parsed buffer.
     pub fn arguments<'a>(
         &'a self,
         i: usize,
@@ -116,11 +118,11 @@ impl Batch {
         spans.iter().map(move |span| &bytes[span.start..span.start + span.len])
     }
 
-    /// Calls `run` with the arguments of request `i`, its name first; as for [`arguments`](Batch::arguments).
+    /// Calls `run` with the arguments of request `i`, its name first. `buf` is as for [`arguments`](Batch::arguments).
     /// Nothing is allocated for a request of up to sixteen arguments.
     #[inline]
     pub fn with_arguments<T>(&self, i: usize, buf: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> T {
-        // Most requests have few: filling a longer array first would take as long as filling in their arguments.
+        // Most requests have few arguments. Clearing a longer array first would take as long as filling it.
         let arguments = self.arguments(i, buf);
         match arguments.len() {
             0..=4 => run(fill(&mut [b"".as_slice(); 4], arguments)),
@@ -140,8 +142,8 @@ impl Batch {
             || (self.spans.len() >= MAX_ARGUMENTS && !self.requests.is_empty())
     }
 
-    /// Whether a request of `arguments` arguments has to begin a batch of its own, so that little of it is parsed in
-    /// vain when an earlier one blocks.
+    /// Whether a request of `arguments` arguments must begin a batch of its own, so that little of it is parsed in vain
+    /// if an earlier request blocks.
     pub(crate) fn is_too_full_for(&self, arguments: usize) -> bool {
         arguments > MAX_ARGUMENTS && !self.requests.is_empty()
     }
@@ -151,14 +153,14 @@ impl Batch {
         self.requests.last().map_or(0, |request| request.spans_end)
     }
 
-    /// Ends the request whose spans have been pushed; the next one begins at `end` in the buffer.
+    /// Ends the request whose spans have been pushed. The next one begins at `end` in the buffer.
     pub(crate) fn finish(&mut self, end: usize) {
         self.consumed = end;
         self.requests.push(Request { spans_end: self.spans.len(), consumed: end, inline: false });
     }
 
-    /// Adds the inline request in `line`, if it has any word; the next request begins at `end` in the buffer.
-    /// False when its quotes are unbalanced; then nothing is added.
+    /// Adds the inline request in `line`, if it has any word. The next request begins at `end` in the buffer. Returns
+    /// false if the quotes are unbalanced; nothing is added then.
     pub(crate) fn push_inline(&mut self, line: &[u8], end: usize) -> bool {
         let (spans, scratch) = (self.spans.len(), self.scratch.len());
         let whole = inline::split(line, |word| {

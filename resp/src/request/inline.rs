@@ -1,10 +1,12 @@
-//! Inline commands: a line of words, with the quotes that Redis understands there and in its configuration file.
+//! Inline commands: a line of words, with the quotes that Redis also supports in its configuration file.
 
-/// The words of a line, as Redis splits an inline command, a line of its configuration file or a command line:
-/// separated by white space; in `"…"` the escapes `\n \r \t \b \a`, `\xHH` and `\` before any other byte; in `'…'`
-/// only `\'`. A word may have quoted and bare parts, but a closing quote ends it. The line ends at a NUL byte.
+/// Splits a line into words, as Redis splits an inline command, a line of its configuration file or a command line.
 ///
-/// `None` when a quote is not closed or a closing quote is followed by anything but white space. O(length).
+/// Words are separated by white space. In `"…"` the escapes are `\n \r \t \b \a`, `\xHH`, and `\` before any other
+/// byte; in `'…'` only `\'`. A word may have quoted and bare parts, but a closing quote ends it. The line ends at a NUL
+/// byte.
+///
+/// Returns `None` if a quote is not closed, or a closing quote is followed by anything but white space. O(length).
 pub fn split_words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut words = Vec::new();
     split(line, |word| {
@@ -15,12 +17,12 @@ pub fn split_words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     .then_some(words)
 }
 
-/// One word of a line, its quotes known to be balanced.
+/// One word of a line, with balanced quotes.
 pub(crate) struct Word<'a> {
     raw: &'a [u8],
 }
 
-/// The part of a word that a byte belongs to.
+/// The kind of the part of a word that a byte belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quote {
     Bare,
@@ -28,7 +30,7 @@ enum Quote {
     Single,
 }
 
-/// Calls `each` with every word of the line; false as soon as a word's quotes are not balanced.
+/// Calls `each` with every word of the line. Returns false as soon as a word's quotes are not balanced.
 pub(crate) fn split<'a>(line: &'a [u8], mut each: impl FnMut(Word<'a>)) -> bool {
     let end = line.iter().position(|&byte| byte == 0).unwrap_or(line.len());
     let mut rest = &line[..end];
@@ -44,17 +46,17 @@ pub(crate) fn split<'a>(line: &'a [u8], mut each: impl FnMut(Word<'a>)) -> bool 
     }
 }
 
-/// White space between words, as C's `isspace`.
+/// Whether a byte is white space between words, as in C's `isspace`.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// What ends a bare word: vertical tabs and form feeds do not, though they are skipped between words.
+/// Whether a byte ends a bare word. Vertical tabs and form feeds do not, though they are skipped between words.
 fn ends_bare(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// The length of the word that `text` begins with, quotes and escapes included.
+/// The length of the word that `text` begins with, including quotes and escapes.
 fn word_len(text: &[u8]) -> Option<usize> {
     let mut quote = Quote::Bare;
     let mut at = 0;
@@ -77,7 +79,7 @@ fn word_len(text: &[u8]) -> Option<usize> {
 }
 
 impl Word<'_> {
-    /// Appends the word without its quotes, its escapes resolved.
+    /// Appends the word without its quotes, with its escapes resolved.
     pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
         let mut quote = Quote::Bare;
         let mut rest = self.raw;
@@ -113,7 +115,7 @@ impl Word<'_> {
     }
 }
 
-/// The byte that an escape stands for, and the length of the escape without its backslash.
+/// The byte of an escape, and the length of the escape without its backslash.
 fn unescape(escape: &[u8]) -> (u8, usize) {
     if let [b'x', high, low, ..] = escape
         && let (Some(high), Some(low)) = (hex(*high), hex(*low))

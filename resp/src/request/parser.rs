@@ -5,22 +5,22 @@ use crate::Reply;
 use crate::line::{MAX_LINE, usual_header};
 use std::{fmt, mem};
 
-/// The most arguments of a request from a client that has yet to authenticate.
+/// The most arguments of a request before authentication.
 const MAX_UNAUTHENTICATED_ARGUMENTS: i64 = 10;
-/// The longest argument, in bytes, from a client that has yet to authenticate.
+/// The most bytes of an argument before authentication.
 const MAX_UNAUTHENTICATED_BULK: i64 = 16_384;
-/// Memory for at most this many spans stays with an idle parser.
+/// The most spans whose memory an idle parser keeps.
 const KEPT_SPANS: usize = 32;
 
-/// A header's integer, if it is one, and the length of its line with the two bytes that end it.
+/// A header's integer (`None` if it is invalid), and the length of its line with the two bytes that end it.
 type Header = (Option<i64>, usize);
 
-/// What a client may send.
+/// Limits on the requests of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// The longest argument, in bytes (`proto-max-bulk-len`; by default 512 MiB).
+    /// The most bytes of an argument (`proto-max-bulk-len`; by default 512 MiB).
     pub max_bulk: usize,
-    /// Whether the client has yet to authenticate: then at most 10 arguments of at most 16,384 bytes each.
+    /// Whether the client has yet to authenticate, which limits requests to 10 arguments of at most 16,384 bytes each.
     pub unauthenticated: bool,
 }
 
@@ -30,14 +30,15 @@ impl Default for RequestLimits {
     }
 }
 
-/// Why a stream of requests cannot be read any further. The client gets the error, and the connection is closed.
+/// The reason why a stream of requests cannot be read any further. The client gets the error, and the connection is
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A multibulk header is no integer, or above 2³¹ − 1.
+    /// A multibulk header is not an integer, or above 2³¹ − 1.
     InvalidMultibulkLength,
-    /// A bulk header is no integer, negative, or above the limit.
+    /// A bulk header is not an integer, or negative, or above the limit.
     InvalidBulkLength,
-    /// A line appears where a bulk header should; it begins with this byte.
+    /// A line that begins with this byte appears in place of a bulk header.
     ExpectedBulk(u8),
     /// A multibulk header whose end has not arrived is longer than [`MAX_LINE`].
     TooBigMultibulkLine,
@@ -47,14 +48,14 @@ pub enum ProtocolError {
     TooBigInline,
     /// An inline request has a quote that is not closed, or closed within a word.
     UnbalancedQuotes,
-    /// More than 10 arguments before authentication.
+    /// A request has more than 10 arguments before authentication.
     UnauthenticatedMultibulkLength,
-    /// An argument above 16,384 bytes before authentication.
+    /// An argument has more than 16,384 bytes before authentication.
     UnauthenticatedBulkLength,
 }
 
 impl ProtocolError {
-    /// Answers the client as Redis does: `-ERR Protocol error: …`.
+    /// Replies the error to the client as Redis does: `-ERR Protocol error: …`.
     pub fn reply(&self, reply: &mut dyn Reply) {
         if let Self::ExpectedBulk(byte) = *self {
             let mut text = *b"ERR Protocol error: expected '$', got '?'";
@@ -86,54 +87,54 @@ impl fmt::Display for ProtocolError {
 
 impl std::error::Error for ProtocolError {}
 
-/// The state of one connection's stream of requests: what has been parsed of the request that is not yet complete.
+/// The state of one connection's stream of requests: the parsed part of the incomplete request.
 ///
-/// All positions are relative to the start of the buffer once the [`consumed`](Batch::consumed) bytes have been
-/// dropped from its front, so that nothing is parsed twice: the work over any split of the input is O(its length).
-/// Memory grows with the arguments that have arrived, never with what a header announces.
+/// All positions are relative to the start of the buffer after the [`consumed`](Batch::consumed) bytes have been
+/// dropped from its front. So nothing is parsed twice: the work for any split of the input is O(its length). Memory
+/// grows with the arguments that have arrived, never with announced counts.
 #[derive(Debug, Default)]
 pub struct RequestParser {
-    /// Where the next header line or argument begins.
+    /// The start of the next header line or argument.
     pos: usize,
-    /// The bytes of the line at `pos` that are known not to end it.
+    /// The number of bytes of the line at `pos` that are known not to end it.
     scanned: usize,
-    /// The arguments of the partial request that have yet to come; 0 between requests.
+    /// The number of arguments of the partial request that have not arrived yet; 0 between requests.
     missing: usize,
-    /// The length of the argument at `pos`, once its header is read.
+    /// The length of the argument at `pos`, once its header has been read.
     bulk: Option<usize>,
     /// The arguments of the partial request that have arrived.
     spans: Vec<Span>,
 }
 
 impl RequestParser {
-    /// A parser at the start of a stream. Allocates nothing.
+    /// Makes a parser at the start of a stream. Allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Resets the parse of the partial request: the next [`parse`](RequestParser::parse) begins at the start of its
-    /// buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only
-    /// [`consumed_by`](Batch::consumed_by).
+    /// Forgets the partial request: the next [`parse`](RequestParser::parse) begins at the start of its buffer. For a
+    /// caller that stops within a batch because its client blocks, and drops only the
+    /// [`consumed_by`](Batch::consumed_by) bytes.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// How long the buffer is at least once the argument that is arriving is complete; none while its header is not.
-    /// O(1).
+    /// The least length of the buffer once the argument that is arriving is complete. `None` if its header is
+    /// incomplete. O(1).
     pub fn wanted(&self) -> Option<usize> {
         self.bulk.map(|bulk| self.pos.saturating_add(bulk).saturating_add(2))
     }
 
-    /// Fills `batch`, cleared first, with all complete requests of `buf`.
+    /// Fills `batch`, which is cleared first, with all complete requests of `buf`.
     ///
-    /// `buf` begins where the last call's consumed bytes ended, and holds everything the last call saw after them.
-    /// After running the batch the caller drops [`Batch::consumed`] bytes from its front; while
-    /// [`Batch::has_more`], it parses again at once, else when more bytes have come.
+    /// `buf` must begin where the last call's consumed bytes ended, and hold everything that the last call saw after
+    /// them. After running the batch, the caller drops [`Batch::consumed`] bytes from the front. While
+    /// [`Batch::has_more`], it parses again at once, otherwise when more bytes have arrived.
     ///
     /// # Errors
     ///
-    /// The stream cannot be read on. The requests before the error are in `batch`: they are run, then the error is
-    /// answered, then the connection closed.
+    /// Returns an error if the stream cannot be read on. The requests before the error are in `batch`. The caller runs
+    /// them, replies the error, and closes the connection.
     pub fn parse(
         &mut self,
         buf: &[u8],
@@ -184,7 +185,7 @@ impl RequestParser {
         }
     }
 
-    /// Reads the header `*n`. False when it must wait, for bytes or for the next batch.
+    /// Reads the header `*n`. Returns false if it must wait, for bytes or for the next batch.
     #[inline]
     fn multibulk(
         &mut self,
@@ -202,7 +203,7 @@ impl RequestParser {
         if limits.unauthenticated && count > MAX_UNAUTHENTICATED_ARGUMENTS {
             return self.refuse(ProtocolError::UnauthenticatedMultibulkLength, batch);
         }
-        // Zero and negative counts are requests of nothing.
+        // Zero and negative counts are empty requests.
         let count = usize::try_from(count).unwrap_or(0);
         if batch.is_too_full_for(count) {
             batch.has_more = true;
@@ -216,8 +217,8 @@ impl RequestParser {
         Ok(true)
     }
 
-    /// Reads arguments as long as they are complete and plain, which they nearly always are;
-    /// [`argument`](Self::argument) handles the rest.
+    /// Reads arguments as long as they are complete and plain, as nearly all are. [`argument`](Self::argument) handles
+    /// the rest.
     #[inline]
     fn usual_arguments(&mut self, buf: &[u8], limits: &RequestLimits, batch: &mut Batch) {
         if self.bulk.is_some() {
@@ -244,7 +245,7 @@ impl RequestParser {
         }
     }
 
-    /// Reads one argument, its header and its bytes. False when it must wait.
+    /// Reads one argument, its header and its bytes. Returns false if it must wait.
     #[inline]
     fn argument(
         &mut self,
@@ -270,11 +271,11 @@ impl RequestParser {
                     return self.refuse(ProtocolError::UnauthenticatedBulkLength, batch);
                 }
                 self.advance(len);
-                // No truncation: it is at most `max_bulk`.
+                // No truncation: the length is at most `max_bulk`.
                 bulk as usize
             }
         };
-        // The two bytes after an argument are skipped unread, as Redis 7 does.
+        // The two bytes after an argument are skipped unread, as in Redis 7.
         if buf.len() - self.pos < bulk.saturating_add(2) {
             self.bulk = Some(bulk);
             return Ok(false);
@@ -286,8 +287,8 @@ impl RequestParser {
         Ok(true)
     }
 
-    /// A request too big for a client that has yet to authenticate. Where a request before it in the same buffer may
-    /// have been the `AUTH`, it is judged after that has run.
+    /// Refuses a request that is too big before authentication. If an earlier request of the same buffer may be the
+    /// `AUTH`, the decision is left until that has run.
     #[cold]
     fn refuse(&mut self, error: ProtocolError, batch: &mut Batch) -> Result<bool, ProtocolError> {
         if batch.is_empty() {
@@ -297,8 +298,8 @@ impl RequestParser {
         Ok(false)
     }
 
-    /// The integer after the first byte of the header line at `pos` (`None`: it is none) and the length of the line;
-    /// `None` when the line is not complete.
+    /// Reads the header line at `pos`: the integer after the first byte (`None` if it is invalid), and the length of
+    /// the line. Returns `None` if the line is incomplete.
     #[inline(always)]
     fn header(&mut self, buf: &[u8], too_big: ProtocolError) -> Result<Option<Header>, ProtocolError> {
         match buf.get(self.pos..).and_then(usual_header) {
@@ -314,7 +315,7 @@ impl RequestParser {
         too_big: ProtocolError,
     ) -> Result<Option<Header>, ProtocolError> {
         let Some(end) = self.line_end(buf, b'\r', too_big)? else { return Ok(None) };
-        // The byte after CR is part of the line end, whatever it is, and must be there.
+        // The byte after CR belongs to the line end, whichever byte it is, and must have arrived.
         if self.pos + end + 1 >= buf.len() {
             return Ok(None);
         }
@@ -322,7 +323,7 @@ impl RequestParser {
         Ok(Some((value, end + 2)))
     }
 
-    /// Reads the line at `pos` as an inline request. False when it is not complete.
+    /// Reads the line at `pos` as an inline request. Returns false if the line is incomplete.
     fn inline(&mut self, buf: &[u8], batch: &mut Batch) -> Result<bool, ProtocolError> {
         let Some(end) = self.line_end(buf, b'\n', ProtocolError::TooBigInline)? else { return Ok(false) };
         let line = &buf[self.pos..self.pos + end];
@@ -330,11 +331,10 @@ impl RequestParser {
         if batch.push_inline(line, self.pos) { Ok(true) } else { Err(ProtocolError::UnbalancedQuotes) }
     }
 
-    /// Returns the length of the line at `pos` before its end byte, or `None` if the line is not complete.
+    /// The length of the line at `pos` before its end byte. Returns `None` if the line is incomplete.
     ///
-    /// As in Redis, a line that has arrived with its end may have any length; a line without its end may have
-    /// [`MAX_LINE`] bytes. Redis reads lines as C strings: a NUL byte hides the end of the line, and the stream then
-    /// waits until the line is too long.
+    /// As in Redis, a complete line may have any length; an incomplete line may have [`MAX_LINE`] bytes. Redis reads
+    /// lines as C strings: a NUL byte hides the end of the line, and the stream then waits until the line is too long.
     fn line_end(
         &mut self,
         buf: &[u8],
@@ -362,8 +362,8 @@ impl RequestParser {
         self.scanned = 0;
     }
 
-    /// Takes the arguments of the partial request out of the batch and makes all positions relative to what is left
-    /// of the buffer once the batch's bytes are dropped.
+    /// Takes the arguments of the partial request out of the batch. Makes all positions relative to the rest of the
+    /// buffer after the batch's bytes have been dropped.
     fn keep_partial(&mut self, batch: &mut Batch) {
         let dropped = batch.consumed;
         self.pos -= dropped;
@@ -372,7 +372,7 @@ impl RequestParser {
             let partial = batch.spans.drain(complete..);
             self.spans.extend(partial.map(|span| Span { start: span.start - dropped, ..span }));
         } else if !batch.spans.is_empty() {
-            // Nothing is complete: all of it is partial, and may be much.
+            // No request is complete: all spans are partial, and may be many. Swapping avoids the copy.
             mem::swap(&mut self.spans, &mut batch.spans);
         }
         if self.spans.is_empty() && self.spans.capacity() > KEPT_SPANS {

@@ -1,5 +1,5 @@
-//! Numbers of x87 extended precision beside exact arithmetic, rounded once: a reading of a text, a sum and a written
-//! text have the one right value, whatever way leads there.
+//! Tests of extended precision against exact arithmetic that is rounded once. A parsed text, a sum and a formatted
+//! number must have the one right value, whichever path computes it.
 
 use super::*;
 use dashu_int::ops::{BitTest, DivRem, UnsignedAbs};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const MANTISSA: usize = 64;
 /// The weight of the last bit of the smallest numbers: their exponent is -16,382, and 63 bits are behind the point.
 const LAST_BIT_MIN: i64 = -16_382 - 63;
-/// That of the largest numbers.
+/// The weight of the last bit of the largest numbers.
 const LAST_BIT_MAX: i64 = 16_383 - 63;
 
 /// A value without rounding: a fraction.
@@ -47,7 +47,7 @@ impl Exact {
         Self { numerator, denominator: self.denominator * other.denominator }
     }
 
-    /// The nearest multiple of 2^`exponent`, ties to the even one, as how many times that.
+    /// The nearest multiple of 2^`exponent`, ties to even, as a number of these units.
     fn nearest_multiple(&self, exponent: i64) -> IBig {
         let power = UBig::ONE << exponent.unsigned_abs() as usize;
         let magnitude = self.numerator.clone().unsigned_abs();
@@ -64,14 +64,14 @@ impl Exact {
         IBig::from_parts(self.numerator.sign(), quotient)
     }
 
-    /// The extended number nearest to it, as a fraction again; what is too small or large has none.
+    /// The nearest extended number, as a fraction. An error if the number is too small or too large.
     fn rounded(&self) -> Result<Rounded, Unfit> {
         let bits = |magnitude: &UBig| magnitude.bit_len() as i64;
         if self.numerator == IBig::ZERO {
             return Ok(Rounded { mantissa: IBig::ZERO, exponent: 0 });
         }
         let size = bits(&self.numerator.clone().unsigned_abs()) - bits(&self.denominator);
-        // One bit too many perhaps, then one too few never.
+        // The first attempt may have one bit too many; the next then never has one too few.
         let mut exponent = (size - MANTISSA as i64).max(LAST_BIT_MIN);
         while bits(&self.nearest_multiple(exponent).unsigned_abs()) > MANTISSA as i64 {
             exponent += 1;
@@ -84,7 +84,7 @@ impl Exact {
         }
     }
 
-    /// The text with at most 17 decimals, rounded as printf rounds.
+    /// The text with at most 17 decimals, rounded like printf.
     fn text(&self) -> String {
         let scale = UBig::from(10_u8).pow(17);
         let scaled =
@@ -97,7 +97,7 @@ impl Exact {
     }
 }
 
-/// Why there is no number.
+/// The reason why there is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfit {
     TooSmall,
@@ -119,14 +119,14 @@ impl Rounded {
     }
 }
 
-/// A number in a text: its digits and the power of the base that the last one has.
+/// A number as text, as digits, and as the power of the base of the last digit.
 #[derive(Clone, Debug)]
 struct Written {
     text: String,
     exact: Exact,
 }
 
-/// A text of these decimal digits, its point before the last `decimals` of them.
+/// A text of these decimal digits, with the point before the last `decimals` of them.
 fn decimal(negative: bool, digits: &str, decimals: usize, exponent: i64) -> Written {
     let value: IBig = digits.parse().expect("they are digits");
     let value = if negative { -value } else { value };
@@ -165,13 +165,14 @@ fn hexadecimals() -> impl Strategy<Value = Written> {
     )
 }
 
-/// A text that lies halfway between two numbers of a full mantissa, or by one of its last digit beside that.
+/// A text that lies halfway between two numbers of a full mantissa, or differs from that by one of its last digit.
 fn halfway() -> impl Strategy<Value = Written> {
     let exponent = prop_oneof![6 => -100..100_i64, 1 => -4000..16_000_i64, 1 => Just(LAST_BIT_MAX)];
     let beside = prop_oneof![Just(-1_i8), Just(0), Just(1)];
     (any::<bool>(), any::<u64>(), exponent, beside).prop_map(|(negative, mantissa, exponent, beside)| {
         let odd = UBig::from(mantissa | 1 << 63) * 2_u8 + UBig::ONE;
-        // (2 m + 1) · 2^(e - 1), as an integer and a power of ten, with some digits more to lie beside it.
+        // (2 m + 1) · 2^(e - 1), as an integer and a power of ten, with some more digits so that a neighbour can be
+        // chosen.
         let (whole, power) = match exponent - 1 {
             exponent @ ..0 => (odd * UBig::from(5_u8).pow(exponent.unsigned_abs() as usize), exponent),
             exponent => (odd << exponent as usize, 0),
@@ -194,13 +195,13 @@ fn number() -> impl Strategy<Value = Extended> {
     ];
     (any::<bool>(), mantissa, exponent).prop_map(|(negative, mantissa, exponent)| {
         let size = Size::Finite { mantissa: mantissa | 1 << 63, exponent };
-        // The smallest numbers need not have the highest bit.
+        // The smallest numbers may lack the highest bit.
         let small = Size::Finite { mantissa: mantissa.max(1), exponent };
         Extended { negative, size: if exponent == LAST_BIT_MIN { small } else { size } }
     })
 }
 
-/// Two numbers, mostly so close that their sum is rounded or much of it falls away.
+/// Two numbers, mostly so close that their sum is rounded or largely cancels.
 fn two() -> impl Strategy<Value = (Extended, Extended)> {
     let shift = prop_oneof![-70..70_i64, -140..140_i64, 60..68_i64, Just(0)];
     (number(), number(), shift).prop_map(|(one, mut other, shift)| {

@@ -1,4 +1,4 @@
-//! Replies, whole and in pieces, beside what another implementation of the protocol reads.
+//! Tests of replies, whole and in pieces, against another implementation of the protocol.
 
 use super::*;
 use crate::{Elements, Value};
@@ -10,7 +10,7 @@ use std::fmt::Debug;
 /// The mark of a map in which a key is repeated.
 const REPEATED_KEY: &str = "repeated key";
 
-/// What a stream of bytes came to: each reply as `T`.
+/// The result of reading a stream of bytes, with each reply as `T`.
 #[derive(Debug, PartialEq)]
 struct Read<T> {
     replies: Vec<T>,
@@ -53,7 +53,7 @@ fn read(stream: &[u8]) -> Read<String> {
     read_pieces([stream], &ReplyLimits::default())
 }
 
-/// The pieces of a stream, of these sizes.
+/// The pieces of a stream, with these sizes.
 fn pieces<'a>(stream: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let (mut rest, mut pieces) = (stream, Vec::new());
     for &size in sizes.iter().cycle() {
@@ -67,7 +67,7 @@ fn pieces<'a>(stream: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// A value as the other implementation has it.
+/// A value in the form of the other implementation.
 fn frame(value: Value<'_>, attributes: Option<Elements<'_>>) -> Frame {
     let attributes = attributes.map(pairs);
     match value {
@@ -103,7 +103,8 @@ fn frames(mut elements: Elements<'_>) -> Vec<Frame> {
     }
 }
 
-/// A map as the other implementation has it, marked where a key is repeated: which of the values it keeps is by chance.
+/// A map in the form of the other implementation. It is marked if a key is repeated, since the other's choice of the
+/// value is random.
 fn pairs(elements: Elements<'_>) -> FrameMap<Frame, Frame> {
     let (mut frames, mut map) = (frames(elements).into_iter(), FrameMap::new());
     while let (Some(key), Some(value)) = (frames.next(), frames.next()) {
@@ -121,7 +122,7 @@ fn encoded(frame: &Frame) -> Vec<u8> {
     out
 }
 
-/// What the other implementation reads, as far as it can.
+/// The replies that the other implementation reads, as far as it can.
 fn read_by_other(mut stream: &[u8]) -> (Vec<Frame>, Vec<usize>) {
     let (mut replies, mut lengths) = (Vec::new(), Vec::new());
     while let Ok(Some((frame, len))) = resp3::decode::complete::decode(stream) {
@@ -188,7 +189,7 @@ fn reply() -> impl Strategy<Value = Frame> {
     })
 }
 
-/// A reply of RESP2, as the other implementation has it there and in RESP3.
+/// A reply of RESP2, in the other implementation's forms of RESP2 and RESP3.
 fn reply_of_resp2() -> impl Strategy<Value = resp2::types::OwnedFrame> {
     use resp2::types::OwnedFrame as Frame;
     let leaf = prop_oneof![
@@ -273,7 +274,7 @@ proptest! {
             prop_assert_eq!(replies.range(i).len(), lengths[i]);
             let ours = frame(replies.value(i, &stream), replies.attributes(i, &stream));
             let text = format!("{ours:?}");
-            // Not a number equals nothing.
+            // NaN equals nothing.
             let alike = ours == other[i] || text.contains("NaN") || text.contains(REPEATED_KEY);
             prop_assert!(alike, "{text} here, there {:?}", other[i]);
         }
@@ -300,7 +301,7 @@ proptest! {
         let mut buf = Vec::new();
         for &byte in &stream {
             prop_assert!(replies.is_empty());
-            // What the parser has passed becomes the ends of lines, which it would stop at.
+            // The bytes that the parser has passed become line ends, at which it would stop if it read them again.
             let passed = parser.pos;
             buf[..passed].fill(b'\n');
             if matches!(buf.get(passed), Some(b'+' | b'-')) && parser.scanned > 1 {
@@ -477,7 +478,8 @@ fn no_reply_is_longer_or_deeper_than_may_be() {
         assert_eq!(read_pieces(stream.as_bytes().chunks(1), &limits).error, whole, "{stream}");
         whole
     };
-    // Each as long as may be, and one byte longer. What announces its length is refused before it comes.
+    // Each case is of the maximum length, or one byte longer. A reply that announces its length is refused before its
+    // bytes arrive.
     for (fits, exceeds) in [
         (format!("${}\r\n{}\r\n", 33, "x".repeat(33)), "$34\r\n".to_string()),
         (format!("+{}\r\n", "x".repeat(37)), format!("+{}", "x".repeat(38))),
@@ -495,7 +497,7 @@ fn no_reply_is_longer_or_deeper_than_may_be() {
             if exceeds.starts_with("*1\r\n*1\r\n") { InvalidReply::TooDeep } else { InvalidReply::TooLong };
         assert_eq!(error(&exceeds), Some(expected), "{exceeds}");
     }
-    // A number does not go on for ever either, however long replies may be.
+    // A number cannot go on for ever either, however long replies may be.
     let stream = [b":", &[b'1'; MAX_LINE + 1][..]].concat();
     assert_eq!(read(&stream[..MAX_LINE]).error, None);
     assert_eq!(read(&stream).error, Some(InvalidReply::TooLong));

@@ -1,10 +1,10 @@
-//! Replies, read back by another implementation of the protocol.
+//! Tests of written replies, read back by another implementation of the protocol.
 
 use super::*;
 use proptest::prelude::*;
 use redis_protocol::{resp2, resp3, resp3::types::VerbatimStringFormat};
 
-/// A reply as a tree, to write and to compare.
+/// A reply as a tree, for writing and comparing.
 #[derive(Clone, Debug)]
 enum Value {
     Status(Vec<u8>),

@@ -1,10 +1,10 @@
-//! Requests, whole and in pieces, and what is wrong with them.
+//! Tests of requests, whole, in pieces and invalid.
 
 use super::*;
 use crate::{Protocol, Writer};
 use proptest::prelude::*;
 
-/// What a stream of bytes came to.
+/// The result of reading a stream of bytes.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     requests: Vec<Vec<Vec<u8>>>,
@@ -50,7 +50,7 @@ fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limits: &RequestL
     connection.read
 }
 
-/// Stops after every request, as if its client blocked, forgets the rest and parses it again.
+/// Stops after every request, as if its client blocked, then forgets the rest and parses it again.
 fn read_stopping(stream: &[u8], limits: &RequestLimits) -> Read {
     let mut connection = Connection { buf: stream.to_vec(), ..Connection::default() };
     loop {
@@ -107,7 +107,7 @@ fn requests_of_nothing_are_passed_over() {
 
 #[test]
 fn every_protocol_error_is_that_of_redis() {
-    // Each stream was sent to redis-server 7.0.15, which answered so and closed the connection.
+    // Each stream was sent to redis-server 7.0.15, which sent this error and closed the connection.
     let long = [b'1'; MAX_LINE + 2];
     let cases: Vec<(Vec<u8>, &str)> = vec![
         (b"*3000000000\r\n".into(), "invalid multibulk length"),

@@ -1,4 +1,4 @@
-//! The memory of an engine in all, and its peak.
+//! The total memory of an engine, and its peak.
 
 use super::{BufferBytes, ClientBytes};
 
@@ -7,36 +7,36 @@ use super::{BufferBytes, ClientBytes};
 pub struct MemoryUsage {
     /// Keys and values.
     pub data: usize,
-    /// What finds keys and knows their deadlines, and who waits for them or watches them.
+    /// The key index, the deadlines, and the waiters and watchers of keys.
     pub tables: usize,
-    /// Sessions with what is their own: query buffers, output, requests that wait.
+    /// Sessions with their own data: query buffers, output, waiting requests.
     pub clients: usize,
     /// The interpreters with their scripts and functions.
     pub scripts: usize,
-    /// The engine itself, its commands, what finds clients and subscribers, and messages that receivers share.
+    /// The engine itself, its commands, the tables of clients and subscribers, and messages that receivers share.
     pub engine: usize,
 }
 
 impl MemoryUsage {
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> usize {
         self.data + self.tables + self.clients + self.scripts + self.engine
     }
 }
 
-/// The memory account of an engine: what its parts do not count themselves.
+/// The memory account of an engine: the parts that do not count themselves.
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
-    /// What clients hold, but for their sessions.
+    /// The buffers that clients hold, outside their sessions.
     pub clients: ClientBytes,
     /// Messages that their receivers share.
     pub messages: BufferBytes,
-    /// The stream that replicas share which do not keep up, until the last of them has been sent it.
+    /// The stream that replicas share while they lag, until the last of them has been sent it.
     pub stream: BufferBytes,
-    /// What the registry of commands takes, with what is kept for each: it does not change.
+    /// The registry of commands, with the data kept for each. It does not change.
     pub commands: usize,
-    /// What the engine took when it was made.
+    /// The engine's memory right after its construction.
     pub at_start: MemoryUsage,
     /// Its memory at the last sample.
     pub last: MemoryUsage,

@@ -1,12 +1,12 @@
-//! The size that an allocator gives a block.
+//! The block sizes of an allocator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Larger blocks are whole pages of the system.
+/// The size above which a block is whole pages of the system.
 const LARGE: usize = 14 * 1024;
 
-/// The bytes that an allocation of `bytes` bytes takes: they are rounded up as in jemalloc, to multiples of 16 up to
-/// 128, to a quarter of a power of two up to 14 KiB, to pages above. Other allocators differ little. O(1).
+/// The bytes that an allocation of `bytes` bytes takes, rounded up as in jemalloc. The step is 16 bytes up to 128
+/// bytes, a quarter of a power of two up to 14 KiB, and a page above. Other allocators differ little. O(1).
 #[must_use]
 #[inline]
 pub const fn block(bytes: usize) -> usize {
@@ -26,34 +26,34 @@ pub const fn of_vec<T>(vec: &Vec<T>) -> usize {
     block(vec.capacity() * size_of::<T>())
 }
 
-/// The bytes that so many B-trees with `entries` entries of `entry_bytes` bytes in all take, about: a node has room for
-/// eleven and is half full, as it is where keys come in order, and a tree has one at least. O(1).
+/// The approximate bytes of `trees` B-trees with `entries` entries of `entry_bytes` bytes in all. A node has room for
+/// eleven entries and is half full, as it is if keys come in order. A tree has at least one node. O(1).
 #[must_use]
 pub const fn of_trees(trees: usize, entries: usize, entry_bytes: usize) -> usize {
     let more = entries.saturating_sub(trees * HALF_FULL).div_ceil(HALF_FULL);
     (trees + more) * block(16 + 11 * entry_bytes)
 }
 
-/// The bytes that the nodes of a map take, about, without what its entries own. O(1).
+/// The approximate bytes of the nodes of a map, without the memory that its entries own. O(1).
 #[must_use]
 pub fn of_map<K, V>(map: &BTreeMap<K, V>) -> usize {
     of_trees(usize::from(!map.is_empty()), map.len(), size_of::<(K, V)>())
 }
 
-/// The bytes that the nodes of a set take, about, without what its entries own. O(1).
+/// The approximate bytes of the nodes of a set, without the memory that its entries own. O(1).
 #[must_use]
 pub fn of_set<T>(set: &BTreeSet<T>) -> usize {
     of_trees(usize::from(!set.is_empty()), set.len(), size_of::<T>())
 }
 
-/// Entries of a node of a B-tree that is half full.
+/// The entries of a half-full node of a B-tree.
 const HALF_FULL: usize = 6;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What `malloc_usable_size` returns under jemalloc.
+    /// The sizes that `malloc_usable_size` returns under jemalloc.
     #[test]
     fn sizes_are_those_of_the_allocator() {
         let sizes = [0, 1, 8, 9, 17, 128, 129, 160, 161, 256, 257, 1025, 10_003].map(block);

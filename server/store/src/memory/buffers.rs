@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of buffers, in whatever thread.
+/// A count of bytes of buffers, in any thread.
 #[derive(Clone, Debug, Default)]
 pub struct BufferBytes(Arc<AtomicUsize>);
 
 impl BufferBytes {
-    /// How many there are. O(1).
+    /// The number of bytes. O(1).
     #[must_use]
     pub fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// A buffer has changed from `before` to `after` bytes. O(1).
+    /// Notes that a buffer has changed from `before` to `after` bytes. O(1).
     pub fn change(&self, before: usize, after: usize) {
         self.0.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// Counts so many bytes until the result is dropped.
+    /// Counts `bytes` bytes until the result is dropped.
     #[must_use]
     pub fn hold(&self, bytes: usize) -> HeldBytes {
         self.change(0, bytes);
@@ -30,13 +30,13 @@ impl BufferBytes {
 /// The bytes of all buffers of an engine's clients.
 #[derive(Clone, Debug, Default)]
 pub struct ClientBytes {
-    /// All of them.
+    /// The bytes of all buffers.
     pub all: BufferBytes,
-    /// Those that count towards `maxmemory-clients`.
+    /// The bytes that count towards `maxmemory-clients`.
     pub limited: BufferBytes,
 }
 
-/// Bytes that are counted as long as this exists.
+/// Bytes that are counted until this is dropped.
 #[derive(Debug)]
 pub struct HeldBytes {
     all: BufferBytes,

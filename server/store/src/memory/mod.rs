@@ -1,5 +1,5 @@
-//! The memory of an engine, counted by its parts: where a buffer, a table or a page grows or shrinks, without asking
-//! the allocator. Of several engines in a process, each knows its own.
+//! The memory of an engine, counted by its parts. Each part counts when a buffer, a table or a page grows or shrinks,
+//! without asking the allocator. If a process has several engines, each knows its own memory.
 
 mod account;
 mod block;

@@ -1,15 +1,15 @@
-//! Bytes that several buffers share: they are kept, and counted, once.
+//! Bytes that several buffers share. They are stored, and counted, once.
 
 use super::block::block;
 use super::buffers::{BufferBytes, HeldBytes};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// Bytes that do not change. The last owner to drop them removes them from the account.
+/// Immutable shared bytes. The last owner to drop them removes them from the account.
 #[derive(Clone)]
 pub struct SharedBytes(Arc<Counted>);
 
-/// Shared bytes, if somebody still has them.
+/// A weak reference to shared bytes.
 #[derive(Clone, Default)]
 pub struct WeakBytes(Weak<Counted>);
 
@@ -19,7 +19,7 @@ struct Counted {
 }
 
 impl SharedBytes {
-    /// Counts the bytes in this account. O(1), unless the buffer has spare room.
+    /// Shares the bytes, and counts them in this account. O(1), unless the buffer has spare room.
     #[must_use]
     pub fn new(account: &BufferBytes, bytes: Vec<u8>) -> Self {
         let bytes = bytes.into_boxed_slice();
@@ -40,7 +40,7 @@ impl SharedBytes {
         Arc::strong_count(&self.0)
     }
 
-    /// A reference that does not keep them.
+    /// A reference that does not keep the bytes alive.
     #[must_use]
     pub fn downgrade(&self) -> WeakBytes {
         WeakBytes(Arc::downgrade(&self.0))

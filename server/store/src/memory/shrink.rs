@@ -1,11 +1,11 @@
-//! Spare room of tables and deques, given back if there is memory to move what is left: the standard operations end the
-//! process without it.
+//! Shrinking of tables and deques, if memory suffices to move the remaining elements. The standard operations would
+//! abort the process without it.
 
 use hashbrown::HashTable;
 use lockwheel_resp::allocation;
 use std::collections::VecDeque;
 
-/// Gives back the room of a table for more than `capacity` entries. Without memory for the smaller table, the table
+/// Gives back the room of a table for more than `capacity` entries. If memory for the smaller table is short, the table
 /// stays as it is. O(entries).
 pub fn shrink_table<T>(table: &mut HashTable<T>, capacity: usize, hash: impl Fn(&T) -> u64) {
     shrink_table_if(table, capacity, hash, |bytes| allocation::check_copies(bytes).is_ok());
@@ -22,16 +22,16 @@ fn shrink_table_if<T>(
     }
 }
 
-/// Returns the most bytes that a table with room for so many entries takes: one of eight places stays free, and their
-/// number is a power of two.
+/// The most bytes that a table with room for `entries` entries takes. One of eight slots stays free, and the number of
+/// slots is a power of two.
 fn table_bytes<T>(entries: usize) -> usize {
-    /// Bytes of the control group behind the places, and of their alignment.
+    /// Bytes of the control group behind the slots, and of their alignment.
     const AROUND: usize = 64;
     let places = (entries.saturating_mul(8) / 7 + 1).next_power_of_two().max(16);
     places.saturating_mul(size_of::<T>() + 1).saturating_add(AROUND)
 }
 
-/// Gives back the room of a deque for more than `capacity` elements, unless there is no memory to move a large one to.
+/// Gives back the room of a deque for more than `capacity` elements, unless memory to move the elements is short.
 pub fn shrink_deque<T>(deque: &mut VecDeque<T>, capacity: usize) {
     if allocation::check_copies(capacity.max(deque.len()) * size_of::<T>()).is_ok() {
         deque.shrink_to(capacity);

@@ -1,4 +1,4 @@
-//! Stores in pages, named by a `u32`: growing never copies what is there, and a page that empties is freed.
+//! Stores in pages, indexed by `u32`. Growing never copies existing values, and an empty page is freed.
 
 mod slab;
 mod sparse;
@@ -7,15 +7,15 @@ use crate::memory::{block, of_vec};
 pub use slab::Slab;
 pub use sparse::Sparse;
 
-/// Where a value named by a `u32` is found.
+/// A store of values that are found by a `u32`.
 pub trait Store<V> {
-    /// The value at `index`; a stale one of a freed index that is not in use again.
+    /// The value at `index`. For a freed index that is not in use again, a stale value.
     ///
     /// # Panics
-    /// When `index` was never in use, or its page was given back.
+    /// Panics if `index` was never in use, or its page was given back.
     fn get(&self, index: u32) -> &V;
 
-    /// As [`get`](Self::get), to change.
+    /// The value at `index`, to be changed, under the conditions of [`get`](Self::get).
     fn get_mut(&mut self, index: u32) -> &mut V;
 
     /// Frees `index`, which must be in use. The value stays as it is until it is replaced or its page is freed.
@@ -29,12 +29,12 @@ pub trait Store<V> {
 #[derive(Clone, Debug)]
 struct Pages<V, const PAGE: usize> {
     all: Vec<Option<Box<[V; PAGE]>>>,
-    /// How many there are.
+    /// The number of pages.
     count: usize,
 }
 
 impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
-    /// The value at an index whose page is there, whether it is in use or not.
+    /// The value at an index whose page exists, in use or not.
     fn find(&self, index: u32) -> Option<&V> {
         let page = self.all.get(index as usize / PAGE)?.as_ref()?;
         Some(&page[index as usize % PAGE])
@@ -60,7 +60,7 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
         }
     }
 
-    /// The value at `index`, in a page that is made if need be.
+    /// The value at `index`; makes its page if necessary.
     #[inline]
     fn make(&mut self, index: u32) -> &mut V {
         let at = index as usize / PAGE;
@@ -84,7 +84,7 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
         self.count -= usize::from(self.all[at as usize].take().is_some());
     }
 
-    /// Bytes of the places in pages of which `used` are in use that are not.
+    /// Bytes of the unused slots in pages of which `used` slots are in use.
     fn free_bytes(&self, used: usize) -> usize {
         (self.count * PAGE).saturating_sub(used) * size_of::<V>()
     }

@@ -3,26 +3,26 @@
 use super::{Pages, Store};
 use crate::memory::of_vec;
 
-/// A slab of `V` in pages of `PAGE` values. Every operation is O(1), but for the allocation of a page.
+/// A slab of `V` in pages of `PAGE` values. Every operation is O(1), except for the allocation of a page.
 #[derive(Clone, Debug)]
 pub struct Slab<V, const PAGE: usize> {
     pages: Pages<V, PAGE>,
-    /// The free places of each page.
+    /// The free slots of each page.
     rooms: Vec<Room>,
-    /// Pages with room, in no order; values are put in the last one.
+    /// Pages with room, in no order. New values go to the last one.
     roomy: Vec<u32>,
-    /// The page that emptied last. It is kept, so that a value that comes and goes does not allocate each time.
+    /// The page that became empty last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
-    /// Bytes of heap that the lists of free places hold.
+    /// Bytes of heap that the lists of free slots hold.
     free_bytes: usize,
 }
 
-/// The free places of a page.
+/// The free slots of a page.
 #[derive(Clone, Debug, Default)]
 struct Room {
-    /// Places that were in use and are free.
+    /// Slots that have been in use and are free.
     free: Vec<u16>,
-    /// How many places were in use since the page was made: those from this one on never were.
+    /// The number of slots that have ever been in use since the page was made. Later slots never were.
     begun: u32,
 }
 
@@ -35,7 +35,7 @@ impl Room {
         self.begun as usize == size && self.free.is_empty()
     }
 
-    /// Makes room for more free places, `size` at most. How many bytes more it takes.
+    /// Makes room for more free slots, at most `size`; returns the growth in bytes.
     #[cold]
     fn grow(&mut self, size: usize) -> usize {
         let before = of_vec(&self.free);
@@ -45,7 +45,7 @@ impl Room {
 }
 
 impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
-    /// No index reaches this, so that an index has a spare bit and `index + 1` cannot overflow.
+    /// The exclusive limit of indices: an index has a spare bit, and `index + 1` cannot overflow.
     const END: u32 = u32::MAX >> 1;
 
     /// An empty slab.
@@ -54,31 +54,31 @@ impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
         Slab { pages: Pages::new(), rooms: Vec::new(), roomy: Vec::new(), spare: 0, free_bytes: 0 }
     }
 
-    /// One more than the greatest index that there can be.
+    /// The exclusive limit of the present indices.
     pub fn end(&self) -> u32 {
         (self.rooms.len() * PAGE) as u32
     }
 
-    /// Bytes of the places that are free, where `used` are not: what is put in takes these first. O(1).
+    /// Bytes of the free slots, if `used` slots are in use. New values take these first. O(1).
     pub fn free_bytes(&self, used: usize) -> usize {
         self.pages.free_bytes(used)
     }
 
-    /// What stands at an index, which may be in use or not; free places have the default value, and those whose page is
-    /// not there have none.
+    /// The value at an index, in use or not. A free slot holds a default or stale value. `None` if the index's page
+    /// does not exist.
     pub fn find(&self, index: u32) -> Option<&V> {
         self.pages.find(index)
     }
 
-    /// Whether nothing was ever put in. O(1).
+    /// Whether no value was ever inserted. O(1).
     pub fn is_empty(&self) -> bool {
         self.rooms.is_empty()
     }
 
-    /// Keeps `value` and returns its index, which stays valid until it is removed.
+    /// Stores `value` and returns its index, which stays valid until it is removed.
     ///
     /// # Panics
-    /// When the slab holds 2^31 values: tens of GiB of timers, so memory ends first.
+    /// Panics if the slab holds 2^31 values. That would be tens of GiB of timers, so memory ends first.
     #[inline]
     pub fn insert(&mut self, value: V) -> u32 {
         let at = match self.roomy.last() {

@@ -3,18 +3,19 @@
 use super::{Store, no_page};
 use crate::memory::{block, of_vec};
 
-/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) whose indices name them, for what only some of its
-/// values have. A page without any takes no memory. Every operation is O(1), but for the allocation of a page.
+/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some of
+/// its values have. A page without values takes no memory. Every operation is O(1), except for the allocation of a
+/// page.
 #[derive(Clone, Debug)]
 pub struct Sparse<V, const PAGE: usize> {
     pages: Vec<Page<V, PAGE>>,
-    /// How many pages have values.
+    /// The number of pages with values.
     count: usize,
-    /// The page that emptied last. It is kept, so that a value that comes and goes does not allocate each time.
+    /// The page that became empty last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
 }
 
-/// A page, made when an index in it is first used, and how many of its places are in use.
+/// A page, made when an index in it is first used, and the number of its slots in use.
 #[derive(Clone, Debug)]
 struct Page<V, const PAGE: usize> {
     used: u32,
@@ -22,24 +23,24 @@ struct Page<V, const PAGE: usize> {
 }
 
 impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
-    /// An empty one.
+    /// Makes an empty store.
     pub const fn new() -> Self {
         const { assert!(PAGE.is_power_of_two()) }
         Sparse { pages: Vec::new(), count: 0, spare: 0 }
     }
 
-    /// The values of all pages, also those that are not in use: as they were when they were removed, or never were.
+    /// The values of all pages, including unused slots: these have stale or default values.
     pub fn iter(&self) -> impl Iterator<Item = &V> {
         self.pages.iter().filter_map(|page| page.values.as_ref()).flat_map(|values| values.iter())
     }
 
-    /// The indices of all pages of which a place is in use, also those that are not.
+    /// All indices of the pages that have a slot in use, including unused slots.
     pub fn indices_in_used_pages(&self) -> impl Iterator<Item = u32> {
         let used = self.pages.iter().enumerate().filter(|(_, page)| page.used > 0);
         used.flat_map(|(page, _)| (page * PAGE) as u32..((page + 1) * PAGE) as u32)
     }
 
-    /// The first page at or after this one, and around, of which a place is in use.
+    /// The indices of the first page from this one on, wrapping around, that has a slot in use.
     pub fn used_page(&self, from: usize) -> Option<std::ops::Range<u32>> {
         let is_used = |page: &usize| self.pages[*page].used > 0;
         let len = self.pages.len();
@@ -47,17 +48,17 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
         Some((page * PAGE) as u32..((page + 1) * PAGE) as u32)
     }
 
-    /// Bytes of the places in pages that are free, where `used` are not. O(1).
+    /// Bytes of the free slots in pages, if `used` slots are in use. O(1).
     pub fn free_bytes(&self, used: usize) -> usize {
         (self.count * PAGE).saturating_sub(used) * size_of::<V>()
     }
 
-    /// How many pages there are, used or not.
+    /// The number of pages, with or without values.
     pub fn pages(&self) -> usize {
         self.pages.len()
     }
 
-    /// Keeps `value` at `index`, which is not in use.
+    /// Stores `value` at `index`, which must not be in use.
     #[inline(always)]
     pub fn insert_at(&mut self, index: u32, value: V) {
         match self.pages.get_mut(index as usize / PAGE) {
@@ -82,7 +83,7 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
         self.count += 1;
     }
 
-    /// No place of a page is in use any more: it is kept, in place of the one that was.
+    /// Keeps a page that has become empty, in place of the one kept before.
     #[cold]
     #[inline(never)]
     fn emptied(&mut self, at: u32) {
@@ -95,7 +96,7 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
 }
 
 impl<V: Default + Copy, const PAGE: usize> Sparse<V, PAGE> {
-    /// Frees `index`, which must be in use; its value.
+    /// Frees `index`, which must be in use; returns its value.
     #[inline(always)]
     pub fn take(&mut self, index: u32) -> V {
         let Some(Page { used, values: Some(values) }) = self.pages.get_mut(index as usize / PAGE) else {

@@ -3,7 +3,7 @@
 /// The polynomial 0xad93d23594c935a9, its bits in reverse.
 const POLYNOMIAL: u64 = 0x95ac_9329_ac4b_c9b5;
 
-/// What a byte contributes that has `i` bytes after it in a word: table `i`.
+/// The contribution of a byte that has `i` bytes after it in a word, in table `i`.
 const TABLES: &[[u64; 256]; 8] = &tables();
 
 const fn tables() -> [[u64; 256]; 8] {
@@ -36,7 +36,7 @@ pub(super) fn crc64(bytes: &[u8]) -> u64 {
     crc64_on(0, bytes)
 }
 
-/// The checksum of bytes that have this one and of `bytes` after them. O(bytes).
+/// The checksum of earlier bytes with the checksum `before`, followed by `bytes`. O(bytes).
 pub(super) fn crc64_on(before: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let crc = words.iter().fold(before, |crc: u64, word| {

@@ -1,21 +1,21 @@
-//! The listpack: strings and integers in one block of memory, as Redis 7.0 and later keep small values.
+//! The listpack: strings and integers in one block of memory, the form of small values in Redis 7.0 and later.
 //!
-//! Four bytes are the length of the whole, two the number of entries (65,535 for that many and more); after the entries
-//! comes a byte 0xff. An entry is its data, which begins with its kind and length, and the length of that again, in
-//! seven bits a byte, to be read from the end.
+//! Four bytes are the length of the whole, two the number of entries (65,535 for that many and more). A byte 0xff
+//! follows the entries. An entry is its data, which begins with its kind and length, followed by the length of the
+//! data. That length has seven bits a byte, and is read from the end.
 
 use super::reader::{Corrupt, Reader};
 use crate::values::{Text, parse_integer};
 use lockwheel_resp::allocation;
 
-/// Bytes before the first entry.
+/// The bytes before the first entry.
 const HEADER: usize = 6;
 /// The last byte.
 const END: u8 = 0xff;
-/// The number of entries that says that there may be more.
+/// The number of entries that stands for at least that many.
 const MANY: u16 = u16::MAX;
 
-/// A listpack whose every entry has been checked.
+/// A listpack whose entries have all been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listpack<'a> {
     entries: &'a [u8],
@@ -88,7 +88,8 @@ pub(super) fn read_i24(reader: &mut Reader<'_>) -> Result<i32, Corrupt> {
     Ok(i32::from_le_bytes([0, low, middle, high]) >> 8)
 }
 
-/// The length of an entry's data as it stands after it: seven bits a byte, the highest first, all but that one marked.
+/// The length of an entry's data in the form that follows the data: seven bits a byte, highest first, all but the first
+/// marked.
 fn reversed_length(mut length: usize, bytes: &mut [u8; 5]) -> &[u8] {
     let mut start = bytes.len() - 1;
     // Seven bits fit a byte.
@@ -103,17 +104,17 @@ fn reversed_length(mut length: usize, bytes: &mut [u8; 5]) -> &[u8] {
     &bytes[start..]
 }
 
-/// A listpack of these elements: integers where their texts are, as in Redis. O(bytes).
+/// A listpack of these elements, with integers for elements that are the text of one, as in Redis. O(bytes).
 pub(super) fn listpack<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut builder = ListpackBuilder::new();
     elements.into_iter().for_each(|element| builder.text(element.as_ref()));
     builder.finish()
 }
 
-/// Bytes of an integer, or of what stands before a text, with the length that stands behind it and the listpack's end.
+/// The bytes of an integer, or of the header of a string, with the length behind the data and the listpack's end.
 const FRAME: usize = 9 + 5 + 1;
 
-/// Makes a listpack, an element after the other. Unwinds if there is no memory for it.
+/// Builds a listpack, one element after another. Unwinds if memory is short.
 #[derive(Debug)]
 pub(super) struct ListpackBuilder {
     out: Vec<u8>,
@@ -121,7 +122,7 @@ pub(super) struct ListpackBuilder {
 }
 
 impl ListpackBuilder {
-    /// One without elements.
+    /// Begins a listpack without elements.
     pub(super) fn new() -> Self {
         Self { out: vec![0; HEADER], count: 0 }
     }
@@ -149,11 +150,11 @@ impl ListpackBuilder {
         self.count += 1;
     }
 
-    /// The listpack.
+    /// Finishes the listpack.
     pub(super) fn finish(self) -> Vec<u8> {
         let Self { mut out, count } = self;
         out.push(END);
-        // Whoever makes one keeps it below a gigabyte.
+        // Callers keep a listpack below a gigabyte.
         let size = (out.len() as u32).to_le_bytes();
         out[..4].copy_from_slice(&size);
         out[4..HEADER].copy_from_slice(&u16::try_from(count).unwrap_or(MANY).to_le_bytes());
@@ -163,7 +164,7 @@ impl ListpackBuilder {
 
 fn write_integer(value: i64, out: &mut Vec<u8>) {
     let bytes = value.to_le_bytes();
-    // The casts keep what the ranges have bounded.
+    // The ranges bound the values, so the casts lose nothing.
     match value {
         0..0x80 => out.push(value as u8),
         -0x1000..0x1000 => out.extend([0xc0 | (value >> 8 & 0x1f) as u8, value as u8]),
@@ -176,7 +177,7 @@ fn write_integer(value: i64, out: &mut Vec<u8>) {
 
 fn write_string(text: &[u8], out: &mut Vec<u8>) {
     let length = text.len();
-    // The casts keep what the ranges have bounded; elements of a gigabyte are kept apart.
+    // The ranges bound the length, so the casts lose nothing. Elements of a gigabyte are stored separately.
     match length {
         0..0x40 => out.push(0x80 | length as u8),
         0x40..0x1000 => out.extend([0xe0 | (length >> 8) as u8, length as u8]),
@@ -234,7 +235,7 @@ mod tests {
             let at = at.index(bytes.len());
             let is_change = std::mem::replace(&mut bytes[at], to) != to;
             if let Ok(parsed) = Listpack::parse(&bytes) {
-                // The number of elements may say that it is unknown.
+                // The number of elements may be marked as unknown.
                 prop_assert!(elements(parsed) != model || !is_change || bytes[4..6] == [0xff, 0xff]);
             }
             bytes.pop();

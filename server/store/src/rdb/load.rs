@@ -1,7 +1,8 @@
-//! Values read, in every form from Redis 1 to 7.2, and hashes whose fields have deadlines from those of newer ones.
+//! Reading of values, in every form from Redis 1 to 7.2. Hashes whose fields have deadlines are also read in newer
+//! forms.
 //!
-//! Every byte is checked, whatever `sanitize-dump-payload` says: what is read is no block of memory to be trusted, but
-//! elements that are put into values of our own. A value without elements, or with one twice, is none.
+//! Every byte is checked, regardless of `sanitize-dump-payload`: blocks of memory are not trusted, but their elements
+//! are put into values of our own. A value without elements, or with one twice, is refused.
 
 mod collections;
 mod fields;
@@ -12,20 +13,21 @@ mod streams;
 use super::{Corrupt, Reader, types};
 use crate::values::{Encodings, Str, Value};
 
-/// Small forms are kept for values whose elements take less than this, in bytes.
+/// The bytes of elements from which on a value does not get a small form.
 const SMALL_MAX: usize = 1 << 28;
 
-/// Reads a value, the number of its form first, and gives it the encoding that Redis 7.2 would. O(bytes), and for
-/// sorted sets O(bytes log members). What it allocates is in proportion to what there is, not to what is announced.
+/// Reads a value, which begins with the number of its form, and gives it the encoding that Redis 7.2 would choose.
+/// O(bytes); O(bytes log members) for sorted sets. Allocates in proportion to the bytes that exist, not to announced
+/// counts.
 ///
 /// # Errors
-/// There is no value of a known form, or its parts contradict each other.
+/// Returns [`Corrupt`] if the form is unknown, or the parts contradict each other.
 pub fn read_value(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Corrupt> {
     let form = reader.byte()?;
     read_form(form, reader, enc)
 }
 
-/// Whether values have this form.
+/// Whether there are values of this form.
 pub(super) fn is_known(form: u8) -> bool {
     let is_timed_hash = matches!(form, types::HASH_2 | types::HASH_METADATA | types::HASH_LISTPACK_EX);
     is_timed_hash || matches!(form, types::STRING..=types::ZSET_2 | types::HASH_ZIPMAP..=types::STREAM_3)
@@ -59,7 +61,7 @@ pub(super) fn read_form(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> R
     })
 }
 
-/// How many elements there are: a value has at least one, and each takes at least a byte.
+/// The number of elements. A value has at least one, and each takes at least a byte.
 fn read_count(reader: &mut Reader<'_>) -> Result<usize, Corrupt> {
     let count = reader.length()?;
     match count {

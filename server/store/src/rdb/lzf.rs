@@ -1,28 +1,29 @@
-//! LZF, a fast compression: runs of literal bytes, and copies of what came at most 8 KiB before.
+//! LZF, a fast compression: runs of literal bytes, and copies of earlier bytes, at most 8 KiB before.
 //!
-//! A run is a byte `len - 1` below 32 and its bytes. A copy of 3 to 264 bytes is a byte with `len - 2` in its upper
-//! three bits (7: the next byte has the rest) and the upper five bits of the distance, then its lower eight.
+//! A run is a byte `len - 1` below 32 and its bytes. A copy has 3 to 264 bytes. Its first byte has `len - 2` in the
+//! upper three bits and the upper five bits of the distance. If the three bits are 7, the next byte has the rest of the
+//! length. The lower eight bits of the distance follow.
 
 use lockwheel_resp::allocation;
 
-/// Bytes of a literal run at most.
+/// The most bytes of a literal run.
 const RUN_MAX: usize = 32;
-/// Bytes of a copy at most.
+/// The most bytes of a copy.
 const COPY_MAX: usize = 264;
-/// How far back a copy may reach.
+/// The number of bytes that a copy may reach back.
 const DISTANCE_MAX: usize = 1 << 13;
-/// Bytes that a compressed copy takes at most.
+/// The most bytes of a compressed copy.
 const COPY_BYTES: usize = 3;
-/// How many hashes there are.
+/// The number of hashes.
 const HASHES: usize = 1 << 16;
 
-/// The most bytes that `compressed` bytes can stand for.
+/// The most bytes that `compressed` bytes can expand to.
 pub(super) fn largest_expansion(compressed: usize) -> usize {
     compressed.saturating_mul(COPY_MAX.div_ceil(COPY_BYTES))
 }
 
-/// The bytes that `compressed` stands for, if they are `len` exactly and there is memory for them. O(len), which is at
-/// most 88 times what there is.
+/// Decompresses `compressed`. Returns `None` unless the result has exactly `len` bytes and memory suffices. O(len),
+/// which is at most 88 times the compressed length.
 pub(super) fn decompress(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     if len > largest_expansion(compressed.len()) {
         return None;
@@ -32,7 +33,7 @@ pub(super) fn decompress(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     while let Some((&first, after)) = rest.split_first() {
         rest = if usize::from(first) < RUN_MAX {
             let (run, after) = after.split_at_checked(usize::from(first) + 1)?;
-            // Not a byte more than announced, and reserved.
+            // The result must not exceed the announced length, which is reserved.
             if run.len() > len - out.len() {
                 return None;
             }
@@ -50,7 +51,7 @@ pub(super) fn decompress(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     (out.len() == len).then_some(out)
 }
 
-/// The length and distance of a copy, and what follows it.
+/// The length and the distance of a copy, and the bytes behind it.
 fn read_copy(first: u8, after: &[u8]) -> Option<(usize, usize, &[u8])> {
     let (more, after) = if first >> 5 == 7 { after.split_first()? } else { (&0, after) };
     let (low, after) = after.split_first()?;
@@ -58,33 +59,35 @@ fn read_copy(first: u8, after: &[u8]) -> Option<(usize, usize, &[u8])> {
     Some((len, usize::from(first & 0x1f) << 8 | usize::from(*low), after))
 }
 
-/// Appends `len` bytes that begin `distance + 1` bytes before the end; what is appended may be copied again.
+/// Appends `len` bytes from `distance + 1` bytes before the end. Appended bytes may be copied again.
 fn append_copy(out: &mut Vec<u8>, len: usize, distance: usize) -> Option<()> {
     let from = out.len().checked_sub(distance + 1)?;
     let end = out.len() + len;
     while out.len() < end {
-        // Each turn doubles what there is to copy.
+        // Each iteration doubles the bytes that can be copied.
         let count = (out.len() - from).min(end - out.len());
         out.extend_from_within(from..from + count);
     }
     Some(())
 }
 
-/// Compresses, with memory for where byte triples were seen last that is used again for the next text.
+/// Compresses strings. Keeps a table of the last positions of byte triples, whose memory is used again for the next
+/// string.
 #[derive(Debug, Default)]
 pub(super) struct Compressor {
-    /// Positions plus one, 0 for none; a power of two of them. Tried one after the other from the triple's own on.
+    /// Positions plus one, 0 for none. The number of slots is a power of two. Slots are probed in turn from the
+    /// triple's own on.
     seen: Vec<u32>,
 }
 
 impl Compressor {
-    /// Appends `text`, compressed, if that takes at most `room` bytes; else leaves `out` as it was. O(text).
+    /// Appends `text`, compressed, if that takes at most `room` bytes; otherwise leaves `out` as it was. O(text).
     ///
-    /// Chooses the same runs and copies as Redis: the last place that had the same hash, remembered for each byte but
-    /// for those within a copy, of which the last two are.
+    /// Chooses the same runs and copies as Redis: a copy is from the last position with the same hash. Positions are
+    /// remembered for each byte, except within a copy, where only the last two are.
     pub(super) fn compress(&mut self, text: &[u8], room: usize, out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        // What is never written to takes no memory; moving a large text as it grows would take time.
+        // Reserved memory that is never written costs nothing, but moving a large result as it grows takes time.
         allocation::reserve(out, room);
         let fits = u32::try_from(text.len()).is_ok_and(|len| len < u32::MAX);
         if fits && self.compress_into(text, start + room, out) {
@@ -111,7 +114,7 @@ impl Compressor {
                 continue;
             };
             write_run(&text[run], out);
-            // Redis keeps a byte of room for the run that may follow.
+            // Redis keeps a byte free for the run that may follow.
             if out.len() + COPY_BYTES + 1 >= end {
                 return false;
             }
@@ -124,7 +127,7 @@ impl Compressor {
             self.remember(text, at - 2);
             self.remember(text, at - 1);
         }
-        // As with a copy: room for the header of the run, and three bytes.
+        // As for a copy: room for the header of the run, and three bytes.
         if out.len() + run.len() + COPY_BYTES + 1 > end {
             return false;
         }
@@ -132,7 +135,7 @@ impl Compressor {
         true
     }
 
-    /// Makes the memory empty, and as large as `len` positions need.
+    /// Clears the table, and sizes it for `len` positions.
     fn forget(&mut self, len: usize) {
         let slots = (len * 2).next_power_of_two().min(HASHES);
         self.seen.clear();
@@ -140,12 +143,12 @@ impl Compressor {
         self.seen.resize(slots, 0);
     }
 
-    /// The slot of the triple at `at`: that of an earlier one with the same hash, or a free one.
+    /// The slot of the triple at `at`: that of an earlier triple with the same hash, or a free one.
     ///
-    /// A text has two slots for each of its triples, or one for each hash, so that the search ends.
+    /// The table has two slots for each triple of the text, or one for each hash, so that the search ends.
     fn slot(&self, text: &[u8], at: usize) -> usize {
         let hash = hash(text, at);
-        // With a slot for each hash nothing is looked up in the text, which may be far from the cache.
+        // With a slot for each hash, the text, which may be far from the cache, need not be read.
         if self.seen.len() == HASHES {
             return usize::from(hash);
         }
@@ -160,14 +163,14 @@ impl Compressor {
         }
     }
 
-    /// Notes the triple at `at`; the position that its slot had before, plus one.
+    /// Records the triple at `at`; returns the previous position of its slot, plus one.
     fn remember(&mut self, text: &[u8], at: usize) -> u32 {
         let slot = self.slot(text, at);
         // The text is shorter than 2^32 bytes.
         std::mem::replace(&mut self.seen[slot], at as u32 + 1)
     }
 
-    /// The length and distance of a copy for what begins at `at`, which is remembered.
+    /// The length and the distance of a copy for the bytes at `at`. Records the position.
     fn find_copy(&mut self, text: &[u8], at: usize) -> Option<(usize, usize)> {
         // As in Redis, nothing is copied from the very first byte.
         let from = (self.remember(text, at) as usize).checked_sub(1).filter(|from| *from > 0)?;
@@ -180,14 +183,14 @@ impl Compressor {
     }
 }
 
-/// How many bytes two texts of one length have in common at their beginning. O(that), eight at a time.
+/// The length of the common prefix of two texts of equal length. O(prefix), eight bytes at a time.
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     let (words, others) = (one.as_chunks::<8>().0, other.as_chunks::<8>().0);
     let start = 8 * words.iter().zip(others).take_while(|(a, b)| a == b).count();
     start + one[start..].iter().zip(&other[start..]).take_while(|(a, b)| a == b).count()
 }
 
-/// The longest copy that Redis tries with so many bytes left, of which there are three: it leaves two over, unless its
+/// The longest copy that Redis tries with `left` bytes left, at least three. It leaves two bytes over, unless its
 /// unrolled loop has compared them already.
 fn longest_copy(left: usize) -> usize {
     let most = COPY_MAX.min(left - 2);
@@ -229,7 +232,7 @@ mod tests {
         Compressor::default().compress(text, room, &mut out).then_some(out)
     }
 
-    /// As redis-server 7.0.15 stores these texts.
+    /// The same bytes as redis-server 7.0.15 stores for these texts.
     #[test]
     fn chooses_what_the_real_server_chooses() {
         assert_eq!(compressed(&[b'a'; 30], 26), Some(b"\x01aa\xe0\x11\x00\x01aa".to_vec()));

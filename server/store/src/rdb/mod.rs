@@ -1,6 +1,6 @@
-//! Redis' format of stored values, RDB: what DUMP answers, RESTORE reads, and libraries of functions are kept as.
+//! RDB, Redis' format of stored values: DUMP replies it, RESTORE reads it, and libraries of functions are stored in it.
 //!
-//! It knows values alone. What it reads may come from anybody: nothing is trusted, and nothing allocates by a number
+//! The module knows values only. Input may come from anybody: nothing is trusted, and no allocation depends on a number
 //! that was only announced.
 
 mod crc64;
@@ -21,9 +21,9 @@ pub use reader::{Corrupt, Reader};
 pub use save::{dump, dump_for_7_0, dump_for_any, write_value, write_value_for_7_0};
 pub use writer::Writer;
 
-/// Marks of a length's first byte, and the kinds of strings that are not stored as they are.
+/// Marks of a length's first byte, and the kinds of strings that are not stored literally.
 mod marks {
-    /// The rest of the byte and the next are the length, big endian.
+    /// The rest of the byte and the next byte are the length, big endian.
     pub(super) const LENGTH_14: u8 = 0x40;
     /// Four bytes follow, big endian.
     pub(super) const LENGTH_32: u8 = 0x80;
@@ -31,19 +31,19 @@ mod marks {
     pub(super) const LENGTH_64: u8 = 0x81;
     /// A string that is the text of an integer of one byte.
     pub(super) const INT_8: u8 = 0xc0;
-    /// The same of two bytes, little endian.
+    /// A string that is the text of an integer of two bytes, little endian.
     pub(super) const INT_16: u8 = 0xc1;
-    /// The same of four bytes, little endian.
+    /// A string that is the text of an integer of four bytes, little endian.
     pub(super) const INT_32: u8 = 0xc2;
     /// A string compressed by LZF.
     pub(super) const LZF: u8 = 0xc3;
 }
 
-/// What is said of a stream's entry.
+/// Flags of a stream's entry.
 mod stream_flags {
-    /// It is deleted.
+    /// The entry is deleted.
     pub(super) const DELETED: i64 = 1;
-    /// Its fields are those of its node.
+    /// The entry shares the fields of its node.
     pub(super) const SHARED_FIELDS: i64 = 2;
 }
 

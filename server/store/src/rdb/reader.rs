@@ -5,7 +5,7 @@ use crate::values::IntText;
 use lockwheel_resp::allocation;
 use std::borrow::Cow;
 
-/// The bytes are no value: cut off, or not what the format allows.
+/// The error of bytes that are not a value: truncated, or not allowed by the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupt;
 
@@ -13,10 +13,10 @@ pub struct Corrupt;
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
-    /// Bytes of an unpacked string, at most.
+    /// The most bytes of a decompressed string.
     max_string: usize,
     is_short: bool,
-    /// There was no memory for a string.
+    /// Whether memory for a string was short.
     lacks_memory: bool,
 }
 
@@ -26,13 +26,13 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, max_string: usize::MAX, is_short: false, lacks_memory: false }
     }
 
-    /// The reader, which refuses strings that unpack to more bytes than `max_string`.
+    /// Limits the reader to strings that decompress to at most `max_string` bytes.
     #[must_use]
     pub fn with_max_string(self, max_string: usize) -> Self {
         Self { max_string, ..self }
     }
 
-    /// Whether a string was taken for a damaged one since there was no memory for it.
+    /// Whether a string was taken for a damaged one because memory for it was short.
     pub fn lacks_memory(&self) -> bool {
         self.lacks_memory
     }
@@ -42,63 +42,63 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// Whether more was asked for than there is.
+    /// Whether a read needed more bytes than are left.
     pub fn is_short(&self) -> bool {
         self.is_short
     }
 
-    /// The error for a request for more than there is.
+    /// Returns the error of a read that needs more bytes than are left.
     pub fn short(&mut self) -> Corrupt {
         self.is_short = true;
         Corrupt
     }
 
-    /// How many bytes have not been read.
+    /// The number of bytes that are left.
     pub fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next bytes.
+    /// Reads the next `count` bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Returns [`Corrupt`] if fewer are left.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.short())?;
         self.rest = rest;
         Ok(bytes)
     }
 
-    /// The next bytes, of a number that is known.
+    /// Reads the next `N` bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Returns [`Corrupt`] if fewer are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
         let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(|| self.short())?;
         self.rest = rest;
         Ok(*bytes)
     }
 
-    /// The next byte.
+    /// Reads the next byte.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns [`Corrupt`] if none is left.
     pub fn byte(&mut self) -> Result<u8, Corrupt> {
         self.array().map(|[byte]| byte)
     }
 
-    /// A length or count. Nothing says yet that there is so much.
+    /// Reads a length or count. The announced data need not exist.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns [`Corrupt`] if there is no valid length.
     pub fn length(&mut self) -> Result<usize, Corrupt> {
         let first = self.byte()?;
         self.length_after(first)
     }
 
-    /// A number of 64 bits, in the form of a length.
+    /// Reads a number of 64 bits, in the form of a length.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns [`Corrupt`] if there is no valid number.
     pub fn number(&mut self) -> Result<u64, Corrupt> {
         let first = self.byte()?;
         self.number_after(first)
@@ -120,10 +120,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string. Copied only if it is stored in another form, whose text is at most 88 times as long.
+    /// Reads a string. It is copied only if it is not stored literally; the text is then at most 88 times as long as
+    /// the stored form.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns [`Corrupt`] if there is no valid string.
     pub fn string(&mut self) -> Result<Cow<'a, [u8]>, Corrupt> {
         let integer = match self.byte()? {
             marks::INT_8 => i64::from(i8::from_le_bytes(self.array()?)),

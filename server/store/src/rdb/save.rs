@@ -1,4 +1,4 @@
-//! Values written: as Redis 7.2 writes them, or for a server that may be older.
+//! Writing of values: as Redis 7.2 writes them, or for a server that may be older.
 
 mod fields;
 mod streams;
@@ -9,55 +9,57 @@ use crate::values::{Encoding, Hash, List, ListBlock, Set, Value, ZSet, parse_int
 use lockwheel_resp::number;
 use std::borrow::Cow;
 
-/// Redis keeps elements of a gigabyte and more apart.
+/// The size of an element from which on Redis stores it in a node of its own.
 const LARGE: usize = 1 << 30;
 
-/// Whole scores up to this are stored as integers.
+/// The largest whole score that is stored as an integer.
 const INTEGER_SCORE: f64 = (1_u64 << 62) as f64;
 
-/// In whose forms values are written.
+/// The forms in which values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Forms {
-    /// Redis 7.2's.
+    /// The forms of Redis 7.2.
     Newest,
-    /// Redis 7.0's, wherever these lose nothing.
+    /// The forms of Redis 7.0, wherever these lose nothing.
     Oldest,
-    /// Redis 7.0's, without what it does not have: deadlines of fields, the second time of a consumer.
+    /// The forms of Redis 7.0, without the data that these do not support: deadlines of fields, the second time of a
+    /// consumer.
     Redis70,
 }
 
-/// The payload of a value, as DUMP answers it. O(value).
+/// The payload of a value, as DUMP replies it. O(value).
 pub fn dump(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
     let version = write(value, Forms::Newest, &mut writer);
     writer.finish(version.max(payload::VERSION_7_2))
 }
 
-/// The payload of a value for another server, which may be as old as the value allows. O(value).
+/// The payload of a value for another server, in the oldest version that the value allows. O(value).
 pub fn dump_for_any(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
     let version = write(value, Forms::Oldest, &mut writer);
     writer.finish(version)
 }
 
-/// The same for a server that is as old as Redis 7.0: what that does not have is left out. O(value).
+/// The payload of a value for a server as old as Redis 7.0. Data that such a server does not support is left out.
+/// O(value).
 pub fn dump_for_7_0(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
     let version = write(value, Forms::Redis70, &mut writer);
     writer.finish(version)
 }
 
-/// Writes a value for a server that is as old as Redis 7.0, the number of its form first. O(value).
+/// Writes a value, beginning with the number of its form, for a server as old as Redis 7.0. O(value).
 pub fn write_value_for_7_0(value: &Value, writer: &mut Writer) {
     write(value, Forms::Redis70, writer);
 }
 
-/// Writes a value, the number of its form first. O(value).
+/// Writes a value, beginning with the number of its form. O(value).
 pub fn write_value(value: &Value, writer: &mut Writer) {
     write(value, Forms::Newest, writer);
 }
 
-/// The oldest version of the format that has the form.
+/// Writes a value; returns the oldest version of the format that has its form.
 fn write(value: &Value, forms: Forms, writer: &mut Writer) -> u16 {
     match value {
         Value::Str(text) => {
@@ -108,8 +110,8 @@ fn write_hash(hash: &Hash, writer: &mut Writer) {
     }
 }
 
-/// For Redis 7.0 a small set that has a member beside integers is written as a table. From integers alone that form
-/// would make a set of integers.
+/// Writes a set. For Redis 7.0, a small set with a member that is no integer is written as a table. If all members are
+/// integers, that form would become a set of integers.
 fn write_set(set: &Set, forms: Forms, writer: &mut Writer) -> u16 {
     if let Some((width, integers)) = set.integers() {
         writer.form(types::SET_INTSET);
@@ -140,14 +142,15 @@ fn write_zset(set: &ZSet, writer: &mut Writer) {
     }
     writer.form(types::ZSET_2);
     writer.length(set.len());
-    // From the highest score on: whoever reads it puts each before the others, without a search.
+    // From the highest score on, so that a reader inserts each member before the others, without a search.
     for (member, score) in set.iter().rev() {
         writer.string(member);
         writer.bytes(&score.to_le_bytes());
     }
 }
 
-/// A score as Redis 7.0 stores it in a listpack: a whole number as such, unless it is huge; any other with 17 digits.
+/// The text of a score in a listpack of Redis 7.0. A whole number is stored as such, unless it is huge; any other has
+/// 17 digits.
 fn score_text(score: f64) -> Vec<u8> {
     let mut text = Vec::new();
     if score.trunc() == score && score.abs() <= INTEGER_SCORE {

@@ -1,4 +1,4 @@
-//! The format's primitives against what redis-server 7.0.15 writes, and there and back.
+//! Tests of the format's primitives against redis-server 7.0.15, and by round trips.
 
 use super::*;
 use crate::values::{Encoding, Encodings, End, Hash, List, Set, Str, Value, ZSet};
@@ -51,7 +51,7 @@ fn strings_take_the_form_that_the_real_server_chooses() {
 
 #[test]
 fn a_footer_is_checked() {
-    // What redis-server 7.0.15 answers for `SET k 1`, `DUMP k`.
+    // The payload that redis-server 7.0.15 replies for `SET k 1`, `DUMP k`.
     let real = b"\x00\xc0\x01\n\x00&x\xe7\xb6\xd1\x01\x11\xfc";
     let mut writer = Writer::new();
     writer.byte(0);
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// Limits that a few elements reach.
+/// Limits that a few elements exceed.
 fn small() -> Encodings {
     Encodings {
         hash_max_listpack_entries: 6,
@@ -124,7 +124,7 @@ fn texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(text, 1..14)
 }
 
-/// What comes back of a value when it is written and read.
+/// The value after it was written and read.
 fn again(value: &Value) -> Value {
     let payload = dump(value);
     let mut reader = Reader::new(payload::open(&payload).expect("a right footer"));
@@ -133,7 +133,7 @@ fn again(value: &Value) -> Value {
     read
 }
 
-/// The elements of a value, each with its score or value, in an order of their own where the encoding has none.
+/// The elements of a value, each with its score or value; sorted if the encoding has no order.
 fn elements(value: &Value) -> Vec<Vec<u8>> {
     let is_ordered = !matches!(value.encoding(), Encoding::Hashtable);
     let mut all: Vec<Vec<u8>> = match value {
@@ -187,7 +187,7 @@ proptest! {
         for value in [string, Value::List(list), Value::Hash(hash), Value::Set(set), Value::ZSet(zset)] {
             let read = again(&value);
             prop_assert_eq!(elements(&read), elements(&value));
-            // A list stays large until it is half as large as it might be.
+            // A list stays large until it is half as large as its limit.
             if !matches!(value, Value::List(_)) {
                 prop_assert_eq!(read.encoding(), value.encoding());
             }

@@ -1,4 +1,4 @@
-//! The numbers of the forms that a value can be stored in.
+//! The numbers of the forms in which a value can be stored.
 
 /// A string.
 pub(super) const STRING: u8 = 0;
@@ -12,7 +12,7 @@ pub(super) const ZSET: u8 = 3;
 pub(super) const HASH: u8 = 4;
 /// A sorted set, member by member with its score in eight bytes.
 pub(super) const ZSET_2: u8 = 5;
-/// Values of modules, before and since Redis 4.0: only refused.
+/// Values of modules, before and since Redis 4.0. They are only refused.
 pub(super) const OF_MODULES: [u8; 2] = [6, 7];
 /// A hash as a zipmap, up to Redis 2.4.
 pub(super) const HASH_ZIPMAP: u8 = 9;
@@ -34,7 +34,7 @@ pub(super) const HASH_LISTPACK: u8 = 16;
 pub(super) const ZSET_LISTPACK: u8 = 17;
 /// A list as listpacks and single elements, since Redis 7.0.
 pub(super) const LIST_QUICKLIST_2: u8 = 18;
-/// A stream with what is known of all its entries, since Redis 7.0.
+/// A stream with counters of all entries ever added, since Redis 7.0.
 pub(super) const STREAM_2: u8 = 19;
 /// A set as a listpack, since Redis 7.2.
 pub(super) const SET_LISTPACK: u8 = 20;
@@ -42,14 +42,15 @@ pub(super) const SET_LISTPACK: u8 = 20;
 /// A stream whose consumers have two times, since Redis 7.2.
 pub(super) const STREAM_3: u8 = 21;
 
-/// A hash whose fields have deadlines, as Valkey 9 writes it: each with its deadline.
+/// A hash whose fields have deadlines, in Valkey 9's form: each field with its deadline.
 pub(super) const HASH_2: u8 = 22;
-/// A hash whose fields have deadlines, since Redis 7.4: the earliest, then each field with what it has more.
+/// A hash whose fields have deadlines, since Redis 7.4: the earliest deadline, then each field with the difference to
+/// its own.
 pub(super) const HASH_METADATA: u8 = 24;
-/// The same as a listpack of fields, values and deadlines.
+/// A hash whose fields have deadlines, as a listpack of fields, values and deadlines.
 pub(super) const HASH_LISTPACK_EX: u8 = 25;
 
-/// What a node of [`LIST_QUICKLIST_2`] is: one element as it is.
+/// The kind of a node of [`LIST_QUICKLIST_2`] that is a single element.
 pub(super) const NODE_PLAIN: usize = 1;
-/// What a node of [`LIST_QUICKLIST_2`] is: a listpack.
+/// The kind of a node of [`LIST_QUICKLIST_2`] that is a listpack.
 pub(super) const NODE_PACKED: usize = 2;

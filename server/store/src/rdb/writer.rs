@@ -5,34 +5,34 @@ use super::{marks, payload};
 use crate::values::parse_integer;
 use lockwheel_resp::allocation;
 
-/// Strings up to this length are not worth compressing.
+/// The length up to which strings are not worth compressing.
 const SHORT: usize = 20;
-/// Bytes of a length or an integer with its mark, at most.
+/// The most bytes of a length or an integer with its mark.
 const LENGTH: usize = 9;
-/// Bytes of the footer of a payload.
+/// The bytes of a payload's footer.
 const FOOTER: usize = 10;
-/// The longest text of an integer that is stored as one.
+/// The length of the longest text that is stored as an integer.
 const INTEGER: usize = 11;
 
-/// Writes values in the format, one after another. Each method that writes unwinds if there is no memory for it.
+/// Writes values in the format, one after another. Each writing method unwinds if memory is short.
 #[derive(Debug, Default)]
 pub struct Writer {
     out: Vec<u8>,
     compressor: Compressor,
     compressed: Vec<u8>,
-    /// No string is compressed.
+    /// Whether no string is compressed.
     is_plain: bool,
-    /// The key of the value that comes next, in a file.
+    /// In a file, the key of the next value.
     key: Option<Box<[u8]>>,
 }
 
 impl Writer {
-    /// Nothing written yet.
+    /// Makes a writer without content.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What has been written so far.
+    /// The bytes written so far.
     pub fn written(&self) -> &[u8] {
         &self.out
     }
@@ -42,17 +42,17 @@ impl Writer {
         self.is_plain = true;
     }
 
-    /// What has been written.
+    /// The bytes written.
     pub(super) fn into_written(self) -> Vec<u8> {
         self.out
     }
 
-    /// The value that comes next is that of this key.
+    /// Sets the key of the next value.
     pub(super) fn key(&mut self, key: &[u8]) {
         self.key = Some(allocation::copy(key));
     }
 
-    /// The form of the value that follows. In a file its key stands between them.
+    /// Writes the form of the value that follows. In a file, the key follows the form.
     pub(super) fn form(&mut self, form: u8) {
         self.byte(form);
         if let Some(key) = self.key.take() {
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// What has been written, with the footer of this version. O(written).
+    /// The bytes written, with the footer of this version. O(written).
     pub fn finish(self, version: u16) -> Vec<u8> {
         let mut out = self.out;
         allocation::reserve(&mut out, FOOTER);
@@ -68,21 +68,21 @@ impl Writer {
         out
     }
 
-    /// One byte, such as the type of what follows.
+    /// Writes one byte, such as the type of the value that follows.
     pub fn byte(&mut self, byte: u8) {
         allocation::reserve(&mut self.out, 1);
         self.out.push(byte);
     }
 
-    /// Bytes as they are.
+    /// Writes bytes literally.
     pub fn bytes(&mut self, bytes: &[u8]) {
         allocation::append(&mut self.out, bytes);
     }
 
-    /// A length or count, in the shortest form.
+    /// Writes a length or count, in the shortest form.
     pub fn length(&mut self, length: usize) {
         allocation::reserve(&mut self.out, LENGTH);
-        // Each cast keeps what its condition has bounded.
+        // Each condition bounds the length, so the casts lose nothing.
         if length < 1 << 6 {
             self.out.push(length as u8);
         } else if length < 1 << 14 {
@@ -96,7 +96,7 @@ impl Writer {
         }
     }
 
-    /// A number of 64 bits, in the form of a length.
+    /// Writes a number of 64 bits, in the form of a length.
     pub fn number(&mut self, number: u64) {
         match usize::try_from(number) {
             Ok(number) => self.length(number),
@@ -108,18 +108,18 @@ impl Writer {
         }
     }
 
-    /// A string: as an integer where it is a short text of one, compressed where that makes it shorter.
+    /// Writes a string: as an integer if it is the short text of one, compressed if that is shorter.
     pub fn string(&mut self, text: &[u8]) {
         let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };
         if !integer.is_some_and(|value| self.integer(value)) && !self.compress(text) {
-            // With the footer, for which a large text would be moved else.
+            // Includes the footer, for which a large string would otherwise be moved.
             allocation::reserve(&mut self.out, text.len() + LENGTH + FOOTER);
             self.length(text.len());
             self.out.extend_from_slice(text);
         }
     }
 
-    /// The text of an integer of at most four bytes; nothing is written for a larger one.
+    /// Writes an integer of at most four bytes; returns whether it did. A larger one is not written.
     fn integer(&mut self, value: i64) -> bool {
         allocation::reserve(&mut self.out, LENGTH);
         if let Ok(value) = i8::try_from(value) {
@@ -137,7 +137,7 @@ impl Writer {
         true
     }
 
-    /// A string, if it is shorter when compressed; else nothing is written.
+    /// Writes a string compressed, if that is shorter; returns whether it did.
     fn compress(&mut self, text: &[u8]) -> bool {
         if text.len() <= SHORT || self.is_plain {
             return false;

@@ -1,23 +1,23 @@
-//! The ziplist: strings and integers in one block of memory, as Redis before 7.0 kept small values. Only read.
+//! The ziplist: strings and integers in one block of memory, the form of small values before Redis 7.0. Only read.
 //!
-//! Four bytes are the length of the whole, four the place of the last entry, two the number of entries (65,535 for that
-//! many and more); after the entries comes a byte 0xff. An entry is the length of the one before it, and its data,
+//! Four bytes are the length of the whole, four the offset of the last entry, two the number of entries (65,535 for
+//! that many and more). A byte 0xff follows the entries. An entry is the length of the entry before it, and its data,
 //! which begins with its kind and length.
 
 use super::listpack::read_i24;
 use super::reader::{Corrupt, Reader};
 use crate::values::Text;
 
-/// Bytes before the first entry.
+/// The bytes before the first entry.
 const HEADER: usize = 10;
 /// The last byte.
 const END: u8 = 0xff;
-/// As a first byte: the length of the entry before follows in four.
+/// The first byte of an entry if the length of the entry before follows in four bytes.
 const LONG: u8 = 0xfe;
-/// The number of entries that says that there may be more.
+/// The number of entries that stands for at least that many.
 const MANY: u16 = u16::MAX;
 
-/// A ziplist whose every entry has been checked.
+/// A ziplist whose entries have all been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ziplist<'a> {
     entries: &'a [u8],
@@ -61,7 +61,7 @@ impl<'a> Ziplist<'a> {
     }
 }
 
-/// The length of the entry before, and an entry.
+/// Reads an entry; returns the recorded length of the entry before it, too.
 fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<(usize, Text<'a>), Corrupt> {
     let before = match reader.byte()? {
         LONG => u32::from_le_bytes(reader.array()?) as usize,
@@ -152,7 +152,7 @@ mod tests {
         for len in 0..bytes.len() {
             assert!(Ziplist::parse(&bytes[..len]).is_err(), "{len}");
         }
-        // The lengths of the whole and of each entry, the place of the last one, the number.
+        // The lengths of the whole and of each entry, the offset of the last entry, the count.
         for at in [0, 4, 8, HEADER, HEADER + 4, HEADER + 4 + 303, HEADER + 4 + 303 + 4 + 3] {
             let mut wrong = bytes.clone();
             wrong[at] ^= 1;

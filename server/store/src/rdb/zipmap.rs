@@ -1,17 +1,17 @@
-//! The zipmap: fields and values in one block of memory, as Redis before 2.6 kept small hashes. Only read.
+//! The zipmap: fields and values in one block of memory, the form of small hashes before Redis 2.6. Only read.
 //!
-//! A byte is the number of fields (254 for that many and more); after them comes a byte 0xff. A field is its length and
-//! bytes; a value the same, with a byte between them that counts unused bytes after it. As in Redis, each length has
-//! its shortest form.
+//! A byte is the number of fields (254 for that many and more). A byte 0xff follows the fields and values. A field is
+//! its length and bytes. A value is its length, a byte with the number of unused bytes behind it, and its bytes. As in
+//! Redis, each length has its shortest form.
 
 use super::reader::{Corrupt, Reader};
 
 /// The last byte.
 const END: u8 = 0xff;
-/// As a length: four bytes follow with one that is at least this. As a number of fields: this many or more.
+/// As a length: four bytes with a length of at least this follow. As a number of fields: at least this many.
 const LONG: u8 = 0xfe;
 
-/// A zipmap whose every field has been checked.
+/// A zipmap whose fields have all been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipmap<'a> {
     pairs: &'a [u8],
@@ -37,7 +37,7 @@ impl<'a> Zipmap<'a> {
         self.len
     }
 
-    /// Fields and values, one after the other.
+    /// Fields and values in turn.
     pub(super) fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let mut rest = Reader::new(self.pairs);
         std::iter::from_fn(move || read_pair(&mut rest).ok()).flatten()

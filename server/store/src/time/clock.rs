@@ -1,11 +1,11 @@
-//! The clock that a test turns: a wall clock and a monotonic one, over the system's time.
+//! A clock that tests can control: a wall clock and a monotonic one, based on the system's time.
 
 use std::fmt;
 
 use super::{Deadlines, ExpiryRule, Now, US_PER_MS};
 
-/// The furthest that either clock can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
-/// that a clock which runs on from there has room.
+/// The largest value that either clock can be set or advanced to, in µs: some 146,000 years. It is half of the type's
+/// range, so that a clock that runs on from there has room.
 const MAX_US: i64 = 1 << 62;
 
 /// Whether the clocks run by themselves.
@@ -13,11 +13,12 @@ const MAX_US: i64 = 1 << 62;
 pub enum Mode {
     /// Both clocks run with the system's time.
     Real,
-    /// Both clocks stand still until they are turned.
+    /// Both clocks stand still until they are moved.
     Manual,
 }
 
-/// A verb that would turn a clock past its end: before the Unix epoch or beyond some 146,000 years. Nothing changed.
+/// The error of a command that would move a clock out of its range: before the Unix epoch or beyond some 146,000 years.
+/// Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockError;
 
@@ -34,31 +35,31 @@ impl std::error::Error for ClockError {}
 pub struct Info {
     /// Whether the clocks run.
     pub mode: Mode,
-    /// Where both clocks stand.
+    /// The present instant of both clocks.
     pub now: Now,
     /// The wall clock minus the system's, in ms.
     pub offset_ms: i64,
 }
 
-/// How both clocks follow the system's time.
+/// The relation of both clocks to the system's time.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Each is the system's plus an offset in µs.
+    /// Each clock is the system's clock plus an offset in µs.
     Running { wall_offset_us: i64, monotonic_offset_us: i64 },
-    /// Both stand here, at a whole ms each.
+    /// Both clocks stand at this instant, a whole ms each.
     Frozen(Now),
 }
 
-/// A wall clock and a monotonic one that map the system's time, given from outside at each call, to the engine's.
+/// A wall clock and a monotonic clock for the engine, computed from the system's time that each call passes in.
 ///
 /// - The wall clock follows the system's wall clock with an offset; it can be stepped, set and advanced.
-/// - The monotonic clock starts at 0 when this is made; it can be advanced only, and never turns back, as long
-///   as the system's monotonic time given in does not.
+/// - The monotonic clock starts at 0 at its construction. It can only be advanced, and never goes back, as long as the
+///   system's monotonic time passed in does not.
 ///
-/// Frozen, both clocks stand at a whole ms: the wall clock rounds down, so that freezing expires no key, and the
-/// monotonic clock rounds up, so that it does not turn back. Frozen, nothing fires by itself.
+/// While frozen, both clocks stand at a whole ms, and no deadline expires by itself. Freezing rounds the wall clock
+/// down, so that no key expires by it. It rounds the monotonic clock up, so that this clock does not go back.
 ///
-/// Every verb takes the system's time of its call; one that fails changes nothing. All are O(1).
+/// Every command takes the system's time of its call. A command that fails changes nothing. All are O(1).
 #[derive(Clone, Debug)]
 pub struct Clock {
     state: State,
@@ -68,9 +69,9 @@ impl Clock {
     /// The highest reading of the clocks, in ms.
     pub const MAX_MS: i64 = MAX_US / US_PER_MS;
 
-    /// A clock that starts at the system's wall time, with its monotonic clock at 0 ms; frozen there when `mode` is
-    /// manual. While both run, milliseconds begin on both at once: a client that counts those of the wall sees that a
-    /// wait has lasted longer than it asked, as it does in Redis.
+    /// A clock that starts at the system's wall time, with its monotonic clock at 0 ms. In manual mode it is frozen
+    /// there. While both clocks run, their milliseconds begin at the same instants. So a client that measures by the
+    /// wall clock sees that a wait lasted longer than requested, as in Redis.
     pub fn new(mode: Mode, system: Now) -> Clock {
         let phase = if mode == Mode::Real { system.wall_us.rem_euclid(US_PER_MS) } else { 0 };
         let start = Now { wall_us: system.wall_us, monotonic_us: phase.unsigned_abs() };
@@ -81,7 +82,7 @@ impl Clock {
         clock
     }
 
-    /// Where both clocks stand at the system's time `system`. The wall clock is never before the Unix epoch.
+    /// The instant of both clocks at the system's time `system`. The wall clock is never before the Unix epoch.
     pub fn read(&self, system: Now) -> Now {
         match self.state {
             State::Frozen(now) => now,
@@ -100,7 +101,7 @@ impl Clock {
         }
     }
 
-    /// The rule by which deadlines expire, as long as the clocks are not moved.
+    /// The rule by which deadlines expire, while the clocks are not moved.
     pub fn expiry_rule(&self) -> ExpiryRule {
         match self.mode() {
             Mode::Real => ExpiryRule::Past,
@@ -114,8 +115,8 @@ impl Clock {
         Info { mode: self.mode(), now, offset_ms: now.wall_ms().saturating_sub(system.wall_ms()) }
     }
 
-    /// How long, in µs of the system's time, until the first of `deadlines` is over: 0 when one is, `None` when there
-    /// are none or the clock is frozen (only a verb moves it then).
+    /// The time until the first of `deadlines` is over, in µs of the system's time; 0 if one is over. `None` if there
+    /// are none or the clock is frozen, since only a command moves it then.
     pub fn until(&self, system: Now, deadlines: Deadlines) -> Option<u64> {
         match self.mode() {
             Mode::Manual => None,
@@ -123,7 +124,7 @@ impl Clock {
         }
     }
 
-    /// Both clocks stand still from this instant. Freezing a frozen clock does nothing.
+    /// Freezes both clocks at this instant. Freezing a frozen clock does nothing.
     pub fn freeze(&mut self, system: Now) {
         if self.mode() == Mode::Real {
             let now = self.read(system);
@@ -135,21 +136,21 @@ impl Clock {
         }
     }
 
-    /// Both clocks run from where they stand; an offset stays. Resuming a running clock does nothing.
+    /// Lets both clocks run on from where they stand; an offset stays. Resuming a running clock does nothing.
     pub fn resume(&mut self, system: Now) {
         if let State::Frozen(now) = self.state {
             self.state = running(now, system);
         }
     }
 
-    /// The wall clock is the system's again, the monotonic clock continues from where it is, and both run.
+    /// Sets the wall clock to the system's. The monotonic clock continues from where it is, and both run.
     pub fn reset(&mut self, system: Now) {
         let now = Now { wall_us: system.wall_us, ..self.read(system) };
         self.state = running(now, system);
     }
 
-    /// The wall clock shows and does what that of `at_start` does, and both run or stand still like it; the monotonic
-    /// clock continues from where it is.
+    /// Returns the wall clock to the offset and the mode of `at_start`. The monotonic clock continues from where it is;
+    /// both run or stand still as in that mode.
     pub fn restart(&mut self, at_start: &Clock, system: Now) {
         let now = Now { wall_us: at_start.read(system).wall_us, ..self.read(system) };
         self.state = running(now, system);
@@ -158,10 +159,10 @@ impl Clock {
         }
     }
 
-    /// Moves the wall clock alone by `ms`, back when negative: a jump of the clock.
+    /// Moves the wall clock alone by `ms`, back if negative: a jump of the clock.
     ///
     /// # Errors
-    /// [`ClockError`] when the clock would leave its range.
+    /// Returns [`ClockError`] if the clock would leave its range.
     pub fn step(&mut self, system: Now, ms: i64) -> Result<(), ClockError> {
         let now = self.read(system);
         let wall_us =
@@ -172,18 +173,18 @@ impl Clock {
     /// Sets the wall clock alone to `wall_ms`, in ms since the Unix epoch.
     ///
     /// # Errors
-    /// [`ClockError`] when that is out of range.
+    /// Returns [`ClockError`] if that is out of range.
     pub fn set(&mut self, system: Now, wall_ms: i64) -> Result<(), ClockError> {
         let wall_us = wall_ms.checked_mul(US_PER_MS).ok_or(ClockError)?;
         let now = self.read(system);
         self.turn(system, Now { wall_us, ..now })
     }
 
-    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the clocks, without moving them: to be called
-    /// before anything fires, so that an advance that is too far is refused as a whole.
+    /// The instant to which [`advance_us`](Clock::advance_us) by `ms` ms would bring the clocks, without moving them.
+    /// Callers check it before any deadline expires, so that an advance that is too far is refused as a whole.
     ///
     /// # Errors
-    /// [`ClockError`] when a clock would leave its range.
+    /// Returns [`ClockError`] if a clock would leave its range.
     pub fn after(&self, system: Now, ms: u64) -> Result<Now, ClockError> {
         let us = ms.checked_mul(US_PER_MS as u64).ok_or(ClockError)?;
         in_range(moved(self.read(system), us)?)
@@ -191,24 +192,24 @@ impl Clock {
 
     /// Moves both clocks by `us` µs, frozen or not.
     ///
-    /// An advance by deadlines is a loop of these: the engine asks [`Now::us_until`] of its deadlines, moves by
-    /// that much while it is no more than what is left, fires what is due, and at the end moves by the rest; with
-    /// the same `system` throughout.
+    /// An advance by deadlines is a loop of these, with the same `system` throughout. The engine computes the time to
+    /// the next deadline by [`Now::us_until`]. It moves by that much, if this is within the rest of the advance, and
+    /// lets due deadlines expire. At the end it moves by the rest.
     ///
     /// # Errors
-    /// [`ClockError`] when a clock would leave its range.
+    /// Returns [`ClockError`] if a clock would leave its range.
     pub fn advance_us(&mut self, system: Now, us: u64) -> Result<(), ClockError> {
         self.turn(system, moved(self.read(system), us)?)
     }
 
-    /// The most µs by which [`advance_us`](Clock::advance_us) leaves both clocks within their range; `None` when they
-    /// are out of it.
+    /// The largest argument of [`advance_us`](Clock::advance_us) that leaves both clocks within their range, in µs.
+    /// `None` if they are out of it.
     pub fn room_us(&self, system: Now) -> Option<u64> {
         let Now { wall_us, monotonic_us } = in_range(self.read(system)).ok()?;
         Some((MAX_US - wall_us).unsigned_abs().min(MAX_US as u64 - monotonic_us))
     }
 
-    /// Puts both clocks at `to`, running or frozen as they were.
+    /// Sets both clocks to `to`; they stay running or frozen.
     fn turn(&mut self, system: Now, to: Now) -> Result<(), ClockError> {
         let to = in_range(to)?;
         self.state = match self.state {
@@ -228,7 +229,7 @@ fn running(now: Now, system: Now) -> State {
     }
 }
 
-/// `now` with both clocks `us` µs on.
+/// The instant `us` µs after `now`, on both clocks.
 fn moved(now: Now, us: u64) -> Result<Now, ClockError> {
     Ok(Now {
         wall_us: now.wall_us.checked_add_unsigned(us).ok_or(ClockError)?,

@@ -1,5 +1,5 @@
-//! Time, all of it given from outside: the instant ([`Now`]), the clock that a test turns ([`Clock`]) and the timers
-//! ([`Wheel`]). Nothing here reads a clock of the operating system.
+//! Time, which always comes from outside: the instant ([`Now`]), the clock that tests can control ([`Clock`]) and the
+//! timers ([`Wheel`]). No code here reads a clock of the operating system.
 
 mod clock;
 mod wheel;
@@ -13,10 +13,10 @@ const US_PER_MS: i64 = 1000;
 /// One instant, on the wall clock and the monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// The wall clock, in µs since the Unix epoch. It may jump, forwards and backwards. Drives `TIME`, key expiry and
+    /// The wall clock, in µs since the Unix epoch. It may jump forwards and backwards. It drives `TIME`, key expiry and
     /// stream ids.
     pub wall_us: i64,
-    /// The monotonic clock, in µs since the start of the process or engine. It never turns back. Drives timeouts.
+    /// The monotonic clock, in µs since the start of the process or engine. It never goes back. It drives timeouts.
     pub monotonic_us: u64,
 }
 
@@ -36,7 +36,7 @@ impl Now {
         (self.monotonic_us / US_PER_MS as u64) as i64
     }
 
-    /// How far this instant is from the first of `deadlines` being over, in µs: 0 when one is, `None` when there are
+    /// The time from this instant until the first of `deadlines` is over, in µs; 0 if one is over. `None` if there are
     /// none.
     pub fn us_until(self, deadlines: Deadlines, rule: ExpiryRule) -> Option<u64> {
         let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), rule.begins_ms(ms)));
@@ -46,7 +46,8 @@ impl Now {
     }
 }
 
-/// From an instant in µs to one in ms, in µs: 0 when that is past. Wide, since a deadline may be any `i64`.
+/// The time from an instant in µs to one in ms, in µs; 0 if the latter is past. Uses a wide type, since a deadline may
+/// be any `i64`.
 fn us_between(from_us: i128, to_ms: i128) -> u64 {
     let us = to_ms * i128::from(US_PER_MS) - from_us;
     u64::try_from(us.max(0)).unwrap_or(u64::MAX)
@@ -57,9 +58,10 @@ fn us_between(from_us: i128, to_ms: i128) -> u64 {
 /// Deadlines are whole milliseconds, counted from the whole millisecond of the instant at which they were set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpiryRule {
-    /// Once its millisecond has passed, as in Redis: while time runs, so that no timeout is shorter than requested.
+    /// A deadline expires once its millisecond has passed, as in Redis. Used while time runs, so that no timeout is
+    /// shorter than requested.
     Past,
-    /// Deadlines expire as soon as the clock reaches them: on clocks that are frozen or advanced.
+    /// A deadline expires as soon as the clock reaches it. Used on clocks that are frozen or advanced.
     Reached,
 }
 
@@ -72,7 +74,7 @@ impl ExpiryRule {
         }
     }
 
-    /// From when on a deadline is over, in ms.
+    /// The instant from which on a deadline is over, in ms.
     fn begins_ms(self, deadline_ms: i64) -> i128 {
         match self {
             ExpiryRule::Past => i128::from(deadline_ms) + 1,
@@ -81,7 +83,7 @@ impl ExpiryRule {
     }
 }
 
-/// The earliest deadline on either clock, in ms; `None` where that clock has none.
+/// The earliest deadline on either clock, in ms. `None` if that clock has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
     /// Earliest deadline on the wall clock, in ms since the Unix epoch.

@@ -1,7 +1,7 @@
 //! Whole files: all keys of all databases and the libraries of functions.
 //!
-//! A file begins with the name of its format and the version, which are followed by parts, each of which begins with a
-//! byte that says what it is: the type of a value, whose key comes before it, or one of the marks below. It ends with a
+//! A file begins with the name of its format and the version. Parts follow. Each begins with a byte that identifies it:
+//! one of the marks below, or the type of a value, after which the key and the value follow. The file ends with a
 //! checksum of all of it.
 
 mod read;
@@ -12,27 +12,27 @@ mod write;
 pub use read::{FileError, FileReader, Part, early_library};
 pub use write::{Access, FileWriter};
 
-/// What a part of a file is, where it is no value.
+/// The kinds of parts of a file that are not values.
 pub mod marks {
-    /// How many keys a slot of a cluster has.
+    /// The number of keys of a cluster's slot.
     pub(super) const SLOT_INFO: u8 = 244;
-    /// A library of functions: its text.
+    /// The text of a library of functions.
     pub const LIBRARY: u8 = 245;
     /// A library of Redis 7.0's release candidates.
     pub const EARLY_LIBRARY: u8 = 246;
-    /// What a module keeps beside keys.
+    /// Data that a module keeps beside keys.
     pub(super) const MODULE: u8 = 247;
-    /// For how many seconds the next key has not been accessed.
+    /// The seconds since the last access of the next key.
     pub(super) const IDLE: u8 = 248;
-    /// How often the next key is accessed.
+    /// The access frequency of the next key.
     pub(super) const FREQUENCY: u8 = 249;
-    /// A name and a value that say something of the file.
+    /// A name and a value that describe the file.
     pub(super) const ABOUT: u8 = 250;
-    /// How many keys, and how many with a deadline, the database has.
+    /// The number of keys of the database, and the number of them that have a deadline.
     pub(super) const SIZES: u8 = 251;
     /// The deadline of the next key, in milliseconds.
     pub(super) const DEADLINE_MS: u8 = 252;
-    /// The same in seconds.
+    /// The deadline of the next key, in seconds.
     pub(super) const DEADLINE_SECONDS: u8 = 253;
     /// The database of the keys that follow.
     pub(super) const DATABASE: u8 = 254;
@@ -40,9 +40,9 @@ pub mod marks {
     pub(super) const END: u8 = 255;
 }
 
-/// How the files of Redis begin, before four digits of the version.
+/// The beginning of Redis' files, before four digits of the version.
 const REDIS: &[u8] = b"REDIS";
-/// How those of Valkey do, before three.
+/// The beginning of Valkey's files, before three digits of the version.
 const VALKEY: &[u8] = b"VALKEY";
-/// Bytes of this and of the version.
+/// Bytes of the beginning and of the version.
 const HEADER: usize = 9;

@@ -1,4 +1,4 @@
-//! A file read.
+//! Reading of a file.
 
 use super::{HEADER, REDIS, VALKEY, marks};
 use crate::rdb::crc64::crc64;
@@ -8,25 +8,25 @@ use crate::values::{Encodings, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Files of versions before this have no checksum.
+/// The first version whose files have a checksum.
 const WITH_CHECKSUM: u16 = 5;
 
-/// Why a file is refused.
+/// The reason why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// How many bytes of it had been read.
+    /// The number of bytes that had been read.
     pub offset: usize,
-    /// What is wrong, in Redis' words where it has some.
+    /// A description of the fault, in Redis' words if it has any.
     pub why: String,
 }
 
-/// The file has a key whose value only a module can read.
+/// The error of a key whose value only a module can read.
 const MODULE_DATA: &str = "The RDB file contains module data I can't load: no matching module type";
-/// The file ends before its end.
+/// The error of a file that is truncated.
 const UNEXPECTED_EOF: &str = "Unexpected EOF reading RDB file";
 
 impl FileError {
-    /// Whether the file ends before its end.
+    /// Whether the file is truncated.
     pub fn is_cut_off(&self) -> bool {
         self.why == UNEXPECTED_EOF
     }
@@ -41,7 +41,7 @@ impl fmt::Display for FileError {
 /// A part of a file.
 #[derive(Debug)]
 pub enum Part<'a> {
-    /// What the file says of itself.
+    /// A name and a value that describe the file.
     About(Cow<'a, [u8]>, Cow<'a, [u8]>),
     /// The text of a library of functions.
     Library(Cow<'a, [u8]>),
@@ -49,18 +49,18 @@ pub enum Part<'a> {
     Key {
         /// The number of its database.
         db: usize,
-        /// Its name.
+        /// The key's name.
         key: Cow<'a, [u8]>,
-        /// When it expires.
+        /// The deadline, in wall milliseconds.
         deadline_ms: Option<i64>,
-        /// What is known of its accesses.
+        /// The recorded accesses of the key.
         access: Access,
-        /// What it holds.
+        /// The key's value.
         value: Value,
     },
 }
 
-/// What was said of the key that comes next.
+/// The attributes that were read for the next key.
 #[derive(Clone, Copy, Debug)]
 struct Next {
     deadline_ms: Option<i64>,
@@ -83,7 +83,7 @@ impl<'a> FileReader<'a> {
     /// Reads the name of the format and its version.
     ///
     /// # Errors
-    /// It is another format, or a version that is not known.
+    /// Returns an error if the format is another, or the version is unknown.
     pub fn new(file: &'a [u8]) -> Result<Self, FileError> {
         let fail = |why: String| FileError { offset: 0, why };
         let Some((header, rest)) = file.split_at_checked(HEADER) else {
@@ -104,20 +104,20 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes that have been read.
     fn offset(&self) -> usize {
         self.file.len() - self.reader.left()
     }
 
-    /// The file is refused here.
+    /// Makes an error at the present offset.
     pub fn fail(&self, why: impl Into<String>) -> FileError {
         FileError { offset: self.offset(), why: why.into() }
     }
 
-    /// The next part; nothing at the end, when the checksum is right. O(part).
+    /// Reads the next part. Returns `None` at the end, if the checksum is right. O(part).
     ///
     /// # Errors
-    /// The file ends before its end, or is not what the format allows.
+    /// Returns an error if the file is truncated, or violates the format.
     pub fn next(&mut self, encodings: &Encodings) -> Result<Option<Part<'a>>, FileError> {
         loop {
             match self.step(encodings)? {
@@ -139,8 +139,8 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// The error of a key whose value has a form that is not read here: a module's, in Redis' words, or an unknown one.
-    /// The key itself has been read.
+    /// The error of a key whose value has a form that is not supported: a module's (in Redis' words), or an unknown
+    /// one. The key itself has been read.
     #[cold]
     fn refuse_form(&mut self, form: u8, offset: usize) -> FileError {
         if !types::OF_MODULES.contains(&form) {
@@ -156,7 +156,7 @@ impl<'a> FileReader<'a> {
         self.fail(UNEXPECTED_EOF)
     }
 
-    /// Reads what a mark announces; nothing if there is no such mark.
+    /// Reads the part that a mark announces. Returns `None` if the mark is unknown.
     fn read(&mut self, mark: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
         let reader = &mut self.reader;
         match mark {
@@ -182,7 +182,7 @@ impl<'a> FileReader<'a> {
     }
 
     fn read_key(&mut self, form: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
-        // As in Redis, a file that ends within the key is cut off, whatever the key would hold.
+        // As in Redis, a file that ends within the key is truncated, even if the form is unknown.
         let key = self.reader.string()?;
         if !load::is_known(form) {
             return Ok(None);
@@ -192,7 +192,7 @@ impl<'a> FileReader<'a> {
         Ok(Some(Step::Part(Part::Key { db: self.db, key, deadline_ms, access, value })))
     }
 
-    /// Compares the checksum, if there is one.
+    /// Checks the checksum, if there is one.
     fn check(&mut self) -> Result<(), FileError> {
         if self.version < WITH_CHECKSUM {
             return Ok(());
@@ -207,19 +207,19 @@ impl<'a> FileReader<'a> {
     }
 }
 
-/// What one mark has led to.
+/// The result of reading a mark.
 enum Step<'a> {
     Part(Part<'a>),
-    /// Nothing by itself.
+    /// Nothing by itself: an attribute has been stored or skipped.
     Read,
     End,
 }
 
-/// The text that a library of Redis 7.0's release candidates has become since: it was stored as name, engine, perhaps a
-/// description, and a text without a first line.
+/// The text of a library of Redis 7.0's release candidates in the present form. It was stored as the name, the engine,
+/// an optional description, and a text without a first line.
 ///
 /// # Errors
-/// There is none.
+/// Returns [`Corrupt`] if there is no such library.
 pub fn early_library(reader: &mut Reader<'_>) -> Result<Vec<u8>, Corrupt> {
     let (name, engine) = (reader.string()?, reader.string()?);
     if reader.length()? != 0 {
@@ -236,7 +236,7 @@ fn module_name(id: u64) -> String {
     bits.map(|bits| char::from(CHARACTERS[bits as usize])).collect()
 }
 
-/// Skips what a module keeps beside keys: its number, when it is to be read, and values that each say what they are.
+/// Skips a module's data: its number, the time at which it is to be read, and values with their types.
 fn skip_module(reader: &mut Reader<'_>) -> Result<(), Corrupt> {
     reader.number()?;
     reader.number()?;

@@ -1,12 +1,12 @@
-//! Files there and back, and what becomes of those that nobody has written.
+//! Tests that files survive a round trip, and that damaged files are refused.
 
 use super::*;
 use crate::rdb::crc64::crc64;
 use crate::values::{Encodings, End, Hash, List, Set, Str, Stream, Value, ZSet};
 
-/// How many changed files are read.
+/// The number of damaged files that are read.
 const TRIES: usize = 150_000;
-/// Bytes that mean something somewhere.
+/// Bytes that have a meaning somewhere in the format.
 const TELLING: &[u8] = &[
     0, 1, 2, 0x3f, 0x40, 0x7f, 0x80, 0x81, 0xc0, 0xc3, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254,
     255,
@@ -20,7 +20,7 @@ const STREAM: &[u8] = b"\
     \xff\xff\xff\xff\xff\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0h\xe5\xcf\x8b\x01\0\0\x03\x01\x01c\xa5\
     \xd0\xfd\n\xa2\x01\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01";
 
-/// Numbers that look random and are the same each time.
+/// A pseudo-random sequence of numbers, the same each time.
 struct Numbers(u64);
 
 impl Numbers {
@@ -82,7 +82,7 @@ fn file(values: &[Value]) -> Vec<u8> {
     file.finish()
 }
 
-/// How many keys and how many bytes of values a file has.
+/// The number of keys of a file, and the number of bytes of its values.
 fn read(file: &[u8]) -> Result<(usize, usize), FileError> {
     let enc = Encodings::default();
     let (mut reader, mut keys, mut bytes) = (FileReader::new(file)?, 0, 0);
@@ -95,7 +95,7 @@ fn read(file: &[u8]) -> Result<(usize, usize), FileError> {
     Ok((keys, bytes))
 }
 
-/// Gives a file the checksum that it should have.
+/// Gives a file the correct checksum.
 fn seal(file: &mut Vec<u8>) {
     let crc = crc64(file);
     file.extend(crc.to_le_bytes());
@@ -150,7 +150,7 @@ fn what_is_no_file_is_refused_with_its_place() {
         why(b"REDIS0011\x63\x00"),
         "Internal error in RDB reading offset 9 -> Unknown RDB encoding type 99"
     );
-    // As redis-server 7.0.15 names the type whose number that is.
+    // The name is that by which redis-server 7.0.15 reports the type with this number.
     for form in [b"\x06", b"\x07"] {
         let module = [b"REDIS0009", &form[..], b"\x01k\x81\x12\x34\x56\x78\x9a\xbc\xde\xf0"].concat();
         assert_eq!(

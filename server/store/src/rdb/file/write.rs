@@ -1,18 +1,18 @@
-//! A file written.
+//! Writing of a file.
 
 use super::{REDIS, marks};
 use crate::rdb::crc64::crc64_on;
 use crate::rdb::{Writer, payload, write_value, write_value_for_7_0};
 use crate::values::Value;
 
-/// What a file keeps of the accesses of a key.
+/// The accesses of a key, as a file records them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing.
+    /// Not recorded.
     Unknown,
-    /// For how many seconds there was none.
+    /// The seconds since the last access.
     Idle(u64),
-    /// About the logarithm of how many there were.
+    /// The access frequency: about the logarithm of the number of accesses.
     Frequency(u8),
 }
 
@@ -20,26 +20,28 @@ pub enum Access {
 #[derive(Debug)]
 pub struct FileWriter {
     writer: Writer,
-    /// Writes a value.
+    /// The function that writes a value.
     write_value: fn(&Value, &mut Writer),
-    /// The database of the keys that come next.
+    /// The database of the next keys.
     db: Option<usize>,
     has_checksum: bool,
-    /// The checksum of so many bytes.
+    /// The checksum of the first `summed` bytes.
     checksum: u64,
     summed: usize,
 }
 
-/// So many bytes are summed up at once: at the end of a large file nobody is to wait for all of it.
+/// The number of bytes that are added to the checksum at once. So no client waits for all of it at the end of a large
+/// file.
+/// large file.
 const SUMMED_AT_ONCE: usize = 64 << 10;
 
 impl FileWriter {
-    /// A file that says this of itself: names and values. `has_checksum`: it ends with one.
+    /// Begins a file with these names and values that describe it. It ends with a checksum if `has_checksum`.
     pub fn new(about: &[(&str, &[u8])], has_checksum: bool) -> Self {
         FileWriter::of_version(payload::VERSION_7_2, write_value, about, has_checksum)
     }
 
-    /// The same for a server that is as old as Redis 7.0: what that does not have is left out.
+    /// Begins a file for a server as old as Redis 7.0. Data that such a server does not support is left out.
     pub fn for_7_0(about: &[(&str, &[u8])], has_checksum: bool) -> Self {
         FileWriter::of_version(payload::VERSION_7_0, write_value_for_7_0, about, has_checksum)
     }
@@ -66,13 +68,13 @@ impl FileWriter {
         self.writer.compress_nothing();
     }
 
-    /// A library of functions. O(text).
+    /// Writes a library of functions. O(text).
     pub fn library(&mut self, text: &[u8]) {
         self.writer.byte(marks::LIBRARY);
         self.writer.string(text);
     }
 
-    /// A database has so many keys, of which some have a deadline; they come next.
+    /// Begins a database with `keys` keys, of which `with_deadline` have a deadline. Its keys come next.
     pub fn database(&mut self, db: usize, keys: usize, with_deadline: usize) {
         self.select(db);
         self.writer.byte(marks::SIZES);
@@ -88,7 +90,7 @@ impl FileWriter {
         }
     }
 
-    /// A key, with its deadline in wall milliseconds. O(value).
+    /// Writes a key, with its deadline in wall milliseconds. O(value).
     pub fn key(&mut self, db: usize, key: &[u8], deadline_ms: Option<i64>, access: Access, value: &Value) {
         self.select(db);
         if let Some(deadline_ms) = deadline_ms {
@@ -117,12 +119,12 @@ impl FileWriter {
         self.summed = self.bytes_written();
     }
 
-    /// How many bytes have been written.
+    /// The number of bytes that have been written.
     pub fn bytes_written(&self) -> usize {
         self.writer.written().len()
     }
 
-    /// The file. O(1), but for the bytes of the last keys.
+    /// Finishes the file. O(1), except for the checksum of the last keys.
     pub fn finish(mut self) -> Vec<u8> {
         self.writer.byte(marks::END);
         self.sum();

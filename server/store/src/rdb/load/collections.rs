@@ -9,9 +9,9 @@ use crate::values::{Encodings, Hash, Set, parse_integer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Reads strings while there may be few enough of them for a small value; these are all, if it is not too many.
+/// Reads `count` strings, which the caller bounds to the size of a small value.
 ///
-/// What has been read is remembered anyway only in proportion to the limits, or to what there is.
+/// The memory is in proportion to the limits, or to the bytes that exist.
 fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a, [u8]>>, Corrupt> {
     (0..count).map(|_| reader.string()).collect()
 }
@@ -22,8 +22,8 @@ fn are_short<T: Deref<Target = [u8]>>(elements: &[T], longest: usize) -> bool {
     bytes < SMALL_MAX && elements.iter().all(|element| element.len() <= longest)
 }
 
-/// Reads a set that is stored string by string. Few integers become a set of integers; else few short members a small
-/// set, in their order.
+/// Reads a set that is stored string by string. A few integers become a set of integers. A few short members become a
+/// small set, in their order.
 pub(super) fn read_set(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Set, Corrupt> {
     let count = read_count(reader)?;
     if count > enc.set_max_intset_entries.max(enc.set_max_listpack_entries) {
@@ -113,7 +113,7 @@ pub(super) fn read_hash(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash
     large_hash(count, words.into_iter().map(Ok), enc)
 }
 
-/// A large hash of fields and values, one after the other.
+/// A large hash of fields and values in turn.
 fn large_hash<T: Deref<Target = [u8]>>(
     count: usize,
     mut words: impl Iterator<Item = Result<T, Corrupt>>,
@@ -148,8 +148,8 @@ pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result
     }
 }
 
-/// A hash of so many fields and values, one after the other; a small one if they may be kept in one block, whatever
-/// their lengths, and are few.
+/// A hash of `count` fields and values in turn. It is small if `may_be_small` and the fields are few, regardless of
+/// their lengths.
 fn hash_of<T: Deref<Target = [u8]>>(
     count: usize,
     words: impl Iterator<Item = T>,

@@ -6,7 +6,7 @@ use crate::rdb::{Corrupt, Reader, types};
 use crate::values::{Encodings, Hash};
 use lockwheel_resp::number;
 
-/// Reads a hash in this form. A field without a deadline is one like any other.
+/// Reads a hash in this form. A field without a deadline is an ordinary field.
 pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corrupt> {
     match form {
         types::HASH_2 => read_absolute(reader, enc),
@@ -18,12 +18,12 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result
     }
 }
 
-/// A deadline in wall milliseconds.
+/// Converts a deadline in wall milliseconds.
 fn deadline(number: u64) -> Result<i64, Corrupt> {
     i64::try_from(number).map_err(|_| Corrupt)
 }
 
-/// Adds a field, which is new, with its deadline.
+/// Adds a field, which must be new, with its deadline.
 fn add(
     hash: &mut Hash,
     field: &[u8],
@@ -40,7 +40,7 @@ fn add(
     Ok(())
 }
 
-/// Field, value, eight bytes of the deadline; all ones for none.
+/// Reads fields, each followed by its value and eight bytes of the deadline; all ones for none.
 fn read_absolute(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corrupt> {
     let count = read_count(reader)?;
     let mut hash = Hash::large(count, enc);
@@ -56,7 +56,8 @@ fn read_absolute(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corru
     Ok(hash)
 }
 
-/// The earliest deadline; then for each field how much later its own is, plus 1, the field and the value.
+/// Reads the earliest deadline, then for each field the difference to its own plus 1 (0 for none), the field and the
+/// value.
 fn read_relative(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corrupt> {
     let first = u64::from_le_bytes(reader.array()?);
     let count = read_count(reader)?;
@@ -72,7 +73,8 @@ fn read_relative(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corru
     Ok(hash)
 }
 
-/// Field, value and deadline, 0 for none; those with the earliest first.
+/// Reads fields, each followed by its value and its deadline, 0 for none. Fields with the earliest deadlines come
+/// first.
 fn read_listpack(bytes: &[u8], enc: &Encodings) -> Result<Hash, Corrupt> {
     let words = Listpack::parse(bytes)?;
     if words.len() == 0 || words.len() % 3 != 0 {

@@ -6,8 +6,8 @@ use crate::rdb::ziplist::Ziplist;
 use crate::rdb::{Corrupt, Reader, types};
 use crate::values::{Encodings, List, ListBuilder};
 
-/// Reads a list in this form. Blocks stay what they are, so that the list is written as it was. As in Redis 7.2, one
-/// that was a ziplist as a whole stays large, and one with an element that stands apart.
+/// Reads a list in this form. Blocks are kept, so that the list is written as it was. As in Redis 7.2, a list that was
+/// one ziplist stays large. So does a list with an element in a node of its own.
 pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result<List, Corrupt> {
     let mut list = ListBuilder::new(enc);
     let nodes = if form == types::LIST_ZIPLIST { 1 } else { read_count(reader)? };
@@ -23,7 +23,7 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result
     if list.is_empty() { Err(Corrupt) } else { Ok(list) }
 }
 
-/// Reads a node; its kind.
+/// Reads a node; returns its kind.
 fn read_node(reader: &mut Reader<'_>, list: &mut ListBuilder) -> Result<usize, Corrupt> {
     let kind = reader.length()?;
     let node = reader.string()?;

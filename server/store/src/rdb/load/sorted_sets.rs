@@ -9,7 +9,7 @@ use lockwheel_resp::number;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Lengths of the text of a score that are none: what is not written with digits.
+/// Codes in place of the length of a score's text, for scores that are not written with digits.
 const NAN: u8 = 253;
 const INFINITY: u8 = 254;
 const MINUS_INFINITY: u8 = 255;
@@ -32,12 +32,12 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result
     if !are_short || bytes >= SMALL_MAX {
         return large(count, pairs.into_iter().map(Ok), enc);
     }
-    // No score is NaN, and plus and minus zero are the same.
+    // No score is NaN, and plus and minus zero count as equal.
     pairs.sort_by(|a, b| (a.1 + 0.0).total_cmp(&(b.1 + 0.0)).then_with(|| a.0.cmp(&b.0)));
     ZSet::small(pairs, enc).ok_or(Corrupt)
 }
 
-/// A score as text after its length, as Redis 1 stored it.
+/// Reads a score as text after its length, as Redis 1 stored it.
 fn read_text(reader: &mut Reader<'_>) -> Result<f64, Corrupt> {
     match reader.byte()? {
         NAN => Err(Corrupt),
@@ -73,7 +73,7 @@ pub(super) fn read_small(form: u8, bytes: &[u8], enc: &Encodings) -> Result<ZSet
     }
 }
 
-/// A sorted set of members and scores, one after the other, of which each has been found whole.
+/// A sorted set of members and scores in turn, from a block that has been checked.
 fn of_words<'a>(
     count: usize,
     mut words: impl Iterator<Item = Text<'a>> + Clone,
@@ -94,7 +94,7 @@ fn of_words<'a>(
     large(count / 2, pairs.by_ref().map(Ok), enc)
 }
 
-/// The number that a score's text is, unless it is none.
+/// The number in a score's text, or `None` if it is none.
 fn score_of(text: &[u8]) -> Option<f64> {
     let integer = parse_integer(text).map(|value| value as f64);
     integer.or_else(|| number::parse_f64(text)).filter(|score| !score.is_nan())

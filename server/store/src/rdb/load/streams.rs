@@ -1,4 +1,4 @@
-//! Streams read.
+//! Reading of streams.
 
 use crate::rdb::listpack::Listpack;
 use crate::rdb::{Corrupt, Reader, stream_flags, types};
@@ -6,13 +6,13 @@ use crate::values::stream::{Group, Log, NodeLimits, Pending, StreamId};
 use crate::values::{Stream, Text, parse_integer};
 use std::collections::BTreeMap;
 
-/// What stands for a number that is not known.
+/// The code of an unknown number.
 const UNKNOWN: u64 = u64::MAX;
 
-/// An entry that is pending: when it was delivered and how often.
+/// The time of a pending entry's last delivery, and the number of its deliveries.
 type Delivered = (i64, u64);
 
-/// Reads a stream in this form. Ids ascend, counts agree, and every entry that is pending has a consumer.
+/// Reads a stream in this form. Ids must ascend, counts must agree, and every pending entry must have a consumer.
 pub(super) fn read(form: u8, reader: &mut Reader<'_>) -> Result<Stream, Corrupt> {
     let mut stream = Stream::new();
     let nodes = reader.length()?;
@@ -45,19 +45,19 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>) -> Result<Stream, Corrupt>
     Ok(stream)
 }
 
-/// An id as two numbers.
+/// Reads an id as two numbers.
 fn read_id(reader: &mut Reader<'_>) -> Result<StreamId, Corrupt> {
     Ok(StreamId::new(reader.number()?, reader.number()?))
 }
 
-/// An id as the key of a node or of a pending entry.
+/// Reads an id as the key of a node or of a pending entry.
 fn read_key(bytes: &[u8]) -> Result<StreamId, Corrupt> {
     let id = u128::from_be_bytes(bytes.try_into().map_err(|_| Corrupt)?);
-    // The halves of it.
+    // Each cast keeps one half of the id.
     Ok(StreamId::new((id >> 64) as u64, id as u64))
 }
 
-/// Reads a node, whose entries follow the one with the id `before`; the id of its last one.
+/// Reads a node whose entries must follow the entry with the id `before`; returns the id of its last entry.
 fn read_node(
     first: StreamId,
     before: Option<StreamId>,
@@ -91,7 +91,7 @@ fn read_node(
     last.ok_or(Corrupt)
 }
 
-/// Reads an entry into the last node; its id, and whether it is deleted.
+/// Reads an entry into the last node; returns its id, and whether it is deleted.
 fn read_entry<'a>(
     first: StreamId,
     shared: usize,
@@ -113,12 +113,12 @@ fn read_entry<'a>(
     Ok((id, is_deleted))
 }
 
-/// The integer that comes next.
+/// Reads the next element as an integer.
 fn integer<'a>(elements: &mut impl Iterator<Item = Text<'a>>) -> Result<i64, Corrupt> {
     elements.next().and_then(|text| parse_integer(&text)).ok_or(Corrupt)
 }
 
-/// The number of things that comes next: no more than there are elements.
+/// Reads the next element as a count, which must not exceed the number of elements.
 fn count<'a>(elements: &mut impl Iterator<Item = Text<'a>>, most: usize) -> Result<usize, Corrupt> {
     usize::try_from(integer(elements)?).ok().filter(|count| *count <= most).ok_or(Corrupt)
 }
@@ -144,7 +144,7 @@ fn read_group(form: u8, reader: &mut Reader<'_>, log: &Log) -> Result<Group, Cor
     if pending.is_empty() { Ok(group) } else { Err(Corrupt) }
 }
 
-/// Reads a consumer, and gives it those of the pending entries that are its.
+/// Reads a consumer, and assigns its pending entries to it.
 fn read_consumer(
     form: u8,
     reader: &mut Reader<'_>,

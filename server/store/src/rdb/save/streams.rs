@@ -1,4 +1,4 @@
-//! Streams written.
+//! Writing of streams.
 
 use super::Forms;
 use crate::rdb::listpack::ListpackBuilder;
@@ -6,13 +6,13 @@ use crate::rdb::{Writer, payload, stream_flags, types};
 use crate::values::Stream;
 use crate::values::stream::{Consumer, Entry, Group, NodeView, StreamId};
 
-/// What stands for a number that is not known.
+/// The code of an unknown number.
 const UNKNOWN: u64 = u64::MAX;
-/// What stands for a time that never was.
+/// The code of an event that never happened.
 const NEVER: i64 = -1;
 
-/// Writes a stream; the version of its form. For Redis 7.0 in that one's form, unless it would lose when consumers last
-/// got an entry.
+/// Writes a stream; returns the version of its form. The form of Redis 7.0 is used if requested, unless it would lose
+/// the times at which consumers last got an entry.
 pub(super) fn write(stream: &Stream, forms: Forms, writer: &mut Writer) -> u16 {
     let has_one_time = |consumer: &Consumer| consumer.active_ms == Some(consumer.seen_ms);
     let mut consumers = stream.groups.iter().flat_map(|(_, group)| group.consumers());
@@ -47,13 +47,13 @@ fn id_bytes(id: StreamId) -> [u8; 16] {
     id.to_be_bytes()
 }
 
-/// An id as two numbers.
+/// Writes an id as two numbers.
 fn write_id(id: StreamId, writer: &mut Writer) {
     writer.number(id.ms);
     writer.number(id.seq);
 }
 
-/// A node: how many of its entries are there and how many are deleted, the fields that they share, and the entries.
+/// The listpack of a node: the numbers of live and deleted entries, the fields that the entries share, and the entries.
 fn node_listpack(node: &NodeView<'_>) -> Vec<u8> {
     let mut out = ListpackBuilder::new();
     let (live, deleted) = node.counts();
@@ -61,13 +61,13 @@ fn node_listpack(node: &NodeView<'_>) -> Vec<u8> {
     let shared = fields.len();
     [live, deleted, shared].iter().for_each(|count| out.integer(*count as i64));
     fields.for_each(|(field, _)| out.text(&field));
-    // The end of the first part.
+    // The end of the node's head.
     out.integer(0);
     node.entries().for_each(|entry| write_entry(&entry, node.first_id(), &mut out));
     out.finish()
 }
 
-/// An entry: flags, its id relative to the first one, its values or fields and values, and how many elements that was.
+/// Writes an entry: flags, the id relative to the first one, the values or pairs, and the number of these elements.
 fn write_entry(entry: &Entry<'_>, first: StreamId, out: &mut ListpackBuilder) {
     let (id, pairs) = (entry.id(), entry.pairs());
     let mut flags = 0;
@@ -78,7 +78,7 @@ fn write_entry(entry: &Entry<'_>, first: StreamId, out: &mut ListpackBuilder) {
         flags |= stream_flags::SHARED_FIELDS;
     }
     out.integer(flags);
-    // Differences wrap around.
+    // The differences wrap around.
     out.integer(id.ms.wrapping_sub(first.ms) as i64);
     out.integer(id.seq.wrapping_sub(first.seq) as i64);
     let count = pairs.len() as i64;

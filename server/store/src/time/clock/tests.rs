@@ -1,4 +1,4 @@
-//! The clock in each of its modes.
+//! Tests of the clock in each of its modes.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_c
     clock.reset(system(9_000));
     assert_eq!(clock.info(system(9_000)), Info { mode: Mode::Real, now: at(9_400, 6_000), offset_ms: 0 });
     assert_eq!(clock.read(system(9_500)), at(9_900, 6_500));
-    // Ahead of the system, the monotonic clock stays ahead.
+    // The monotonic clock is ahead of the system's, and stays ahead.
     clock.advance_us(system(9_500), 1_000_000).unwrap();
     clock.reset(system(9_600));
     assert_eq!(clock.read(system(9_600)), at(10_000, 1_006_600));

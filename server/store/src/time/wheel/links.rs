@@ -1,32 +1,32 @@
-//! How timers hang in lists, these in slots, and slots in rings.
+//! Links of the wheel: timers in lists, lists in slots, and slots in rings.
 
 use super::ring::{Content, LIST_MAX, Position, ROOT_LEVEL, Ring, digit, level_apart};
 use super::{HEAD, Node, Wheel};
 use crate::pages::Store;
 
-/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so that a
-/// slot does not open and close alternately.
+/// The length up to which the list of a ring's only slot is folded into the slot that holds the ring. Half of the
+/// maximum, so that a slot does not open and fold alternately.
 const FOLD_MAX: u8 = LIST_MAX / 2;
 
 /// The slot above all rings.
 pub(super) const ROOT: Position = Position { ring: 0, digit: 0 };
 
 impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
-    /// Finds the earliest timer: the first slot in use, down to a list, and the least in that.
+    /// Finds the earliest timer: follows the first slot in use down to a list, and takes the least timer in that.
     pub(super) fn search(&self) -> Option<(u64, u32)> {
         let mut ring = self.rings.get(ROOT.ring);
         loop {
             match ring.content(ring.first()?) {
                 Content::Ring(finer) => ring = self.rings.get(finer),
                 Content::List(tail) if ring.level == 0 => return self.list(tail).next(),
-                // The first of equals, as `min_by_key` returns it.
+                // `min_by_key` returns the first of equal timers.
                 Content::List(tail) => return self.list(tail).min_by_key(|&(key, _)| key),
                 Content::Empty => return None,
             }
         }
     }
 
-    /// Puts a node that is in no list into that of its key.
+    /// Puts a node that is in no list into the list of its key.
     pub(super) fn link(&mut self, id: u32, key: u64) {
         self.sum += u128::from(key);
         if self.rings.is_empty() {
@@ -41,14 +41,15 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
                 _ => break self.append(place, id),
             }
         }
-        // Known and later than this, or the first of all; of equals the older stays.
+        // The earliest timer is known and later than this, or this is the only timer. Of equal timers the older one
+        // stays.
         if self.earliest.map_or(self.len == 0, |(earliest, _)| key < earliest) {
             self.earliest = Some((key, id));
         }
     }
 
-    /// The slot for `key` in the ring `finer`, which `place` holds; where its span leaves the key out, in a ring
-    /// between the two.
+    /// The slot for `key` in the ring `finer`, which `place` holds. If its span does not include the key, the slot in a
+    /// new ring between the two.
     fn descend(&mut self, place: Position, finer: u32, key: u64) -> Position {
         let ring = self.rings.get(finer);
         if ring.covers(key) {
@@ -68,9 +69,9 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.rings.get_mut(ring).home = place;
     }
 
-    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order. Returns the
-    /// slot that holds the new ring: the one opened or, where that was alone in its ring, the one that held this
-    /// ring.
+    /// Opens a slot: moves its list, in order, into a new ring of the level that distinguishes its timers. Returns the
+    /// slot that holds the new ring. That is the opened slot or, if it was the only one in use in its ring, the slot
+    /// that held this ring.
     fn open(&mut self, mut place: Position, tail: u32) -> Position {
         let around = self.rings.get(place.ring);
         if place.ring != ROOT.ring && around.occupied() == 1 {
@@ -105,7 +106,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         (node.next, node.prev) = (next, prev);
     }
 
-    /// Takes a node out of the list of its key.
+    /// Removes a node from the list of its key.
     pub(super) fn unlink(&mut self, id: u32, key: u64) {
         self.sum -= u128::from(key);
         if self.earliest.is_some_and(|(_, earliest)| earliest == id) {
@@ -136,7 +137,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         }
     }
 
-    /// Empties a slot, and removes or folds the rings that this leaves without use.
+    /// Empties a slot, and removes or folds the rings that are then useless.
     fn vacate(&mut self, mut place: Position) {
         loop {
             let ring = self.rings.get_mut(place.ring);
@@ -153,7 +154,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         }
     }
 
-    /// Puts what is in the last slot in use of `ring` in place of the ring, unless that is a long list.
+    /// Replaces `ring` by the content of its last slot in use, unless that is a long list.
     fn fold(&mut self, ring: u32, last: u8) {
         let Ring { home, .. } = *self.rings.get(ring);
         match self.rings.get(ring).content(last) {
@@ -170,7 +171,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.rings.remove(ring);
     }
 
-    /// Key and id of each timer in a list, in order.
+    /// The key and the id of each timer in a list, in order.
     pub(super) fn list(&self, tail: u32) -> impl Iterator<Item = (u64, u32)> {
         let mut next = Some(self.node(tail).next);
         std::iter::from_fn(move || {

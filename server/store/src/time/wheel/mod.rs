@@ -1,4 +1,4 @@
-//! The timing wheel: many deadlines, and the earliest of them, exactly.
+//! The timing wheel: holds many deadlines, and finds the earliest of them exactly.
 
 mod links;
 mod ring;
@@ -11,19 +11,19 @@ use std::num::NonZeroU32;
 use crate::pages::{Slab, Sparse, Store};
 use ring::Ring;
 
-/// The name of a timer in its [`Wheel`], from its insertion until it is cancelled or popped; then it may name another.
-/// `Option<TimerId>` is 4 bytes.
+/// The name of a timer in its [`Wheel`], valid from its insertion until it is cancelled or popped. After that it may
+/// name another timer. `Option<TimerId>` is 4 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TimerId(NonZeroU32);
 
 /// A timer that came due and was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired<T> {
-    /// The deadline it had, in ms.
+    /// The timer's deadline, in ms.
     pub deadline_ms: i64,
-    /// Its name, no longer valid: for its owner to compare with the one it keeps.
+    /// The timer's name, which is no longer valid. Its owner can compare it with the stored one.
     pub id: TimerId,
-    /// What it was inserted with.
+    /// The payload that it was inserted with.
     pub payload: T,
 }
 
@@ -31,60 +31,60 @@ pub struct Fired<T> {
 ///
 /// # Layout
 ///
-/// A deadline is 64 bits, 11 digits of 6 bits, and a ring tells the deadlines in its span apart by one digit: 64
-/// slots of 64^level ms each, so a ring of level 0 spans 64 ms in slots of one, level 1 4 s, level 2 4 min, level 3
-/// 4.7 h, level 4 12 days, and level 10 all time. A slot holds a list of timers, or a ring of a lower level; above
-/// all rings is one slot for everything. Timers are nodes of a slab, linked in circles by `u32`.
+/// A deadline is 64 bits, 11 digits of 6 bits. A ring distinguishes the deadlines in its span by one digit: it has 64
+/// slots of 64^level ms each. So a ring of level 0 spans 64 ms in slots of 1 ms. Level 1 spans 4 s, level 2 4 min,
+/// level 3 4.7 h, level 4 12 days, and level 10 all time. A slot holds a list of timers, or a ring of a lower level.
+/// Above all rings is one slot for everything. Timers are nodes of a slab, linked in circles by `u32`.
 ///
-/// Unlike in a classic wheel, slots are cut by *absolute* time and no pointer moves. A slot wider than 1 ms opens into
-/// a ring when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would
-/// have one slot in use are left out; and a ring left with one slot, holding a ring or a short list, folds back
-/// into the slot that held it. So there is
+/// Unlike in a classic wheel, slots are cut by *absolute* time and no pointer moves. If the list of a slot wider than 1
+/// ms would outgrow 32 timers, the slot opens into a ring. The ring has the level that distinguishes these timers, so
+/// levels with only one slot in use are left out. If only one slot of a ring is left in use, and holds a ring or a
+/// short list, the ring folds back. Its content then goes to the slot that held the ring. So there is
 /// - no work when time passes: no tick, no cascade when time reaches a far slot, and a jump of years costs nothing;
 /// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no
 ///   rebuilding;
 /// - always an exact earliest deadline, at most 11 rings and 32 timers away.
 ///
-/// Timers with one deadline are always in one list, in the order in which they were inserted or moved there,
-/// whatever opens or folds.
+/// Timers with the same deadline are always in one list, even when slots open or fold. They are in the order in which
+/// they were inserted or moved there.
 ///
 /// # Cost
 ///
-/// Insert, move, cancel and pop are O(1): at most 11 rings are passed, in practice 1 to 4, and now and then 32
-/// timers moved between lists. A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is
-/// held in pages, so that growth copies nothing, and given back when a page empties.
+/// Insert, move, cancel and pop are O(1): they pass at most 11 rings, in practice 1 to 4, and occasionally move 32
+/// timers between lists. A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is held in
+/// pages, so that growth copies nothing. A page is given back when it becomes empty.
 ///
-/// A wheel names its timers itself, or, as [`IndexedWheel`], has them named by the indices of a slab.
+/// A wheel names its timers itself. An [`IndexedWheel`] has them named by the indices of a slab.
 #[derive(Clone, Debug)]
 pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     nodes: S,
-    /// The first holds the root slot alone, and stays once there is one.
+    /// The first ring holds only the root slot, and stays once it exists.
     rings: Slab<Ring, 8>,
     len: usize,
     /// The sum of all keys.
     sum: u128,
-    /// The earliest timer, by key and id, while it is known.
+    /// The earliest timer, by key and id. `None` if it is unknown.
     earliest: Option<(u64, u32)>,
     of: PhantomData<T>,
 }
 
-/// A wheel whose timers stand beside the values of a [`Slab`], at their indices, and are named by these.
+/// A wheel whose timers are parallel to the values of a [`Slab`], and are named by their indices.
 pub type IndexedWheel<T> = Wheel<T, Sparse<Node<T>, PAGE>>;
 
-/// Timers in a page: small enough for the allocator to have a size of its own for it.
+/// The number of timers in a page: small enough for the allocator to have a size class for it.
 const PAGE: usize = 256;
 
-/// The previous node of a list's head.
+/// The value of `prev` at a list's head.
 const HEAD: u32 = u32::MAX;
 
 /// A timer. Ids are slab indices plus 1, so that 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node<T> {
-    /// As bytes, so that a small payload is not followed by a gap.
+    /// The key as bytes, so that no gap follows a small payload.
     key: [u8; 8],
-    /// The next in its list; that of the tail is the head.
+    /// The next node in the list; at the tail, the head.
     next: u32,
-    /// The previous, [`HEAD`] at the head, so that appending touches the tail alone. 0: not in use.
+    /// The previous node; [`HEAD`] at the head, so that appending touches only the tail. 0: not in use.
     prev: u32,
     payload: T,
 }
@@ -101,7 +101,7 @@ impl<T: Copy + Default> Wheel<T> {
         Wheel::default()
     }
 
-    /// Adds a timer that is due at `deadline_ms`, which may be any number, also a past one. O(1).
+    /// Adds a timer that is due at `deadline_ms`, which may be any number, even in the past. O(1).
     pub fn insert(&mut self, deadline_ms: i64, payload: T) -> TimerId {
         let key = to_key(deadline_ms);
         let id = self.nodes.insert(Node { key: key.to_ne_bytes(), next: 0, prev: 0, payload }) + 1;
@@ -112,7 +112,7 @@ impl<T: Copy + Default> Wheel<T> {
 }
 
 impl<T: Copy + Default> IndexedWheel<T> {
-    /// Adds a timer at an index that has none, due at `deadline_ms`. O(1), but for the pages up to that index.
+    /// Adds a timer at an index that has none, due at `deadline_ms`. O(1), except for the pages up to that index.
     pub fn insert_at(&mut self, index: u32, deadline_ms: i64, payload: T) {
         let key = to_key(deadline_ms);
         let node = Node { key: key.to_ne_bytes(), next: 0, prev: 0, payload };
@@ -121,19 +121,19 @@ impl<T: Copy + Default> IndexedWheel<T> {
         self.len += 1;
     }
 
-    /// The indices of a page that holds timers: the first at or after a fraction `at` of all pages, of 2^32, and
+    /// The indices of a page that holds timers: the first at or after the fraction `at` / 2^32 of all pages, wrapping
     /// around. O(pages).
     pub fn page_with_timers(&self, at: u32) -> Option<std::ops::Range<u32>> {
         let from = (u64::from(at) * self.nodes.pages() as u64) >> 32;
         self.nodes.used_page(from as usize)
     }
 
-    /// Bytes of the places for timers that are free. O(1).
+    /// Bytes of the free slots for timers. O(1).
     pub fn free_bytes(&self) -> usize {
         self.nodes.free_bytes(self.len)
     }
 
-    /// How many timers are due at `now_ms`. O(timers), some nanoseconds each.
+    /// The number of timers that are due at `now_ms`. O(timers), some nanoseconds each.
     pub fn count_due(&self, now_ms: i64) -> usize {
         let now = to_key(now_ms);
         self.nodes.iter().filter(|node| node.prev != 0 && node.key() <= now).count()
@@ -163,7 +163,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no timers.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -171,11 +171,11 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// The mean of all deadlines, in ms, rounded down. O(1).
     pub fn mean_deadline(&self) -> Option<i64> {
         let mean = self.sum.checked_div(self.len as u128)?;
-        // No more than the largest of them.
+        // The mean is no larger than the largest key.
         Some(to_deadline(mean as u64))
     }
 
-    /// Bytes of heap held. O(timers / 256).
+    /// Bytes of heap. O(timers / 256).
     pub fn heap_bytes(&self) -> usize {
         self.nodes.heap_bytes() + self.rings.heap_bytes()
     }
@@ -188,18 +188,18 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// Removes a timer and returns its payload. O(1).
     ///
     /// # Panics
-    /// When `id` names no timer, as for an index out of bounds.
+    /// Panics if `id` names no timer, like an index out of bounds.
     pub fn cancel(&mut self, id: TimerId) -> T {
         let node = *self.checked(id);
         self.remove(id.0.get(), node.key());
         node.payload
     }
 
-    /// Gives a timer another deadline; its id stays. It counts as new: it comes after those that have that deadline
-    /// already. O(1).
+    /// Changes the deadline of a timer, which keeps its id. The timer counts as new: it comes after those that have
+    /// that deadline already. O(1).
     ///
     /// # Panics
-    /// When `id` names no timer.
+    /// Panics if `id` names no timer.
     pub fn move_to(&mut self, id: TimerId, deadline_ms: i64) {
         let old = self.checked(id).key();
         let id = id.0.get();
@@ -212,7 +212,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// The deadline of a timer, in ms.
     ///
     /// # Panics
-    /// When `id` names no timer.
+    /// Panics if `id` names no timer.
     pub fn deadline(&self, id: TimerId) -> i64 {
         to_deadline(self.checked(id).key())
     }
@@ -220,34 +220,34 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// The payload of a timer.
     ///
     /// # Panics
-    /// When `id` names no timer.
+    /// Panics if `id` names no timer.
     pub fn payload(&self, id: TimerId) -> T {
         self.checked(id).payload
     }
 
-    /// Gives a timer another payload.
+    /// Replaces the payload of a timer.
     ///
     /// # Panics
-    /// When `id` names no timer.
+    /// Panics if `id` names no timer.
     pub fn set_payload(&mut self, id: TimerId, payload: T) {
         self.checked(id);
         self.node_mut(id.0.get()).payload = payload;
     }
 
-    /// The earliest deadline, exactly, in ms. O(1): cached, and searched again only after the earliest timer was
+    /// The earliest deadline, exactly, in ms. O(1): it is cached, and searched again only after the earliest timer was
     /// removed or moved.
     pub fn next_deadline(&mut self) -> Option<i64> {
         self.first().map(|(key, _)| to_deadline(key))
     }
 
-    /// The earliest timer's deadline, exactly, in ms, and its payload. O(1), as [`Wheel::next_deadline`].
+    /// The earliest timer's deadline, exactly, in ms, and its payload. O(1), like [`Wheel::next_deadline`].
     pub fn peek(&mut self) -> Option<(i64, T)> {
         let (key, id) = self.first()?;
         Some((to_deadline(key), self.node(id).payload))
     }
 
-    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`; among equal deadlines the
-    /// one that was inserted, or moved there, first. O(1).
+    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`. Of equal deadlines, the one that
+    /// was inserted or moved there first. O(1).
     pub fn pop_due(&mut self, now_ms: i64) -> Option<Fired<T>> {
         let (key, id) = self.first()?;
         let deadline_ms = to_deadline(key);
@@ -257,7 +257,8 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         let next = self.node(id).next;
         let payload = self.node(id).payload;
         self.remove(id, key);
-        // Equals follow in order. Only a later one can: were the list's head an equal, it would have been popped first.
+        // Timers with equal deadlines follow in order. The next node is later: if the list's head were equal, it would
+        // have been popped first.
         if next != id && self.node(next).key() == key {
             self.earliest = Some((key, next));
         }
@@ -272,7 +273,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.earliest
     }
 
-    /// Frees a timer and takes it out of its list.
+    /// Frees a timer and removes it from its list.
     fn remove(&mut self, id: u32, key: u64) {
         self.unlink(id, key);
         self.node_mut(id).prev = 0;
@@ -290,7 +291,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.nodes.get_mut(id - 1)
     }
 
-    /// The node of a name given from outside, which must be in use.
+    /// The node of a name that comes from outside, which must be in use.
     fn checked(&self, id: TimerId) -> &Node<T> {
         let node = self.node(id.0.get());
         assert!(node.prev != 0, "a timer id is used after its timer went");
@@ -305,13 +306,13 @@ impl<T> Node<T> {
     }
 }
 
-/// A deadline as an unsigned number of the same order.
+/// Converts a deadline to an unsigned number with the same order.
 #[inline]
 fn to_key(deadline_ms: i64) -> u64 {
     (deadline_ms as u64) ^ (1 << 63)
 }
 
-/// The deadline of a key.
+/// Converts a key to its deadline.
 #[inline]
 fn to_deadline(key: u64) -> i64 {
     (key ^ (1 << 63)) as i64

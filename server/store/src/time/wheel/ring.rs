@@ -1,16 +1,16 @@
-//! A ring of 64 slots, and what a slot holds.
+//! A ring of 64 slots, and the content of a slot.
 
-/// Bits of a deadline that one ring tells apart: 64 slots.
+/// The bits of a deadline that one ring distinguishes: 64 slots.
 const DIGIT_BITS: u32 = 6;
 
-/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the
-/// search for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
+/// The longest list of a slot wider than 1 ms. With one more timer, the slot opens into a finer ring. The limit bounds
+/// the search for the earliest timer in a list, and spreads a ring's 344 bytes over that many timers.
 pub(super) const LIST_MAX: u8 = 32;
 
-/// The level of the one slot above all rings: 11 levels of 6 bits cover all 64 of a deadline.
+/// The level of the single slot above all rings: 11 levels of 6 bits cover all 64 bits of a deadline.
 pub(super) const ROOT_LEVEL: u8 = 11;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// No timer.
@@ -30,7 +30,7 @@ impl Slot {
     const RING: u32 = 1 << 31;
 }
 
-/// Where a slot is: its ring, by index, and its number in it.
+/// The position of a slot: its ring, by index, and its number in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) ring: u32,
@@ -42,12 +42,12 @@ pub(super) struct Position {
 pub(super) struct Ring {
     /// Any key of the ring's span.
     pub(super) key: u64,
-    /// One bit a slot that is not empty.
+    /// One bit for each slot that is not empty.
     occupied: u64,
     /// The slot that holds this ring.
     pub(super) home: Position,
     pub(super) level: u8,
-    /// Length of the list in each slot that holds one.
+    /// The length of the list in each slot that holds one.
     lengths: [u8; 64],
     slots: [Slot; 64],
 }
@@ -64,8 +64,8 @@ impl Ring {
         Ring { key, occupied: 0, home, level, lengths: [0; 64], slots: [Slot::EMPTY; 64] }
     }
 
-    /// Whether `key` is within this ring's span. False for the ring that holds the root slot; it is never called for
-    /// that.
+    /// Whether `key` is within this ring's span. Never called for the ring that holds the root slot, for which it would
+    /// be false.
     pub(super) fn covers(&self, key: u64) -> bool {
         level_apart(self.key, key) <= self.level
     }
@@ -97,13 +97,13 @@ impl Ring {
         self.occupied = (self.occupied & !bit) | mask;
     }
 
-    /// Puts a list, by its tail, of at most [`LIST_MAX`] timers.
+    /// Puts a list of at most [`LIST_MAX`] timers, given by its tail, into a slot.
     pub(super) fn put_list(&mut self, digit: u8, tail: u32, length: u8) {
         self.put(digit, Content::List(tail));
         self.lengths[digit as usize] = length;
     }
 
-    /// Makes `id` the tail of the list in a slot that holds no ring, and returns the tail before it, if there is one.
+    /// Makes `id` the tail of the list in a slot that holds no ring; returns the previous tail, if there is one.
     #[inline]
     pub(super) fn append(&mut self, digit: u8, id: u32) -> Option<u32> {
         let (tail, length) = match self.content(digit) {
@@ -114,7 +114,7 @@ impl Ring {
         tail
     }
 
-    /// Counts one timer less in a list of at least two, whose tail is now `tail`.
+    /// Removes one timer from the count of a list of at least two, whose tail is now `tail`.
     #[inline]
     pub(super) fn shorten(&mut self, digit: u8, tail: u32) {
         self.put_list(digit, tail, self.length(digit).wrapping_sub(1));
@@ -126,7 +126,7 @@ impl Ring {
         self.level > 0 && self.length(digit) >= LIST_MAX
     }
 
-    /// The length of the list in a slot; at level 0 modulo 256, where lists have no limit and it is never called.
+    /// The length of the list in a slot. At level 0, where lists have no limit, it is modulo 256 and never used.
     pub(super) fn length(&self, digit: u8) -> u8 {
         self.lengths[digit as usize]
     }
@@ -142,13 +142,13 @@ impl Ring {
     }
 }
 
-/// The level of the ring that tells `a` from `b`: that of their highest differing digit; 0 when they are equal.
+/// The level of the ring that distinguishes `a` from `b`: that of their highest differing digit. 0 if they are equal.
 #[inline]
 pub(super) fn level_apart(a: u64, b: u64) -> u8 {
     (((a ^ b) | 1).ilog2() / DIGIT_BITS) as u8
 }
 
-/// The digit of `key` at `level`; 0 at the root's.
+/// The digit of `key` at `level`; 0 at the root's level.
 #[inline]
 pub(super) fn digit(key: u64, level: u8) -> u8 {
     (key.checked_shr(DIGIT_BITS * u32::from(level)).unwrap_or(0) & 63) as u8

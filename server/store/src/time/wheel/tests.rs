@@ -1,4 +1,4 @@
-//! The wheel against a sorted map, and its edges one by one.
+//! Tests of the wheel against a sorted map, and of its edge cases.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::links::ROOT;
 use super::ring::{Content, LIST_MAX, Position, digit};
 use super::*;
 
-/// Walks the whole wheel and checks what every operation must keep.
+/// Walks the whole wheel and checks the invariants of every operation.
 fn check<T: Copy + Default>(wheel: &Wheel<T>) {
     if wheel.rings.is_empty() {
         return assert_eq!(wheel.len(), 0);
@@ -82,20 +82,20 @@ impl Model {
 #[derive(Clone, Debug)]
 enum Op {
     Insert(When),
-    /// As many timers with one deadline.
+    /// Adds several timers with one deadline.
     Tie(When, u8),
     Move(usize, When),
     Cancel(usize),
-    /// Cancel all but as many.
+    /// Cancels all but this many timers.
     Drain(u8),
-    /// Move the time and pop what is due.
+    /// Moves the time and pops the due timers.
     Advance(i64),
-    /// Pop at most one, then go on: timers are made while others are due.
+    /// Pops at most one timer, then goes on: timers are made while others are due.
     PopOne(i64),
     Next,
 }
 
-/// A deadline: at a distance from now, or anywhere.
+/// A deadline: at a distance from now, or at any instant.
 #[derive(Clone, Debug)]
 enum When {
     In(i64),
@@ -127,7 +127,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A wheel and its model, kept alike.
+/// A wheel and its model, which always agree.
 struct Pair {
     wheel: Wheel<u32>,
     model: Model,
@@ -222,12 +222,12 @@ proptest! {
     }
 }
 
-/// Pops all that is due, as (deadline, payload).
+/// Pops all due timers, as (deadline, payload).
 fn pop_all(wheel: &mut Wheel<u32>, now: i64) -> Vec<(i64, u32)> {
     std::iter::from_fn(|| wheel.pop_due(now)).map(|fired| (fired.deadline_ms, fired.payload)).collect()
 }
 
-/// Adds a timer for each payload, all due at once.
+/// Adds a timer for each payload, all with one deadline.
 fn insert_all(wheel: &mut Wheel<u32>, deadline: i64, payloads: Range<u32>) {
     for payload in payloads {
         wheel.insert(deadline, payload);
@@ -250,7 +250,7 @@ fn the_earliest_is_exact_across_every_edge_of_a_level() {
         let edge = 1i64 << (6 * level);
         let mut wheel = Wheel::new();
         for by in [1, 0, -1] {
-            // Enough of each that slots open.
+            // Enough timers for slots to open.
             insert_all(&mut wheel, edge + by, 0..50);
         }
         check(&wheel);
@@ -283,7 +283,8 @@ fn a_ring_takes_the_place_of_one_with_a_single_slot() {
     let mut wheel = Wheel::new();
     insert_all(&mut wheel, 64 * 64, 0..30);
     let far = [wheel.insert(0, 0), wheel.insert(0, 0), wheel.insert(0, 0)];
-    // Open at level 2; then one slot is left there, whose list is too long to fold and opens when it is full.
+    // The slot opens at level 2. Then one slot is left there, whose list is too long to fold, and opens when it is
+    // full.
     far.into_iter().for_each(|id| assert_eq!(wheel.cancel(id), 0));
     check(&wheel);
     insert_all(&mut wheel, 64 * 64, 30..40);
@@ -345,7 +346,7 @@ fn a_timer_is_a_payload_and_sixteen_bytes() {
     let mut wheel = Wheel::<[u64; 2]>::new();
     let count = 300_000;
     for n in 0..count {
-        // An hour, visited in a scattered order.
+        // Deadlines within an hour, in a scattered order.
         wheel.insert((n * 2_654_435_761) % 3_600_000, [0; 2]);
     }
     let bytes = wheel.heap_bytes() as i64 / count;
@@ -358,7 +359,7 @@ fn cancelled_timers_leave_nothing_behind() {
     for round in 0..20 {
         let ids: Vec<_> = (0..5_000i64).map(|n| wheel.insert(round * 100_000 + n * 37, n)).collect();
         let full = wheel.heap_bytes();
-        // The order of cancelling is not that of insertion.
+        // Timers are not cancelled in the order of insertion.
         for &id in ids.iter().step_by(2).chain(ids.iter().skip(1).step_by(2)) {
             wheel.cancel(id);
         }
@@ -370,7 +371,7 @@ fn cancelled_timers_leave_nothing_behind() {
 
 #[test]
 fn releasing_the_first_of_many_passes_few_timers() {
-    // First in, first out, as locks are: the earliest is looked up anew after each cancel, in a list of at most 32.
+    // First in, first out, like locks. The earliest timer is searched again after each cancel, in a list of at most 32.
     let mut wheel = Wheel::new();
     let ids: Vec<_> = (0..10_000i64).map(|n| wheel.insert(30_000 + n / 3, n)).collect();
     for (n, id) in (0i64..).zip(ids) {

@@ -313,7 +313,7 @@ impl Node {
 }
 
 impl Child {
-    /// A node as a child; none if it is empty.
+    /// A node as a child. Returns `None` if the node is empty.
     fn of(node: Node) -> Option<Self> {
         Some(Self { first: node.first()?, len: node.len(), node })
     }
