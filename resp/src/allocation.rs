@@ -276,7 +276,7 @@ mod tests {
         let mut doublings = 0;
         while buffer.len() < 4 * LARGE {
             if buffer.capacity() - buffer.len() < 10 {
-                // Each doubling leaves too little, and is given back; each smaller step leaves enough.
+                // Each doubling leaves too little and is given back. Each smaller step leaves enough.
                 let mut checks = [Err(OutOfMemory { bytes: LEFT_FREE }), Ok(())].into_iter();
                 let grown = try_grow(&mut buffer, 10, || checks.next().unwrap_or(Ok(())));
                 assert_eq!((grown, checks.next()), (Ok(()), None));

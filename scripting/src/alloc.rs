@@ -5,17 +5,17 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
-/// How blocks are aligned.
+/// The alignment of blocks.
 const ALIGN: usize = 16;
-/// Blocks come in multiples of this many bytes. A sanitizer needs the exact end of each.
+/// The unit of block sizes, in bytes. A sanitizer needs the exact end of each block.
 const GRAIN: usize = if IS_SANITIZED { 1 } else { ALIGN };
-/// Blocks up to this size are kept when freed. A sanitizer needs to see them freed.
+/// The size up to which blocks are kept when freed. A sanitizer must see them freed.
 const SMALL: usize = if IS_SANITIZED { 0 } else { 512 };
 const CLASSES: usize = SMALL / GRAIN;
-/// The most bytes kept, all sizes together: the garbage of a few thousand small scripts between two collections.
+/// The most bytes of kept blocks in all: the garbage of a few thousand small scripts between two collections.
 const MAX_KEPT: usize = 1 << 20;
 
-/// A freed block, whose first bytes link to the next of its size.
+/// A freed block. Its first bytes link to the next block of its size.
 struct Kept {
     next: Option<NonNull<Kept>>,
 }
@@ -25,7 +25,7 @@ struct Kept {
 /// Measured with the scripts of a lock: keeping small blocks saves a tenth of a script's time compared to the C
 /// library's allocator.
 pub(crate) struct Alloc {
-    /// Bytes in use may not grow beyond this; `usize::MAX` while the limit is suspended.
+    /// The limit of the bytes in use; `usize::MAX` while the limit is suspended.
     ceiling: usize,
     limit: usize,
     used: usize,
@@ -34,12 +34,12 @@ pub(crate) struct Alloc {
 }
 
 impl Alloc {
-    /// An allocator whose limit, in bytes, is suspended until the first [`resume`](Alloc::resume).
+    /// Makes an allocator whose limit, in bytes, is suspended until the first [`resume`](Alloc::resume).
     pub(crate) fn new(limit: usize) -> Alloc {
         Alloc { ceiling: usize::MAX, limit, used: 0, kept: 0, free: [None; CLASSES] }
     }
 
-    /// Bytes in use, kept blocks not counted.
+    /// The bytes in use, without kept blocks.
     pub(crate) fn used(&self) -> usize {
         self.used
     }
@@ -49,7 +49,7 @@ impl Alloc {
         self.ceiling = usize::MAX;
     }
 
-    /// Enforces the limit again. False if it is exceeded already.
+    /// Enforces the limit again. Returns false if it is exceeded already.
     pub(crate) fn resume(&mut self) -> bool {
         self.ceiling = self.limit;
         self.used <= self.limit
@@ -74,12 +74,12 @@ impl Alloc {
         self.kept = 0;
     }
 
-    /// The function that Lua calls; `ud` points to an `Alloc`.
+    /// The allocation function that Lua calls; `ud` points to an `Alloc`.
     ///
     /// # Safety
     ///
-    /// `ud` must point to the `Alloc` that made `block`, of `old` bytes (null and 0: none), and nothing else may use
-    /// it meanwhile.
+    /// `ud` must point to the `Alloc` that made `block`, of `old` bytes (null and 0 for none). Nothing else may use the
+    /// `Alloc` meanwhile.
     pub(crate) unsafe extern "C" fn call(
         ud: *mut c_void,
         block: *mut c_void,
@@ -103,11 +103,11 @@ impl Alloc {
         }
     }
 
-    /// A new small block of so many bytes, of which most are kept ones.
+    /// A new small block of `size` bytes, mostly a kept one.
     ///
     /// # Safety
     ///
-    /// The size is not 0, and small.
+    /// The size must be small, and not 0.
     #[inline(always)]
     unsafe fn small(&mut self, size: usize) -> *mut u8 {
         let size = rounded(size);
@@ -125,7 +125,7 @@ impl Alloc {
 
     /// # Safety
     ///
-    /// As for [`call`](Alloc::call).
+    /// See [`call`](Alloc::call).
     unsafe fn change(&mut self, block: *mut u8, old: usize, new: usize) -> *mut u8 {
         let (old, wanted) = (rounded(old), rounded(new));
         if wanted < new || (wanted > old && wanted - old > self.ceiling.saturating_sub(self.used)) {
@@ -158,7 +158,7 @@ impl Alloc {
 
     /// # Safety
     ///
-    /// `size` is a multiple of the grain, and not 0.
+    /// `size` must be a multiple of the grain, and not 0.
     unsafe fn obtain(&mut self, size: usize) -> *mut u8 {
         if size <= SMALL {
             let class = size / GRAIN - 1;
@@ -176,7 +176,7 @@ impl Alloc {
 
     /// # Safety
     ///
-    /// `block` was made with `layout(size)`, and is no longer used.
+    /// `block` must have been made with `layout(size)`, and be no longer used.
     unsafe fn release(&mut self, block: *mut u8, size: usize) {
         if size <= SMALL && self.kept + size <= MAX_KEPT {
             let class = size / GRAIN - 1;
@@ -191,8 +191,8 @@ impl Alloc {
         }
     }
 
-    /// While the limit is suspended nothing may fail, because Lua's error would not be caught: the process is out of
-    /// memory, and ends as it does when Rust's own allocation fails.
+    /// Checks the result of an allocation. While the limit is suspended no allocation may fail, because Lua's error
+    /// would not be caught. Then the process is out of memory, and ends as it does when Rust's own allocation fails.
     fn checked(&self, block: *mut u8, size: usize) -> *mut u8 {
         if block.is_null() && self.ceiling == usize::MAX {
             handle_alloc_error(layout(size));

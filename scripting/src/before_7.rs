@@ -1,14 +1,15 @@
-//! The errors of scripts as they were before Redis 7.0: what a function of `redis` finds wrong says where it was called
-//! instead of a code.
+//! Error texts of scripts as before Redis 7.0: an error of a function of `redis` has the place of the call instead of a
+//! code.
 
 use crate::ffi::*;
 use std::ffi::c_int;
 
-/// Puts the place of the caller before the text of the error table on top.
+/// Inserts the place of the caller before the text of the error table on top.
 ///
 /// # Safety
 ///
-/// The state is that of a C function that Lua has just called, with two free slots; the limit of memory is suspended.
+/// The state must be that of a C function that Lua has just called, with two free slots, and the limit of memory be
+/// suspended.
 #[cold]
 pub(crate) unsafe fn add_place(state: *mut lua_State) {
     // SAFETY: the table is on top, so its index is absolute and positive; the record is read only once it is filled.

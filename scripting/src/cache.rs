@@ -1,4 +1,4 @@
-//! The cached scripts, by text and by digest. The compiled functions lie in the interpreter, at the same slots.
+//! The cached scripts, by text and by digest. The compiled functions are in the interpreter, at the same slots.
 
 use crate::sha::Sha;
 use crate::shebang::Flags;
@@ -7,12 +7,14 @@ use hashbrown::{HashMap, HashTable};
 use std::cell::RefCell;
 use std::hash::BuildHasher;
 
-/// Scripts that came by EVAL are evicted, those not used for longest first, when they are more than this many ...
+/// The most scripts that came by EVAL. Beyond that, scripts not used for the longest time are evicted first.
 const MAX_EVALS: usize = 20_000;
-/// ... or their texts have more bytes than this. Scripts that came by SCRIPT LOAD stay until they are flushed.
+/// The most bytes of the texts of these scripts, likewise. Scripts that came by SCRIPT LOAD stay until they are
+/// flushed.
 const MAX_EVAL_BYTES: usize = 64 << 20;
 
-/// A cached script. Good until the script is flushed or forgotten; then running it gives the error NOSCRIPT.
+/// The id of a cached script, valid until the script is flushed or forgotten. Running it after that gives the error
+/// NOSCRIPT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScriptId {
     pub(crate) slot: u32,
@@ -24,21 +26,21 @@ struct Script {
     text: Box<[u8]>,
     flags: Flags,
     serial: u64,
-    /// Whether it stays until it is flushed.
+    /// Whether the script stays until it is flushed.
     loaded: bool,
-    /// Whether it was used since the clock hand last passed (second-chance eviction).
+    /// Whether the script was used since the clock hand last passed (second-chance eviction).
     used: bool,
 }
 
-/// Digests, computed at the first look-up by digest after a script came by its text.
+/// The digests of scripts, computed at the first look-up by digest after a script came by its text.
 struct Digests {
     slots: HashMap<Sha, u32, FixedState>,
-    /// Scripts whose digest is not computed yet.
+    /// Scripts whose digest is not yet computed.
     pending: Vec<ScriptId>,
 }
 
 impl Digests {
-    /// The seed decides their hash: clients choose the scripts.
+    /// Makes an empty table. The seed decides its hash, since clients choose the scripts.
     fn new(seed: u64) -> Digests {
         Digests { slots: HashMap::with_hasher(FixedState::with_seed(seed)), pending: Vec::new() }
     }
@@ -53,7 +55,7 @@ pub(crate) struct Cache {
     serial: u64,
     evals: usize,
     eval_bytes: usize,
-    /// Where the search for a script to evict continues.
+    /// The slot at which the search for a script to evict continues.
     hand: usize,
 }
 
@@ -76,7 +78,7 @@ impl Cache {
         self.by_text.len()
     }
 
-    /// Bytes that the scripts take. O(scripts).
+    /// Bytes of memory of the scripts. O(scripts).
     pub(crate) fn bytes(&self) -> usize {
         let texts: usize = self.scripts.iter().flatten().map(|script| script.text.len()).sum();
         texts + self.scripts.len() * size_of::<Option<Script>>()
@@ -131,7 +133,7 @@ impl Cache {
         self.get(id).map(|script| &*script.text)
     }
 
-    /// O(length of the script).
+    /// The digest of a script. O(length of the script).
     pub(crate) fn sha(&self, id: ScriptId) -> Option<Sha> {
         self.get(id).map(|script| Sha::of(&script.text))
     }
@@ -153,7 +155,7 @@ impl Cache {
         self.vacant.last().copied().unwrap_or(self.scripts.len() as u32)
     }
 
-    /// Adds a script, which is not there yet, at [`next_slot`](Cache::next_slot).
+    /// Adds a script, which must be new, at [`next_slot`](Cache::next_slot).
     pub(crate) fn insert(&mut self, text: &[u8], flags: Flags) -> ScriptId {
         let slot = self.next_slot();
         if self.vacant.pop().is_none() {
@@ -173,12 +175,12 @@ impl Cache {
         id
     }
 
-    /// The slot of a script that was evicted to make room, if room is needed; call it until there is none.
+    /// Evicts a script if room is needed; returns its slot. Call it until it returns `None`.
     pub(crate) fn forget_one(&mut self) -> Option<u32> {
         if self.evals <= MAX_EVALS && self.eval_bytes <= MAX_EVAL_BYTES {
             return None;
         }
-        // Two rounds find one: the first clears the marks of use.
+        // Two rounds always find a script: the first clears the marks of use.
         for _ in 0..2 * self.scripts.len() {
             let slot = self.hand % self.scripts.len();
             self.hand = slot + 1;
@@ -192,7 +194,7 @@ impl Cache {
         None
     }
 
-    /// Removes a script, loaded or not; the slot that it had.
+    /// Removes a script, loaded or not; returns its slot.
     pub(crate) fn forget(&mut self, id: ScriptId) -> Option<u32> {
         let script = self.scripts.get_mut(id.slot as usize)?.as_mut();
         let script = script.filter(|script| script.serial == id.serial)?;

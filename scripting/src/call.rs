@@ -9,24 +9,25 @@ use crate::sink::StackSink;
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
 
-/// What a function that scripts call returns instead of a count of results: raise the value on top as an error.
+/// The result of a function that scripts call if the value on top is to be raised as an error. Otherwise the result is
+/// a count.
 const RAISE: c_int = -1;
 
 const NO_ARGUMENTS: &[u8] = b"Please specify at least one argument for this redis lib call";
 const BAD_ARGUMENT: &[u8] = b"Lua redis lib command arguments must be strings or integers";
-/// What the two were before Redis 7.0.
+/// The texts of these two errors before Redis 7.0.
 const NO_ARGUMENTS_BEFORE_7: &[u8] = b"Please specify at least one argument for redis.call()";
 const BAD_ARGUMENT_BEFORE_7: &[u8] = b"Lua redis() command arguments must be strings or integers";
 
 /// Defines a function for scripts from one that does the work, and returns a count of results or [`RAISE`]. When the
-/// error is raised nothing is left in the frame that needs to be dropped.
+/// error is raised, the frame owns nothing that needs to be dropped.
 macro_rules! lua_function {
     ($(#[$doc:meta])* $name:ident = $work:expr) => {
         $(#[$doc])*
         ///
         /// # Safety
         ///
-        /// To be called by the interpreter.
+        /// Only the interpreter may call this.
         pub(crate) unsafe extern "C-unwind" fn $name(state: *mut lua_State) -> c_int {
             // SAFETY: the interpreter gives a live state, with the arguments and 20 free slots.
             unsafe {
@@ -40,8 +41,8 @@ pub(crate) use lua_function;
 /// [`RAISE`], for the macro.
 pub(crate) const RAISE_ERROR: c_int = RAISE;
 
-/// The functions of the table `redis` that call commands or ask about them, without the libraries in between: every
-/// command of a script comes this way.
+/// The functions of the table `redis` that call commands or ask about them. They do without the library layer, since
+/// every command of a script passes through them.
 pub(crate) const FUNCTIONS: &[(&CStr, lua_CFunction)] =
     &[(c"call", redis_call), (c"pcall", redis_pcall), (c"acl_check_cmd", acl_check_cmd)];
 
@@ -62,7 +63,7 @@ lua_function!(
 ///
 /// # Safety
 ///
-/// The state is live, with three free slots.
+/// The state must be live, with three free slots.
 #[cold]
 pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
     // SAFETY: three slots are enough; nothing raises an error while the limit of memory is suspended, so the line is
@@ -83,15 +84,15 @@ pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
     }
 }
 
-/// The line of an error that says `text`, without a code.
+/// The error line with this text and without a code.
 pub(crate) fn plain_line(text: &[u8]) -> Vec<u8> {
     let mut line = trim_lines(until_nul(text)).to_vec();
     one_line(&mut line);
     line
 }
 
-/// The line of an error reply that says `text`: it gets the code `ERR`, unless it begins with `-` and a code of its own
-/// and has more than one word. Line ends become spaces, those at the end go, and so does what follows a NUL.
+/// The error line with this text. The code `ERR` is added, unless the text begins with `-` and a code of its own and
+/// has more than one word. Line ends become spaces; trailing ones are removed, as is everything from a NUL on.
 pub(crate) fn error_line(text: &[u8]) -> Vec<u8> {
     let text = trim_lines(until_nul(text));
     let mut line = match text.strip_prefix(b"-") {
@@ -102,11 +103,11 @@ pub(crate) fn error_line(text: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Pushes an error and says what to do with it.
+/// Pushes an error. Returns the result that raises it, or that returns it.
 ///
 /// # Safety
 ///
-/// As for [`push_error`].
+/// See [`push_error`].
 #[cold]
 unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
     // SAFETY: three slots are free, which is what pushing an error takes.
@@ -114,21 +115,21 @@ unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
     if raise { RAISE } else { 1 }
 }
 
-/// Arguments up to this many lie on the stack while a command runs.
+/// The number of arguments up to which their slots are on the stack while a command runs.
 const FEW: usize = 16;
 
-/// One argument: as the interpreter has it, then as bytes.
+/// One argument: first in the interpreter's form, then as bytes.
 #[repr(C)]
 union Slot<'a> {
     raw: Argument,
     bytes: &'a [u8],
 }
 
-/// Calls `command` with the function's arguments. None if one of them is no string or number.
+/// Calls `command` with the function's arguments. Returns `None` if one of them is neither a string nor a number.
 ///
 /// # Safety
 ///
-/// The state is that of a function with `count` arguments, and they stay on the stack meanwhile.
+/// The state must be that of a function with `count` arguments, which stay on the stack meanwhile.
 unsafe fn with_arguments<T>(
     state: *mut lua_State,
     context: &Context,
@@ -168,11 +169,11 @@ unsafe fn with_arguments<T>(
     }
 }
 
-/// Writes the arguments that are numbers to `text`, which does not move.
+/// Writes the arguments that are numbers to `text`, whose buffer does not move meanwhile.
 ///
 /// # Safety
 ///
-/// As for [`with_arguments`], whose slots hold the arguments as the interpreter has them.
+/// See [`with_arguments`]. The slots must hold the arguments in the interpreter's form.
 unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>>], text: &mut Vec<u8>) {
     text.clear();
     text.reserve(MAX_LEN * slots.len());
@@ -191,7 +192,7 @@ unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>
 
 /// # Safety
 ///
-/// `state` is that of a C function that Lua has just called.
+/// `state` must be that of a C function that Lua has just called.
 unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     // SAFETY: the interpreter gives a live state.
     unsafe {
@@ -225,38 +226,38 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     }
 }
 
-/// Whether the script must end after a call: also where the host has refused a write because a kill came first.
+/// Whether the script must end after a call. True also if the host has refused a write because a kill came first.
 #[cold]
 fn is_ended(context: &Context, called: Called) -> bool {
-    // After a panic the host is not called.
+    // After a panic the host must not be called.
     matches!(called, Called::Panic) || context.look()
 }
 
-/// Whether the reply of a call says that its command was not run.
+/// Whether the reply of a call means that its command was not run.
 #[cold]
 fn is_refusal(context: &Context, called: Called) -> bool {
     matches!(called, Called::Error) && context.with_host(|host| host.was_refused()) == Some(true)
 }
 
-/// How a call of the host ended.
+/// The outcome of a call of the host.
 #[derive(Clone, Copy)]
 enum Called {
-    /// Its reply is on the stack.
+    /// The reply is on the stack.
     Value,
-    /// Its reply is on the stack, and is an error.
+    /// The reply is on the stack, and is an error.
     Error,
-    /// An argument was neither string nor number.
+    /// An argument was neither a string nor a number.
     BadArgument,
     /// The stack has no room for the reply.
     NoRoom,
     Panic,
 }
 
-/// Runs the command that the function's arguments say and pushes its reply.
+/// Runs the command given by the function's arguments, and pushes its reply.
 ///
 /// # Safety
 ///
-/// The state is that of a function with `count` arguments, and the limit of memory is suspended.
+/// The state must be that of a function with `count` arguments, and the limit of memory be suspended.
 unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
     // SAFETY: the limit is suspended, so nothing is raised; the arguments stay on the stack below the reply, and the
     // interpreter keeps 20 slots free above them.
@@ -276,14 +277,14 @@ unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> C
     }
 }
 
-/// The text of a kill, as the patched interpreter has it.
+/// The text of a kill, which the patched interpreter uses too.
 pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
 
 /// Ends the script by an error that nothing catches.
 ///
 /// # Safety
 ///
-/// `state` is that of a C function that Lua has just called.
+/// `state` must be that of a C function that Lua has just called.
 #[cold]
 unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
@@ -296,7 +297,7 @@ unsafe fn kill(state: *mut lua_State) -> c_int {
 
 /// # Safety
 ///
-/// `state` is that of a C function that Lua has just called.
+/// `state` must be that of a C function that Lua has just called.
 unsafe fn check_command(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live and has a context. While the host is asked the limit is suspended, so nothing is raised
     // over it; the boolean takes a slot of the 20 that are free.
@@ -321,7 +322,7 @@ unsafe fn check_command(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Text without trailing line ends.
+/// The text without trailing line ends.
 pub(crate) fn trim_lines(mut text: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r' | b'\n'] = text {
         text = rest;

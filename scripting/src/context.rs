@@ -1,4 +1,5 @@
-//! What the functions that scripts call need besides the interpreter: one for each interpreter, at a fixed address.
+//! The data of the functions that scripts call, besides the interpreter: one context for each interpreter, at a fixed
+//! address.
 
 use crate::alloc::Alloc;
 use crate::control::ScriptControl;
@@ -15,50 +16,50 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A slow script reads the host's clock once in so many polls, as long as these are cheap: each some ten instructions
-/// long, where a reading takes a hundred.
+/// The number of polls between two readings of the host's clock in a slow script, while polls are cheap. A cheap poll
+/// takes some ten instructions, a reading a hundred.
 const CHEAP_POLLS: u32 = 16;
-/// Polls are cheap if that many take no more than so many microseconds. Otherwise each poll reads the clock.
+/// The most microseconds that this many polls may take to count as cheap. Otherwise each poll reads the clock.
 const CHEAP_US: u64 = 100;
-/// Microseconds between two calls of `Host::on_slow`.
+/// The microseconds between two calls of `Host::on_slow`.
 const SERVE_EVERY_US: u64 = 1000;
-/// Scratch space beyond this is given back after a script.
+/// The most bytes of scratch space that are kept after a script.
 const KEPT_SCRATCH: usize = 1 << 16;
 
-/// Begins with the allocator: the interpreter's one pointer leads to both.
+/// The context of an interpreter. It begins with the allocator, so that the interpreter's one pointer leads to both.
 ///
-/// Shared by reference only, and changed through cells: the interpreter calls the allocator from within calls that
-/// were made from here. An error raised in the interpreter jumps over frames, so no borrow guard is ever kept.
+/// The context is shared by reference only, and changed through cells, because the interpreter calls the allocator from
+/// within calls made from here. An error raised in the interpreter jumps over frames, so no borrow guard is ever kept.
 #[repr(C)]
 pub(crate) struct Context {
     alloc: UnsafeCell<Alloc>,
     pub(crate) control: Arc<ScriptControl>,
-    /// Errors are told as before Redis 7.0.
+    /// Whether error texts are those before Redis 7.0.
     pub(crate) before_7: bool,
     /// The host of the running script.
     host: Cell<Option<NonNull<dyn Host>>>,
-    /// What `redis.setresp` has chosen.
+    /// The protocol that `redis.setresp` has chosen.
     pub(crate) protocol: Cell<Protocol>,
     pub(crate) random: SharedRandom,
-    /// What the library that is being loaded has registered.
+    /// The functions that the library being loaded has registered.
     pub(crate) loading: Cell<Option<Box<Loading>>>,
-    /// When the run must end, by the host's clock, and whether it had to.
+    /// The instant at which the run must end, by the host's clock, and whether it has ended the run.
     until_us: Cell<u64>,
     expired: Cell<bool>,
-    /// Scratch space, taken while it is used.
+    /// Scratch space, taken out while it is used.
     pub(crate) text: Cell<Vec<u8>>,
-    /// Bytes that buffers of library functions take besides the interpreter's memory.
+    /// Bytes of buffers of library functions, in addition to the interpreter's memory.
     buffered: Cell<usize>,
-    /// The host's panic, until no Lua frame is left to unwind through.
+    /// The host's panic, kept until no Lua frame is left to unwind through.
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// Polls until the next reading of the clock, for a slow script.
+    /// Polls left until the next reading of the clock, for a slow script.
     polls: Cell<u32>,
-    /// That reading, and when the host was last asked to serve: by an earlier script, if not by this one.
+    /// That reading, and the instant at which the host was last asked to serve others, perhaps by an earlier script.
     looked: Cell<u64>,
     served: Cell<u64>,
 }
 
-/// An argument of a command: bytes of a Lua string, or of the scratch text. As the patched interpreter has it.
+/// An argument of a command in the patched interpreter's form: bytes of a Lua string, or of the scratch text.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Argument {
@@ -71,14 +72,14 @@ impl Argument {
         Argument { start: bytes.as_ptr(), len: bytes.len() }
     }
 
-    /// Whether it is a number, whose text must still be written.
+    /// Whether the argument is a number whose text has not been written.
     pub(crate) fn is_number(self) -> bool {
         self.start.is_null()
     }
 
     /// # Safety
     ///
-    /// The bytes it was made of live for `'a`.
+    /// The bytes that it was made of must live for `'a`.
     pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
         // SAFETY: start and length are those of a slice of bytes that lives for `'a`; never called for a number.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
@@ -110,7 +111,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// The state was made with a context for its allocator's pointer, which lives for `'a`.
+    /// The state must have been made with a context at its allocator's pointer, which lives for `'a`.
     pub(crate) unsafe fn of<'a>(state: *mut lua_State) -> &'a Context {
         let mut context = std::ptr::null_mut();
         // SAFETY: the allocator's pointer is that of the context, which begins with its allocator, is never moved, and
@@ -126,17 +127,17 @@ impl Context {
         change(unsafe { &mut *self.alloc.get() })
     }
 
-    /// Suspends the limit until [`limit_memory`](Context::limit_memory): nothing raises errors of memory.
+    /// Suspends the limit until [`limit_memory`](Context::limit_memory): no error of memory is raised.
     pub(crate) fn free_memory(&self) {
         self.with_alloc(Alloc::suspend);
     }
 
-    /// Enforces the limit of memory. False if it is exceeded already.
+    /// Enforces the limit of memory. Returns false if it is exceeded already.
     pub(crate) fn limit_memory(&self) -> bool {
         self.with_alloc(Alloc::resume)
     }
 
-    /// Bytes that the interpreter has.
+    /// Bytes of memory of the interpreter.
     pub(crate) fn memory_used(&self) -> usize {
         self.with_alloc(|alloc| alloc.used())
     }
@@ -146,13 +147,13 @@ impl Context {
         self.with_alloc(Alloc::trim);
     }
 
-    /// Whether `len` bytes more stay within the limit, buffers included.
+    /// Whether `len` more bytes are within the limit, buffers included.
     #[inline]
     pub(crate) fn has_room(&self, len: usize) -> bool {
         self.buffered.get().checked_add(len).is_some_and(|len| self.with_alloc(|alloc| alloc.has_room(len)))
     }
 
-    /// Counts `len` bytes more of a buffer, unless they exceed the limit.
+    /// Counts `len` more bytes of a buffer, unless they exceed the limit; returns whether it did.
     #[inline]
     pub(crate) fn take_room(&self, len: usize) -> bool {
         let has_room = self.has_room(len);
@@ -162,7 +163,7 @@ impl Context {
         has_room
     }
 
-    /// A buffer of that many counted bytes is gone.
+    /// Subtracts `len` counted bytes of a buffer.
     pub(crate) fn give_room_back(&self, len: usize) {
         self.buffered.set(self.buffered.get() - len);
     }
@@ -171,7 +172,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// [`leave`](Context::leave) is called before the host's borrow ends.
+    /// [`leave`](Context::leave) must be called before the host's borrow ends.
     pub(crate) unsafe fn enter(&self, host: &mut dyn Host) {
         // SAFETY: only the lifetime changes, and `leave` ends it in time.
         let host = unsafe { std::mem::transmute::<&mut dyn Host, &'static mut dyn Host>(host) };
@@ -179,12 +180,12 @@ impl Context {
         self.protocol.set(Protocol::Resp2);
     }
 
-    /// Ends the run at this instant of the host's clock, once the interpreter asks.
+    /// Sets the instant of the host's clock at which the run ends. The interpreter checks it when it polls.
     pub(crate) fn expire_at(&self, until_us: u64) {
         self.until_us.set(until_us);
     }
 
-    /// Whether the run had to end because its time was over.
+    /// Whether the run has been ended because its time was over.
     pub(crate) fn has_expired(&self) -> bool {
         self.expired.get()
     }
@@ -203,7 +204,7 @@ impl Context {
         self.panic.take()
     }
 
-    /// Calls the host. None if it panicked: then the script must end, by an error that it cannot catch.
+    /// Calls the host. Returns `None` if it panicked. The script must then end by an error that it cannot catch.
     pub(crate) fn with_host<T>(&self, call: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
         let mut host = self.host.get()?;
         // SAFETY: between `enter` and `leave` the host is borrowed for this context alone, and a host cannot call a
@@ -218,17 +219,18 @@ impl Context {
         }
     }
 
-    /// Keeps a panic until the script has ended; it must end now, by an error that it cannot catch.
+    /// Keeps a panic until the script has ended. The script must end now, by an error that it cannot catch.
     #[cold]
     pub(crate) fn keep_panic(&self, panic: Box<dyn Any + Send>) {
         self.panic.set(Some(panic));
     }
 
-    /// Called by the interpreter while it is interrupted; 1 ends the script. `context` is the context.
+    /// Polls on behalf of the interpreter, which calls this while it is interrupted. The result 1 ends the script.
+    /// `context` is the context.
     ///
     /// # Safety
     ///
-    /// As for [`of`](Context::of).
+    /// See [`of`](Context::of).
     pub(crate) unsafe extern "C-unwind" fn interrupted(context: *mut c_void) -> c_int {
         // SAFETY: it is the pointer that `lua_setinterrupt` was given: this context's, which outlives the state.
         c_int::from(unsafe { &*context.cast::<Context>() }.poll())
@@ -248,14 +250,14 @@ impl Context {
         self.look()
     }
 
-    /// Whether the script must end. To be called after a step that may have taken long; in a slow script it reads the
+    /// Whether the script must end. To be called after a step that may have taken long. In a slow script it reads the
     /// clock.
     #[inline]
     pub(crate) fn is_ended(&self) -> bool {
         self.control.is_signalled() && self.look()
     }
 
-    /// Lets the host of a slow script serve others, if it is time to. Whether the script must end.
+    /// Lets the host of a slow script serve others, if that is due. Returns whether the script must end.
     #[cold]
     pub(crate) fn look(&self) -> bool {
         if self.control.is_killed() {

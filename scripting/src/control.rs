@@ -1,28 +1,29 @@
-//! The state of a running script, shared with other threads, and how they stop it.
+//! The state of a running script, shared with other threads, which can stop the script through it.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// Shared between the thread that runs scripts and all others: whether one runs, since when, whether it has written,
-/// and the word by which it is stopped. Atomics only; no call blocks.
+/// The state that is shared between the thread that runs scripts and all others. It records whether a script runs,
+/// since when, and whether it has written. It also has the word by which the script is stopped. Atomics only; no call
+/// blocks.
 ///
-/// The running thread has [`begin`](ScriptControl::begin), [`mark_write`](ScriptControl::mark_write) and
-/// [`finish`](ScriptControl::finish); the other calls are for any thread.
+/// Only the running thread calls [`begin`](ScriptControl::begin), [`mark_write`](ScriptControl::mark_write) and
+/// [`finish`](ScriptControl::finish). Any thread may make the other calls.
 #[derive(Debug, Default)]
 pub struct ScriptControl {
-    /// Flags below, the run's number above them, so that a kill meant for one run never hits the next.
+    /// The flags below, and the run's number above them, so that a kill meant for one run never hits the next.
     state: AtomicU32,
     since_ms: AtomicU64,
 }
 
-/// The interpreter calls the host from time to time.
+/// The interpreter must call the host from time to time.
 const ARMED: u32 = 1;
-/// The interpreter ends the script.
+/// The interpreter must end the script.
 const KILL: u32 = 2;
 const RUNNING: u32 = 4;
 const WRITTEN: u32 = 8;
-/// What runs is a function; stays until the next run begins.
+/// The running entry is a function. Stays until the next run begins.
 const FUNCTION: u32 = 16;
-/// The bits that end with a run.
+/// The bits that are cleared when a run ends.
 const RUN_FLAGS: u32 = ARMED | KILL | RUNNING | WRITTEN;
 const FLAGS: u32 = RUN_FLAGS | FUNCTION;
 /// The bits that the interpreter's loops test.
@@ -31,15 +32,15 @@ pub(crate) const SIGNAL_MASK: u32 = ARMED | KILL;
 /// The running script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunningScript {
-    /// What was called.
+    /// The kind of entry that was called.
     pub kind: EntryKind,
-    /// When it began, by the caller's clock.
+    /// The instant at which it began, by the caller's clock.
     pub since_ms: u64,
-    /// Whether [`ScriptControl::kill`] may end it: it has not written yet.
+    /// Whether [`ScriptControl::kill`] may end it, because it has not written yet.
     pub is_killable: bool,
 }
 
-/// What a client can run.
+/// The kinds of entries that a client can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -62,7 +63,7 @@ impl EntryKind {
     }
 }
 
-/// While this exists a script runs.
+/// The guard of a run: a script runs while it exists.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct RunGuard<'a>(&'a ScriptControl);
@@ -73,31 +74,31 @@ impl Drop for RunGuard<'_> {
     }
 }
 
-/// Why a script was not killed.
+/// The reason why a script was not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillError {
     /// No script is running.
     NotBusy,
-    /// The script has written already; only [`ScriptControl::force_kill`] ends it.
+    /// The script has written already. Only [`ScriptControl::force_kill`] ends it.
     Unkillable,
-    /// What runs is of another kind, this one.
+    /// The running entry is of another kind, this one.
     OtherKind(EntryKind),
 }
 
 impl ScriptControl {
-    /// No script runs.
+    /// Makes the state in which no script runs.
     pub fn new() -> ScriptControl {
         ScriptControl::default()
     }
 
-    /// A script begins, at `since_ms` of the caller's clock, and ends with the guard, as do signals to it.
+    /// Begins a script, at `since_ms` of the caller's clock. The script, and signals to it, end with the guard.
     pub(crate) fn begin(&self, kind: EntryKind, since_ms: u64) -> RunGuard<'_> {
         self.since_ms.store(since_ms, Ordering::Relaxed);
         self.start(RUNNING | kind.flag())
     }
 
-    /// A library of functions is loaded until the guard ends: nobody sees it run nor can stop it, but the interpreter
-    /// asks as often as in a slow script whether its time is over.
+    /// Begins loading a library of functions, until the guard is dropped. Other threads neither see nor can stop it.
+    /// The interpreter checks as often as in a slow script whether its time is over.
     pub(crate) fn begin_loading(&self) -> RunGuard<'_> {
         self.start(ARMED)
     }
@@ -113,14 +114,14 @@ impl ScriptControl {
         self.state.store(run, Ordering::Release);
     }
 
-    /// The script has finished, its reply included. False if a kill came before: then it must end as a killed one.
-    /// Afterwards no kill can come.
+    /// Notes that the script has finished, including its reply. Returns false if a kill came before: the script must
+    /// then end as a killed one. No kill can come afterwards.
     pub(crate) fn finish(&self) -> bool {
         let ended = |state| if state & KILL == 0 { Some(state & !RUN_FLAGS) } else { None };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).is_ok()
     }
 
-    /// The running script; none if none runs.
+    /// The running script, if one runs.
     pub fn running(&self) -> Option<RunningScript> {
         let state = self.state.load(Ordering::Acquire);
         (state & RUNNING != 0).then(|| RunningScript {
@@ -130,14 +131,14 @@ impl ScriptControl {
         })
     }
 
-    /// The kind of what runs, or has run last.
+    /// The kind of the running entry, or of the last one.
     pub fn kind(&self) -> EntryKind {
         EntryKind::of(self.state.load(Ordering::Acquire))
     }
 
-    /// The script is about to write. False if a kill came before: then it must not.
+    /// Notes that the script is about to write. Returns false if a kill came before: then the script must not write.
     pub fn mark_write(&self) -> bool {
-        // Once it has written, only force kills it: a kill may see that one write late.
+        // Once the script has written, only a forced kill ends it. A kill may see the first write late.
         let mut state = self.state.load(Ordering::Acquire);
         if state & WRITTEN == 0 {
             state = self.state.fetch_or(WRITTEN, Ordering::AcqRel);
@@ -150,13 +151,13 @@ impl ScriptControl {
         self.state.load(Ordering::Acquire) & ARMED != 0
     }
 
-    /// Declares the running script slow: from now on the interpreter calls `Host::on_slow` from time to time.
-    /// Nothing happens if no script runs.
+    /// Declares the running script slow: from now on the interpreter calls `Host::on_slow` from time to time. Does
+    /// nothing if no script runs.
     pub fn arm(&self) {
         self.update(|state| Ok(state | ARMED)).ok();
     }
 
-    /// Ends the running script with an error that it cannot catch, unless it has written or is of another kind.
+    /// Ends the running script by an error that it cannot catch, unless it has written or is of another kind.
     pub fn kill(&self, kind: EntryKind) -> Result<(), KillError> {
         self.update(|state| match EntryKind::of(state) {
             _ if state & WRITTEN != 0 => Err(KillError::Unkillable),
@@ -165,7 +166,7 @@ impl ScriptControl {
         })
     }
 
-    /// Ends the running script whatever it has done, as SHUTDOWN NOSAVE does. Does nothing if no script runs.
+    /// Ends the running script even if it has written, as SHUTDOWN NOSAVE does. Does nothing if no script runs.
     pub fn force_kill(&self) {
         self.update(|state| Ok(state | KILL)).ok();
     }
@@ -183,7 +184,7 @@ impl ScriptControl {
         }
     }
 
-    /// Whether the running script must end now: it has been killed.
+    /// Whether the running script has been killed, and must end now.
     pub fn is_killed(&self) -> bool {
         self.state.load(Ordering::Acquire) & KILL != 0
     }
@@ -194,7 +195,7 @@ impl ScriptControl {
         self.state.load(Ordering::Acquire) & SIGNAL_MASK != 0
     }
 
-    /// The word that the interpreter's loops read, for as long as this lives.
+    /// The word that the interpreter's loops read, valid as long as this lives.
     pub(crate) fn word(&self) -> *const u32 {
         self.state.as_ptr()
     }

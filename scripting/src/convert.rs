@@ -1,4 +1,4 @@
-//! A script's result, as a reply.
+//! Conversion of a script's result to a reply.
 
 mod measure;
 mod plain;
@@ -14,43 +14,42 @@ use plain::write_plain;
 use std::ffi::c_int;
 pub(crate) use table::is_counted;
 
-/// Free slots that Redis requires before it converts a value; with fewer it writes an error instead.
+/// The free slots that Redis requires before it converts a value. With fewer, it writes an error instead.
 const SLOTS: c_int = 4;
-/// Bytes that a value takes in a reply, besides its text; a rough guess.
+/// The bytes that a value counts in a reply besides its text; a rough guess.
 const VALUE_COST: usize = 8;
-/// Bytes of a reply, counted as above, between two checks whether the script must end.
+/// The bytes of a reply, counted as above, between two checks whether the script must end.
 const PIECE: usize = 1 << 12;
 
-/// How writing a result ended.
+/// The outcome of writing a result.
 pub(crate) enum Written {
-    /// It is written, including these errors.
+    /// The result is written, including these errors.
     Whole(Errors),
-    /// It would exceed the limit; nothing is written.
+    /// The result would exceed the limit. Nothing is written.
     TooLarge,
-    /// The script was ended meanwhile; part of the result may be written.
+    /// The script was ended meanwhile. A part of the result may be written.
     Ended,
 }
 
-/// A table whose values are being written. It lies on the stack, a map's or a set's field above it.
+/// A table whose values are being written. It is on the stack, with the field of a map or a set above it.
 enum Frame {
     /// The next index, and the last.
     Array { next: usize, len: usize },
-    /// Above the field: nothing before the first key, then the key that was written last.
+    /// A set. Above the field is nil at first, then the key that was written last.
     Set,
-    /// As a set; `value` says that the last key's value is on top and to be written.
+    /// A map, like a set. `value` says that the last key's value is on top and must be written.
     Map { value: bool },
 }
 
-/// Writes the value on top of `from`'s stack and pops it. The tables are walked on the stack of `walker`, another
-/// coroutine of the same interpreter, whose stack is otherwise empty, so that a result may be nested exactly as deep
-/// as in Redis.
+/// Writes the value on top of `from`'s stack and pops it. Tables are walked on the stack of `walker`, another coroutine
+/// of the same interpreter. Its stack is otherwise empty, so that a result may be nested exactly as deep as in Redis.
 ///
-/// The reply to a table is measured first: the same table may stand in it many times, and it may be no larger than
+/// The reply to a table is measured first, because the same table may occur many times in it; it may have at most
 /// `max_bytes`. Both passes check from time to time whether the script is slow or must end.
 ///
 /// # Safety
 ///
-/// Both states are live, each with some free slots, and the limit of memory is suspended.
+/// Both states must be live, each with some free slots, and the limit of memory be suspended.
 pub(crate) unsafe fn write_result(
     from: *mut lua_State,
     walker: *mut lua_State,
@@ -74,7 +73,7 @@ pub(crate) unsafe fn write_result(
         lua_xmove(from, walker, 1);
         lua_pushvalue(walker, -1);
         let mut written = Walk::new(walker, context, &mut Measure).run(max_bytes);
-        // Pops the copy, and whatever an aborted walk left on it.
+        // Pops the copy, and the values that an aborted walk left above it.
         lua_settop(walker, 2);
         if matches!(written, Written::Whole(_)) {
             written = Walk::new(walker, context, reply).run(usize::MAX);
@@ -92,7 +91,7 @@ struct Walk<'a> {
     frames: Vec<Frame>,
     errors: Errors,
     bytes: usize,
-    /// When to check next, in those bytes.
+    /// The number of bytes at which the next check is due.
     look_at: usize,
     is_ended: bool,
 }
@@ -104,11 +103,11 @@ impl<'a> Walk<'a> {
         Walk { state, context, protocol, reply, frames, errors, bytes: 0, look_at: PIECE, is_ended: false }
     }
 
-    /// Writes the value on top and pops it; with the stack as it then is, if it is broken off.
+    /// Writes the value on top and pops it. If it is aborted, values may be left on the stack.
     ///
     /// # Safety
     ///
-    /// As for [`write_result`].
+    /// See [`write_result`].
     unsafe fn run(mut self, max_bytes: usize) -> Written {
         // SAFETY: the value to be written is on top, and as long as there are frames their tables lie on the stack as
         // `Frame` says.
@@ -136,7 +135,7 @@ impl<'a> Walk<'a> {
         self.is_ended |= self.context.is_ended();
     }
 
-    /// Writes an error. `is_new` if no command has given it.
+    /// Writes an error. `is_new` says that no command has returned it before.
     fn error(&mut self, text: &[u8], is_new: bool) {
         self.reply.error(text);
         self.errors.add(text, is_new);
@@ -146,7 +145,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Safety
     ///
-    /// As for [`write_result`].
+    /// See [`write_result`].
     unsafe fn advance(&mut self) {
         let state = self.state;
         let Some(frame) = self.frames.last_mut() else { return };
@@ -192,11 +191,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Writes the value on top and pops it; or begins with it, if it is a table with values.
+    /// Writes the value on top and pops it. If it is a table with values, only begins it.
     ///
     /// # Safety
     ///
-    /// As for [`write_result`].
+    /// See [`write_result`].
     unsafe fn value(&mut self) {
         let state = self.state;
         self.bytes = self.bytes.saturating_add(VALUE_COST);

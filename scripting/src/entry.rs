@@ -1,4 +1,4 @@
-//! Kinds of entry: what a client can run, and how one kind differs from another.
+//! The kinds of entries that a client can run, and their differences.
 
 use crate::ffi::*;
 use std::ffi::{CStr, c_int};
@@ -6,35 +6,35 @@ use std::fmt::Display;
 
 /// One kind of entry, compiled in the interpreter that runs it.
 pub(crate) trait Entry {
-    /// Its name in errors: `script: <name>, on @user_script:1.` Called only when an error is written.
+    /// The entry's name in errors: `script: <name>, on @user_script:1.` Called only when an error is written.
     fn name(&self) -> impl Display;
 
-    /// Passes keys and arguments to the function on top: as globals, or as parameters, which are pushed. The number of
-    /// those.
+    /// Passes keys and arguments to the function on top: as globals, or as parameters, which are pushed. Returns the
+    /// number of parameters.
     ///
     /// # Safety
     ///
-    /// The state is live with four free slots, its bottom as [`HANDLER`] and the next say, and the limit of memory is
-    /// suspended.
+    /// The state must be live with four free slots, and the bottom of its stack as [`HANDLER`] and the next constants
+    /// say. The limit of memory must be suspended.
     unsafe fn pass(&self, state: *mut lua_State, arguments: Arguments<'_>) -> c_int;
 
-    /// Drops keys and arguments if they are many; the next call overwrites a few.
+    /// Drops keys and arguments if they are many. The next call overwrites a few.
     ///
     /// # Safety
     ///
-    /// As for [`pass`](Entry::pass).
+    /// See [`pass`](Entry::pass).
     unsafe fn release(&self, state: *mut lua_State, arguments: Arguments<'_>);
 }
 
 /// A kind of text that is compiled.
 pub(crate) struct Chunk {
-    /// Its name: errors show it as the place where they happened.
+    /// The chunk's name, which errors show as the place where they happened.
     pub(crate) name: &'static CStr,
-    /// What stands before the reason why a text cannot be compiled.
+    /// The text before the reason why the chunk cannot be compiled.
     pub(crate) compile_error: &'static str,
 }
 
-/// What an entry is called with.
+/// The keys and arguments of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     pub(crate) keys: &'a [&'a [u8]],
@@ -49,14 +49,14 @@ pub(crate) const KEYS: c_int = 2;
 pub(crate) const ARGV: c_int = 3;
 /// The slot of the table of compiled functions.
 pub(crate) const FUNCTIONS: c_int = 4;
-/// The slot of the coroutine on whose stack results are walked; what is above it is free.
+/// The slot of the coroutine on whose stack results are walked. The slots above it are free.
 pub(crate) const WALKER: c_int = 5;
 
 /// Makes the table at `index` an array of strings, as if it were new.
 ///
 /// # Safety
 ///
-/// The state is live, there is a table at `index`, and the limit of memory is suspended.
+/// The state must be live, a table be at `index`, and the limit of memory be suspended.
 pub(crate) unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
     // No client sends more arguments than an `int` can count.
     let len = c_int::try_from(strings.len()).unwrap_or(c_int::MAX);

@@ -4,7 +4,7 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a script was not taken: the whole text of the error reply, with its code and without the leading `-`.
+/// The reason why a script was refused: the whole text of the error reply, with its code and without the leading `-`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Vec<u8>);
 
@@ -13,8 +13,8 @@ impl Error {
         Error::with(text, b"")
     }
 
-    /// `text` and `detail` in one line: CR and LF become spaces. The detail ends at a NUL, where C's would; one for
-    /// which there is no memory is left out.
+    /// An error of `text` and `detail` in one line: CR and LF become spaces. The detail ends at a NUL, as in C. It is
+    /// left out if memory for it is short.
     pub(crate) fn with(text: &str, detail: &[u8]) -> Error {
         let whole = joined(&[text.as_bytes(), until_nul(detail)]);
         let mut bytes = whole.unwrap_or_else(|_| text.as_bytes().to_vec());
@@ -47,18 +47,19 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The text before a NUL: texts of errors and statuses are C strings in Redis.
+/// The text before the first NUL: texts of errors and statuses are C strings in Redis.
 pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-/// Copies of a text on its way to an error of Lua: the text itself, Lua's, and Lua's with the place before it.
+/// The number of copies of a text that becomes an error of Lua: the text itself, Lua's copy, and Lua's copy with the
+/// place before it.
 const COPIES: usize = 3;
 
-/// Texts one behind the other, for an error of Lua.
+/// Joins texts for an error of Lua.
 ///
 /// # Errors
-/// Returns the size if there is no memory for all copies of them.
+/// Returns the size if memory for all copies is short.
 pub(crate) fn joined(texts: &[&[u8]]) -> Result<Vec<u8>, OutOfMemory> {
     let len = texts.iter().map(|text| text.len()).sum();
     allocation::check(COPIES * len)?;
@@ -67,7 +68,7 @@ pub(crate) fn joined(texts: &[&[u8]]) -> Result<Vec<u8>, OutOfMemory> {
     Ok(all)
 }
 
-/// Text that is fit for a status or an error reply. Unwinds if there is no memory for a copy that is.
+/// The text in a form that is valid in a status or an error reply. Unwinds if memory for a copy is short.
 pub(crate) fn single_line(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
         return text.into();
@@ -77,7 +78,7 @@ pub(crate) fn single_line(text: &[u8]) -> Cow<'_, [u8]> {
     line.into()
 }
 
-/// Makes text fit for a status or an error reply.
+/// Makes a text valid in a status or an error reply.
 pub(crate) fn one_line(text: &mut [u8]) {
     for byte in text {
         if matches!(byte, b'\r' | b'\n') {

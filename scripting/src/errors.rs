@@ -3,20 +3,20 @@
 use crate::host::Host;
 use std::collections::BTreeMap;
 
-/// The bytes kept of an error's text: its code, which identifies it, is shorter.
+/// The bytes that are kept of an error's text. Its code, which identifies the error, is shorter.
 const KEPT: usize = 32;
-/// The most different errors that are counted apart.
+/// The most different errors that are counted separately.
 const KINDS: usize = 1024;
 
-/// Nearly always there is none: then it is a null pointer.
+/// The counted errors. There are nearly always none, which is a null pointer.
 #[derive(Default)]
 pub(crate) struct Errors(Option<Box<Counts>>);
 
 #[derive(Default)]
 struct Counts {
-    /// Errors that no command has given before, by the beginning of their texts.
+    /// Errors that no command has returned before, by the beginning of their texts.
     new: BTreeMap<Box<[u8]>, u64>,
-    /// Errors that a command has given, which have been counted already.
+    /// The number of errors that a command has returned, which have been counted already.
     again: u64,
 }
 
@@ -33,7 +33,7 @@ impl Errors {
         if is_new { counts.add(text) } else { counts.again += 1 }
     }
 
-    /// Reports them to the host.
+    /// Reports the errors to the host.
     #[inline]
     pub(crate) fn tell(self, host: &mut dyn Host) {
         if let Some(counts) = self.0 {

@@ -6,14 +6,14 @@ use crate::ffi::*;
 use std::ffi::{CStr, c_int};
 
 lua_function!(
-    /// Called by the interpreter with an error before the stack is unwound, and known to scripts as
-    /// `__redis__err__handler`: makes a table of it and adds where it happened.
+    /// Converts an error to a table and adds the place where it happened. The interpreter calls it before the stack is
+    /// unwound. Scripts know it as `__redis__err__handler`.
     error_handler = handle_error
 );
 
 /// # Safety
 ///
-/// `state` is that of a C function that Lua has just called.
+/// `state` must be that of a C function that Lua has just called.
 unsafe fn handle_error(state: *mut lua_State) -> c_int {
     // SAFETY: the interpreter gives a live state; `lua_getinfo` fills what is read of the record.
     unsafe {
@@ -31,7 +31,7 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
         while lua_getstack(state, level, record.as_mut_ptr()) != 0 {
             lua_getinfo(state, c"nSl".as_ptr(), record.as_mut_ptr());
             let record = record.assume_init_ref();
-            // The second level is used as it is: `error` and the like are called by a function of the script.
+            // The second level is used in any case: a function of the script calls `error` and the like.
             if level == 1 && CStr::from_ptr(record.what) == c"C" {
                 level = 2;
                 continue;
@@ -46,11 +46,11 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Pushes what `tostring` gives for a value that is no table.
+/// Pushes the text that `tostring` returns for a value other than a table.
 ///
 /// # Safety
 ///
-/// As for [`ffi::push`]; there is a value at `index`.
+/// See [`ffi::push`]. A value must be at `index`.
 unsafe fn push_description(state: *mut lua_State, index: c_int) {
     // SAFETY: there is a value at the index, read as what its type says; what is pushed for it takes the slots that a C
     // function has.
@@ -58,7 +58,7 @@ unsafe fn push_description(state: *mut lua_State, index: c_int) {
         match lua_type(state, index) {
             LUA_TNUMBER | LUA_TSTRING => {
                 lua_pushvalue(state, index);
-                // Makes a string of a number.
+                // Converts a number to a string.
                 lua_tolstring(state, -1, std::ptr::null_mut());
             }
             LUA_TBOOLEAN if lua_toboolean(state, index) != 0 => lua_pushliteral(state, c"true"),

@@ -1,9 +1,9 @@
-//! Lua 5.1 as Redis offers it to scripts and functions: a sandbox, `redis.*`, `cjson`, `cmsgpack`, `bit` and `struct`,
-//! a cache of compiled scripts, libraries of functions, and a kill that stops every loop. It knows commands only
-//! through [`Host`].
+//! Lua 5.1 as Redis provides it to scripts and functions. The crate has a sandbox, `redis.*`, `cjson`, `cmsgpack`,
+//! `bit` and `struct`. It also has a cache of compiled scripts, libraries of functions, and a kill that stops every
+//! loop. It knows commands only through [`Host`].
 //!
-//! A [`Runtime`] is the interpreters of a server. It belongs to one thread at a time and runs one script at a time;
-//! other threads see and stop a script through its [`ScriptControl`].
+//! A [`Runtime`] holds the interpreters of a server. It belongs to one thread at a time and runs one script at a time.
+//! Other threads see and stop a script through its [`ScriptControl`].
 
 mod alloc;
 mod before_7;

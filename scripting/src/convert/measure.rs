@@ -2,7 +2,7 @@
 
 use lockwheel_resp::{Protocol, Reply};
 
-/// A sink that takes everything: the walk itself counts.
+/// A sink that discards everything. The walk itself counts.
 pub(super) struct Measure;
 
 impl Reply for Measure {

@@ -1,14 +1,14 @@
-//! Values that are no tables.
+//! Values other than tables.
 
 use crate::ffi::{self, *};
 use lockwheel_resp::{Protocol, Reply};
 use std::ffi::c_int;
 
-/// Writes the value on top, of a type that is no table's, and leaves it there. The length of its text.
+/// Writes the value on top, which must not be a table, and leaves it there. Returns the length of its text.
 ///
 /// # Safety
 ///
-/// As for [`write_result`](super::write_result); a value of this type is on top.
+/// See [`write_result`](super::write_result). A value of this type must be on top.
 pub(super) unsafe fn write_plain(
     state: *mut lua_State,
     kind: c_int,
@@ -31,7 +31,7 @@ pub(super) unsafe fn write_plain(
     0
 }
 
-/// A boolean, as the protocol that the script has chosen has it, whatever the client's.
+/// Writes a boolean in the form of the protocol that the script has chosen, even if the client uses another one.
 fn boolean(value: bool, protocol: Protocol, reply: &mut dyn Reply) {
     match (protocol, value) {
         (Protocol::Resp3, value) => reply.boolean(value),
@@ -40,7 +40,7 @@ fn boolean(value: bool, protocol: Protocol, reply: &mut dyn Reply) {
     }
 }
 
-/// As C converts it on the machines that Redis runs on: what is out of range becomes the least integer.
+/// Converts a number as C does on the machines that Redis runs on: a number out of range becomes the least integer.
 pub(crate) fn truncated(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }

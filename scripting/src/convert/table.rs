@@ -1,4 +1,4 @@
-//! Tables in a result: arrays, and those that stand for something else.
+//! Tables in a result: arrays, and tables that represent another type.
 
 use super::{Frame, PIECE, Walk};
 use crate::call::trim_lines;
@@ -7,11 +7,11 @@ use crate::ffi::{self, *};
 use std::ffi::c_int;
 
 impl Walk<'_> {
-    /// As [`value`](Walk::value), for a table: one with a field that says what it stands for, or an array.
+    /// Does the same as [`value`](Walk::value) for a table: one with a field that names another type, or an array.
     ///
     /// # Safety
     ///
-    /// As for [`write_result`](super::write_result); a table is on top, with four free slots.
+    /// See [`write_result`](super::write_result). A table must be on top, with four free slots.
     pub(super) unsafe fn table(&mut self) {
         let state = self.state;
         // SAFETY: a table is on top, with the four slots free that `value` has asked for: a field takes one, a key two.
@@ -51,21 +51,21 @@ impl Walk<'_> {
         }
     }
 
-    /// Pushes a field of the table on top if it is of that type.
+    /// Pushes a field of the table on top if it has this type; returns whether it did.
     ///
     /// # Safety
     ///
-    /// As for [`table`](Walk::table).
+    /// See [`table`](Walk::table).
     unsafe fn field(&self, name: &[u8], kind: c_int) -> bool {
         // SAFETY: the table is on top, with a free slot.
         unsafe { self.field_at(lua_gettop(self.state), name, kind) }
     }
 
-    /// As [`field`](Walk::field), of the table at `index`.
+    /// Does the same as [`field`](Walk::field) for the table at `index`.
     ///
     /// # Safety
     ///
-    /// A table is at `index`, which is absolute, with a free slot.
+    /// A table must be at `index`, which must be absolute, with a free slot.
     unsafe fn field_at(&self, index: c_int, name: &[u8], kind: c_int) -> bool {
         // SAFETY: the table is there and a slot is free for the field, which is popped or left as promised.
         unsafe {
@@ -78,11 +78,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a verbatim string, if the table on top is one, and pushes something.
+    /// Writes a verbatim string, if the table on top is one, and leaves one value pushed. Otherwise pushes nothing.
     ///
     /// # Safety
     ///
-    /// As for [`table`](Walk::table).
+    /// See [`table`](Walk::table).
     unsafe fn verbatim(&mut self) -> bool {
         let state = self.state;
         // SAFETY: the tables lie as `field` has left them, with slots free; both texts stay in their tables while they
@@ -109,11 +109,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Values of the array on top, up to the first nil.
+    /// The number of values of the array on top, up to the first nil.
     ///
     /// # Safety
     ///
-    /// A table is on top, with a free slot.
+    /// A table must be on top, with a free slot.
     unsafe fn count_values(&mut self) -> usize {
         let mut len = 0;
         loop {
@@ -130,11 +130,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Keys of the table on top.
+    /// The number of keys of the table on top.
     ///
     /// # Safety
     ///
-    /// A table is on top, with two free slots.
+    /// A table must be on top, with two free slots.
     unsafe fn count_keys(&mut self) -> usize {
         let mut count = 0;
         // SAFETY: the table is below the key, and two slots are free for a key and its value; the table does not
@@ -153,7 +153,8 @@ impl Walk<'_> {
         count
     }
 
-    /// As [`look`](Walk::look), while the values of one table are counted. If it ends, the count does not matter.
+    /// Does the same as [`look`](Walk::look) while the values of one table are counted. If the script must end, the
+    /// count does not matter.
     fn is_counting_ended(&mut self, count: usize) -> bool {
         if count % PIECE == PIECE - 1 {
             self.look();
@@ -162,11 +163,11 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the error table at `index` says of itself that it has been counted.
+/// Whether the error table at `index` is marked as counted already.
 ///
 /// # Safety
 ///
-/// A table is at `index`, which is absolute, with a free slot.
+/// A table must be at `index`, which must be absolute, with a free slot.
 pub(crate) unsafe fn is_counted(state: *mut lua_State, index: c_int) -> bool {
     // SAFETY: the table's index is absolute, and the free slot is given back when the field is popped.
     unsafe {

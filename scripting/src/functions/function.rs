@@ -1,4 +1,4 @@
-//! The entry that FCALL runs: a function, which gets its keys and arguments as parameters.
+//! The entry that FCALL runs: a function, which receives its keys and arguments as parameters.
 
 use crate::entry::{Arguments, Entry, fill};
 use crate::ffi::*;
@@ -15,11 +15,11 @@ impl Entry for Function<'_> {
         String::from_utf8_lossy(self.name)
     }
 
-    /// Pushes two new tables: a function may keep those of an earlier call.
+    /// Pushes two new tables, because a function may keep those of an earlier call.
     ///
     /// # Safety
     ///
-    /// As for [`Entry::pass`].
+    /// See [`Entry::pass`].
     #[inline]
     unsafe fn pass(&self, state: *mut lua_State, arguments: Arguments<'_>) -> c_int {
         for strings in [arguments.keys, arguments.args] {
@@ -32,11 +32,11 @@ impl Entry for Function<'_> {
         2
     }
 
-    /// Nothing: the tables are garbage.
+    /// Does nothing: the tables are garbage.
     ///
     /// # Safety
     ///
-    /// As for [`Entry::release`].
+    /// See [`Entry::release`].
     #[inline]
     unsafe fn release(&self, _: *mut lua_State, _: Arguments<'_>) {}
 }

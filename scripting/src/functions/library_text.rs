@@ -3,28 +3,28 @@
 use crate::error::Error;
 use lockwheel_resp::split_words;
 
-/// The text of a library, taken apart.
+/// The parsed text of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryText<'t> {
-    /// The engine that it is for.
+    /// The engine of the library.
     pub engine: Vec<u8>,
-    /// Its name: letters, digits and underscores.
+    /// The library's name: letters, digits and underscores.
     pub name: Vec<u8>,
-    /// What is to be compiled: it begins at the first line's end, so that lines keep their numbers.
+    /// The text to compile. It begins at the end of the first line, so that lines keep their numbers.
     pub body: &'t [u8],
 }
 
 impl<'t> LibraryText<'t> {
-    /// Takes a text apart. O(length).
+    /// Parses a text. O(length).
     ///
     /// # Errors
-    /// Redis' own: what is missing or wrong in the first line.
+    /// Returns Redis' own error if something is missing or wrong in the first line.
     pub fn parse(text: &'t [u8]) -> Result<LibraryText<'t>, Error> {
         const INVALID: &str = "ERR Invalid library metadata";
         if !text.starts_with(b"#!") {
             return Err(Error::new("ERR Missing library metadata"));
         }
-        // To Redis the text is a C string, which ends at a NUL.
+        // Redis reads the text as a C string, which ends at a NUL.
         let end = text.iter().position(|byte| matches!(byte, b'\n' | 0));
         let end = end.filter(|end| text[*end] == b'\n').ok_or_else(|| Error::new(INVALID))?;
         let (line, body) = text.split_at(end);
@@ -55,7 +55,7 @@ fn name_of(words: impl Iterator<Item = Vec<u8>>) -> Result<Vec<u8>, Error> {
     name.ok_or_else(|| Error::new("ERR Library name was not given"))
 }
 
-/// What Redis says of names of libraries and of functions.
+/// Redis' error for names of libraries and of functions.
 pub(super) const BAD_NAME: &str = "Library names can only contain letters, numbers, or underscores(_) and must \
                                    be at least one character long";
 
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(LibraryText::parse(b"#! name=a\n").unwrap().engine, b"");
     }
 
-    /// Each read off redis-server 7.0.15.
+    /// Each text is that of redis-server 7.0.15.
     #[test]
     fn errors_are_those_of_redis() {
         let bad_name = &format!("ERR {BAD_NAME}");
@@ -131,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(error(text), expected, "{text:?}");
         }
-        // Redis writes these line ends as they are, and a reply ends there.
+        // Redis writes these line ends unchanged, and a reply ends at them.
         let text = "#!lua \"a\\r\\nb\" name=x\n";
         assert_eq!(error(text), "ERR Invalid metadata value given: a  b");
     }

@@ -1,5 +1,5 @@
-//! Functions of libraries: loaded from a text, then called by name. They have an interpreter of their own, apart from
-//! that of scripts.
+//! Functions of libraries: loaded from a text, then called by name. They have an interpreter of their own, separate
+//! from that of scripts.
 
 mod function;
 mod library_text;
@@ -18,15 +18,15 @@ use function::Function;
 use registered::{Loading, Slots};
 use std::sync::Arc;
 
-/// The functions of all libraries, and their interpreter, which is made for the first of them.
+/// The functions of all libraries, and their interpreter, which is made for the first function.
 pub(crate) struct Functions {
     vm: Option<Vm>,
     options: Options,
     control: Arc<ScriptControl>,
     random: SharedRandom,
-    /// The names, for errors, by slot.
+    /// The names by slot, for errors.
     names: Vec<Option<Box<[u8]>>>,
-    /// Slots without a function.
+    /// The slots without a function.
     vacant: Vec<u32>,
 }
 
@@ -35,7 +35,7 @@ impl Functions {
         Functions { vm: None, options, control, random, names: Vec::new(), vacant: Vec::new() }
     }
 
-    /// Runs the text of a library; the functions that it has registered, by name. If it fails, none is left.
+    /// Runs the text of a library; returns the functions that it has registered, by name. If it fails, none is left.
     pub(crate) fn load(
         &mut self,
         text: &[u8],
@@ -49,12 +49,12 @@ impl Functions {
         Ok(functions)
     }
 
-    /// Runs the text of a library; what it has registered.
+    /// Runs the text of a library; returns the functions that it has registered.
     fn run(&mut self, text: &[u8], until_us: u64, host: &mut dyn Host) -> Result<Vec<Registered>, Error> {
         let Functions { vm, options, control, random, names, vacant } = self;
         let new = || Vm::new(EntryKind::Function, *options, control.clone(), random.clone());
         let vm = vm.get_or_insert_with(new);
-        // A table has room for no more slots than these numbers.
+        // A table has no room for more slots than these numbers can count.
         let slots = Slots { len: names.len() as u32, vacant: std::mem::take(vacant) };
         let _guard = control.begin_loading();
         let (loading, result) = vm.load(text, Box::new(Loading::new(slots)), until_us, host);
@@ -64,7 +64,7 @@ impl Functions {
         result.map(|()| functions)
     }
 
-    /// Drops functions that are not called any more.
+    /// Drops functions that are no longer called.
     pub(crate) fn forget(&mut self, ids: impl IntoIterator<Item = FunctionId>) {
         for FunctionId(slot) in ids {
             self.names[slot as usize] = None;
@@ -82,7 +82,7 @@ impl Functions {
         self.vacant = Vec::new();
     }
 
-    /// Bytes of memory that the interpreter has.
+    /// Bytes of memory of the interpreter.
     pub(crate) fn memory_used(&self) -> usize {
         self.vm.as_ref().map_or(0, Vm::memory_used)
     }

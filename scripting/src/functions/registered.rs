@@ -1,4 +1,4 @@
-//! What a library registers while it is loaded.
+//! The functions that a library registers while it is loaded.
 
 use super::library_text::{BAD_NAME, is_name};
 use crate::shebang::Flags;
@@ -7,55 +7,55 @@ use std::collections::BTreeMap;
 /// A function that a library has registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
-    /// Its name, as it was registered.
+    /// The function's name, as it was registered.
     pub name: Box<[u8]>,
-    /// What its library says of it.
+    /// The description that its library gives.
     pub description: Option<Box<[u8]>>,
-    /// What it is allowed to do.
+    /// The flags that its library declares.
     pub flags: Flags,
-    /// By what it is called.
+    /// The id by which it is called.
     pub id: FunctionId,
 }
 
-/// A function that can be called, until it is forgotten.
+/// The id of a function, valid until the function is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionId(pub(crate) u32);
 
-/// What a library has registered so far.
+/// The functions that a library has registered so far.
 #[derive(Default)]
 pub(crate) struct Loading {
     functions: BTreeMap<Box<[u8]>, Registered>,
     slots: Slots,
-    /// How many slots there were when it began.
+    /// The number of slots before loading.
     len_before: u32,
 }
 
-/// The places of compiled functions.
+/// The slots of compiled functions.
 #[derive(Default)]
 pub(crate) struct Slots {
-    /// How many there are.
+    /// The number of slots.
     pub(crate) len: u32,
-    /// Those without a function.
+    /// The slots without a function.
     pub(crate) vacant: Vec<u32>,
 }
 
-/// What `redis.register_function` was given.
+/// The arguments of `redis.register_function`.
 #[derive(Default)]
 pub(crate) struct Given {
     pub(crate) name: Option<Box<[u8]>>,
     pub(crate) description: Option<Box<[u8]>>,
     pub(crate) flags: Flags,
-    /// The function is in [`Loading::next_slot`].
+    /// Whether the function is in [`Loading::next_slot`].
     pub(crate) has_callback: bool,
 }
 
 impl Loading {
-    /// Nothing yet; functions go to the vacant slots first, then behind all that there are.
+    /// Begins without functions. New functions go to the vacant slots first, then behind all slots.
     pub(crate) fn new(slots: Slots) -> Loading {
         Loading { functions: BTreeMap::new(), len_before: slots.len, slots }
     }
 
-    /// Takes everything back: the slots are as before, and those that were filled are vacant. O(functions).
+    /// Undoes the registrations: the slots are as before, and those that were filled are vacant. O(functions).
     pub(crate) fn undo(&mut self) -> &Slots {
         let filled = std::mem::take(&mut self.functions).into_values().map(|function| function.id.0);
         self.slots.vacant.extend(filled.filter(|slot| *slot < self.len_before));
@@ -63,7 +63,7 @@ impl Loading {
         &self.slots
     }
 
-    /// All functions by name, and the slots as they are now.
+    /// Returns all functions by name, and the present slots.
     pub(crate) fn end(self) -> (Vec<Registered>, Slots) {
         (self.functions.into_values().collect(), self.slots)
     }
@@ -73,7 +73,7 @@ impl Loading {
         self.slots.vacant.last().copied().unwrap_or(self.slots.len)
     }
 
-    /// Registers a function, or gives Redis' error. O(log functions).
+    /// Registers a function, or returns Redis' error. O(log functions).
     pub(crate) fn add(&mut self, given: Given) -> Result<(), &'static str> {
         let name = given.name.ok_or("redis.register_function must get a function name argument")?;
         if !given.has_callback {

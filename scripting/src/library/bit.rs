@@ -1,4 +1,4 @@
-//! The library `bit`: operations on numbers as 32 bits, as LuaBitOp has them.
+//! The library `bit`: operations on numbers as 32 bits, as in LuaBitOp.
 
 use super::frame::Frame;
 use super::raise::Raise;
@@ -27,19 +27,19 @@ pub(super) const LIBRARY: Library = Library::plain(
 
 /// The lowest 32 bits of an argument, rounded to the nearest integer, ties to even.
 fn bits(frame: &Frame<'_>, argument: c_int) -> Result<u32, Raise> {
-    // With 2⁵² + 2⁵¹ added the last bit of a double stands for 1. Beyond 2⁵¹ it no longer does, and what is there
-    // then is what every copy of the library gives.
+    // With 2⁵² + 2⁵¹ added, the last bit of a double has the weight 1. Beyond 2⁵¹ it no longer has, and the result is
+    // that of every copy of the library.
     const LAST_BIT_IS_ONE: f64 = 6_755_399_441_055_744.0;
     Ok((frame.number(argument)? + LAST_BIT_IS_ONE).to_bits() as u32)
 }
 
-/// The result is a signed number.
+/// Returns the bits as a signed number.
 fn answer(frame: &Frame<'_>, bits: u32) -> Result<c_int, Raise> {
     frame.push_number(f64::from(bits.cast_signed()))?;
     Ok(1)
 }
 
-/// All arguments, one after the other; the first is looked at first, then the last, then that before.
+/// Combines all arguments. The first is read first, then the last, then the one before it, and so on.
 fn fold(frame: &Frame<'_>, operation: fn(u32, u32) -> u32) -> Result<c_int, Raise> {
     let mut all = bits(frame, 1)?;
     for argument in (2..=frame.count()).rev() {
@@ -48,13 +48,13 @@ fn fold(frame: &Frame<'_>, operation: fn(u32, u32) -> u32) -> Result<c_int, Rais
     answer(frame, all)
 }
 
-/// The lowest five bits of the second argument say how far.
+/// Shifts the first argument by the lowest five bits of the second.
 fn shift(frame: &Frame<'_>, operation: fn(u32, u32) -> u32) -> Result<c_int, Raise> {
     let (value, by) = (bits(frame, 1)?, bits(frame, 2)?);
     answer(frame, operation(value, by & 31))
 }
 
-/// `bit.tohex(number [, digits])`: upper case if the count is negative, never more than eight.
+/// `bit.tohex(number [, digits])`: upper case if the count is negative, at most eight digits.
 fn tohex(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let value = bits(frame, 1)?;
     let count = if frame.count() < 2 { 8 } else { bits(frame, 2)?.cast_signed() };

@@ -4,34 +4,34 @@ use super::frame::Frame;
 use super::raise::Raise;
 use std::ops::Deref;
 
-/// Bytes after which it checks whether the script must end.
+/// The number of bytes between two checks whether the script must end.
 const PIECE: usize = 1 << 14;
 
-/// Grows within the interpreter's limit of memory, in addition to the interpreter's own. Its space is reused by the
-/// next one.
+/// A buffer that grows within the interpreter's limit of memory, in addition to the interpreter's own memory. The next
+/// buffer reuses its space.
 pub(crate) struct Buffer<'f> {
     frame: &'f Frame<'f>,
     bytes: Vec<u8>,
-    /// The length at which it checks next.
+    /// The length at which the next check is due.
     poll_at: usize,
 }
 
 impl<'f> Buffer<'f> {
-    /// An empty buffer for one call.
+    /// Makes an empty buffer for one call.
     pub(crate) fn new(frame: &'f Frame<'f>) -> Buffer<'f> {
         let mut bytes = frame.context().text.take();
         bytes.clear();
         Buffer { frame, bytes, poll_at: PIECE }
     }
 
-    /// Empties it.
+    /// Empties the buffer.
     pub(crate) fn clear(&mut self) {
         self.frame.context().give_room_back(self.bytes.len());
         self.bytes.clear();
         self.poll_at = PIECE;
     }
 
-    /// Appends bytes: an error if the memory does not suffice, or if the script must end. O(length).
+    /// Appends bytes. Returns an error if memory is short, or if the script must end. O(length).
     #[inline]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Raise> {
         if bytes.len() > PIECE {
@@ -51,7 +51,7 @@ impl<'f> Buffer<'f> {
 }
 
 impl Buffer<'_> {
-    /// Appends several texts, as one. O(length).
+    /// Appends several texts in turn. O(length).
     #[inline]
     pub(crate) fn append_all<const N: usize>(&mut self, texts: [&[u8]; N]) -> Result<(), Raise> {
         let len = texts.iter().map(|text| text.len()).sum();

@@ -1,6 +1,7 @@
 //! The libraries that scripts find besides Lua's own: lists of names and functions over a safe [`Frame`].
 //!
-//! A new library is a file here with a [`Library`] in it, written without `unsafe`, and a line in [`LIBRARIES`].
+//! A new library is a file in this folder with a [`Library`] in it, written without `unsafe`, and a line in
+//! [`LIBRARIES`].
 
 mod bit;
 mod buffer;
@@ -23,6 +24,6 @@ pub(crate) use redis::unknown_global;
 pub(crate) use register::register_function;
 pub(crate) use registration::{Library, open};
 
-/// All of them.
+/// All libraries.
 pub(crate) const LIBRARIES: &[Library] =
     &[redis::LIBRARY, struct_lib::LIBRARY, math::LIBRARY, cjson::LIBRARY, cmsgpack::LIBRARY, bit::LIBRARY];

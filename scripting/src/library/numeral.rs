@@ -5,26 +5,27 @@ use super::raise::Raise;
 use lockwheel_resp::number::parse_f64;
 use std::io::Write;
 
-/// Digits of a numeral that decide how it is rounded, with room to spare: a double needs 767.
+/// The digits of a numeral that can affect its rounding, with room to spare: a double needs 767.
 const KEPT_DIGITS: usize = 800;
-/// A longer numeral is made short before it is read.
+/// The length above which a numeral is shortened before it is parsed.
 const SHORT: usize = 1024;
-/// Steps of a loop over a text between two checks whether the script must end.
+/// The steps of a loop over a text between two checks whether the script must end.
 const PIECE: usize = 1 << 14;
-/// Beyond this an exponent makes any numeral infinite or zero, however many digits it has.
+/// The exponent beyond which any numeral is infinite or zero, with any number of digits.
 const MAX_EXPONENT: i64 = 1 << 40;
 
-/// The longest text of [`write_general`].
+/// The most bytes of the text of [`write_general`].
 pub(super) const MAX_LEN: usize = 32;
 
-/// Ten to the power of its index.
+/// The powers of ten by exponent.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Digits up to which the shortest text of a normal number has the same as any longer one, but for zeros.
+/// The number of digits up to which the shortest text of a normal number has the same digits as any longer one, except
+/// for zeros.
 const SURE_DIGITS: usize = 15;
 
-/// Writes a number as C's `%.*g` does, with 1 to 17 digits that count.
+/// Writes a number like C's `%.*g`, with 1 to 17 significant digits.
 pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN]) -> usize {
     let magnitude = value.abs();
     if magnitude < POWERS[precision.min(SURE_DIGITS)]
@@ -43,7 +44,7 @@ pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN
         out[..text.len()].copy_from_slice(text);
         return text.len();
     }
-    // `-1.2345e-7`, first with the fewest digits that say which number it is, of which most have few.
+    // `-1.2345e-7`, first with the fewest digits that identify the number, since most numbers have few.
     let mut text = [0; MAX_LEN];
     let mut len = write_text(&mut text, format_args!("{value:e}"));
     let digits =
@@ -73,7 +74,7 @@ pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN
 
 const NEGATIVE_ZERO: u64 = 1 << 63;
 
-/// Writes a text for which there is room, and gives its length.
+/// Writes a text for which there is room; returns its length.
 fn write_text(out: &mut [u8; MAX_LEN], text: std::fmt::Arguments<'_>) -> usize {
     let mut rest = &mut out[..];
     let written = rest.write_fmt(text);
@@ -81,7 +82,7 @@ fn write_text(out: &mut [u8; MAX_LEN], text: std::fmt::Arguments<'_>) -> usize {
     MAX_LEN - rest.len()
 }
 
-/// Writes an integer, of 15 digits at the most.
+/// Writes an integer of at most 15 digits.
 fn write_integer(value: i64, out: &mut [u8; MAX_LEN]) -> usize {
     let (mut rest, mut at) = (value.unsigned_abs(), MAX_LEN);
     let mut text = [0; MAX_LEN];
@@ -114,7 +115,7 @@ impl Line<'_> {
         self.len += text.len();
     }
 
-    /// The digits with a point or an exponent, whichever the precision asks for.
+    /// Writes the digits with a point or an exponent, depending on the precision.
     fn lay_out(&mut self, digits: &[u8], exponent: i32, precision: usize) {
         if exponent < -4 || exponent >= precision as i32 {
             self.add(&digits[..1]);
@@ -146,8 +147,8 @@ impl Line<'_> {
     }
 }
 
-/// Reads the number that a text begins with, as `strtod` does, but for spaces before it: the number, and how long it
-/// is. Checks for a kill now and then. O(length).
+/// Parses the number at the beginning of a text like `strtod`, but without leading spaces. Returns the number and its
+/// length. Checks for a kill from time to time. O(length).
 pub(super) fn read(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)>, Raise> {
     let sign = usize::from(matches!(text, [b'-' | b'+', ..]));
     let negative = text.first() == Some(&b'-');
@@ -159,7 +160,7 @@ pub(super) fn read(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)
     let found = match rest {
         [b'0', b'x' | b'X', digits @ ..] => match numeral(frame, digits, true)? {
             Some((value, len)) => Some((value, 2 + len)),
-            // The zero alone.
+            // Only the zero is a number.
             None => Some((0.0, 1)),
         },
         [b'0'..=b'9' | b'.', ..] => numeral(frame, rest, false)?,
@@ -168,7 +169,7 @@ pub(super) fn read(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)
     Ok(found.map(|(value, len)| (signed(value), sign + len)))
 }
 
-/// An integer of up to 15 digits, which nothing follows that could belong to it.
+/// Parses an integer of up to 15 digits, which must not be followed by a character that could belong to the number.
 #[inline]
 fn small_integer(text: &[u8]) -> Option<(f64, usize)> {
     let mut value = 0_u64;
@@ -182,7 +183,7 @@ fn small_integer(text: &[u8]) -> Option<(f64, usize)> {
     (!text.is_empty() && text.len() < 16).then_some((value as f64, text.len()))
 }
 
-/// `inf`, `infinity`, `nan` or `nan(letters)`, in any case.
+/// Parses `inf`, `infinity`, `nan` or `nan(letters)`, in any case.
 fn word(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)>, Raise> {
     let begins = |word: &[u8]| text.len() >= word.len() && text[..word.len()].eq_ignore_ascii_case(word);
     Ok(if begins(b"infinity") {
@@ -210,8 +211,8 @@ fn nan_len(frame: &Frame<'_>, text: &[u8]) -> Result<usize, Raise> {
     Ok(if text.get(at) == Some(&b')') { at + 1 } else { 3 })
 }
 
-/// The value of the digits, the point and the exponent that a text begins with, and how long they are. After `0x` they
-/// are hexadecimal, and the exponent, of 2, is marked by a `p`.
+/// Parses the digits, the point and the exponent at the beginning of a text; returns the value and the length. With
+/// `hex` the digits are hexadecimal, and the exponent, a power of 2, is marked by a `p`.
 fn numeral(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<(f64, usize)>, Raise> {
     let Some(digits) = digits(frame, text, hex)? else { return Ok(None) };
     let (exponent, len) = exponent(frame, &text[digits..], if hex { b'p' } else { b'e' })?;
@@ -228,7 +229,7 @@ fn numeral(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<(f64, usi
     Ok(Some((numeral.value(exponent, hex), len)))
 }
 
-/// How long the digits and the point are that a text begins with; none if there is no digit.
+/// The length of the digits and the point at the beginning of a text. Returns `None` if there is no digit.
 fn digits(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<usize>, Raise> {
     let (mut point, mut at) = (false, 0);
     while let Some(byte) = text.get(at) {
@@ -245,21 +246,21 @@ fn digits(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<usize>, Ra
     Ok((at > usize::from(point)).then_some(at))
 }
 
-/// The digits of a numeral, as far as they decide how it is rounded.
+/// The digits of a numeral, as far as they affect its rounding.
 #[derive(Default)]
 struct Digits {
-    /// The first that are not leading zeros.
+    /// The first digits after leading zeros.
     kept: Vec<u8>,
-    /// Whether the point has come.
+    /// Whether the point has been read.
     point: bool,
-    /// Whether a digit that was not kept is more than zero.
+    /// Whether a digit that was not kept is not zero.
     rest: bool,
-    /// Digits left out before the point, less those kept behind it.
+    /// The number of digits left out before the point, less the number of those kept behind it.
     left_out: i64,
 }
 
 impl Digits {
-    /// The next digit, or the point.
+    /// Adds the next digit, or the point.
     fn add(&mut self, digit: u8) {
         if digit == b'.' {
             self.point = true;
@@ -274,7 +275,7 @@ impl Digits {
         }
     }
 
-    /// The number that they stand for, rounded once.
+    /// The number that the digits represent, rounded once.
     fn value(mut self, exponent: i64, hex: bool) -> f64 {
         if self.kept.is_empty() {
             return 0.0;
@@ -289,13 +290,14 @@ impl Digits {
         }
         let exponent = exponent + 4 * self.left_out;
         let text = format!("0x{digits}p{exponent}");
-        // None where a number becomes infinite or zero.
+        // `parse_f64` returns `None` if the number becomes infinite or zero.
         let limit = if exponent + 4 * self.kept.len() as i64 > 0 { f64::INFINITY } else { 0.0 };
         parse_f64(text.as_bytes()).unwrap_or(limit)
     }
 }
 
-/// The exponent that follows a numeral's digits, and how long it is with its mark; zeros if there is none.
+/// Parses the exponent behind a numeral's digits; returns it and its length with the mark. Returns zeros if there is
+/// none.
 fn exponent(frame: &Frame<'_>, text: &[u8], mark: u8) -> Result<(i64, usize), Raise> {
     if !text.first().is_some_and(|byte| byte.eq_ignore_ascii_case(&mark)) {
         return Ok((0, 0));
@@ -326,7 +328,7 @@ mod tests {
         String::from_utf8(text[..len].to_vec()).unwrap()
     }
 
-    /// Each read off C's `printf`.
+    /// Each text is that of C's `printf`.
     #[test]
     fn numbers_are_written_as_in_c() {
         for (value, precision, text) in [
@@ -373,7 +375,7 @@ mod tests {
             }
         }
 
-        /// As C's interpreter of numbers, through Lua's `%.14g`, has it: the same digits as Rust's.
+        /// The expected digits are those of C's number formatting, through Lua's `%.14g`, which are the same as Rust's.
         #[test]
         fn fewer_digits_are_rounded_once(value: f64, precision in 1_usize..15) {
             let exact: f64 = format!("{:.*e}", precision - 1, value).parse().unwrap();

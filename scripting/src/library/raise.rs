@@ -1,11 +1,11 @@
-//! The errors of library functions: values, until no Rust frame is left that Lua would jump over.
+//! The errors of library functions. They are values until no Rust frame is left over which Lua would jump.
 
 use crate::call::{KILLED, push_error};
 use crate::ffi::{self, *};
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-/// An error that a library function ends with.
+/// The error with which a library function ends.
 #[must_use]
 pub(crate) struct Raise(Box<Cause>);
 
@@ -13,32 +13,32 @@ pub(crate) struct Raise(Box<Cause>);
 type Text = Cow<'static, [u8]>;
 
 enum Cause {
-    /// A text, after the place in the script.
+    /// A text, preceded by the place in the script.
     Text(Text),
     /// A text alone.
     Bare(Text),
-    /// What is wrong with an argument.
+    /// The fault of an argument.
     Argument(c_int, Text),
-    /// The error table that the functions of `redis` raise.
+    /// An error table of the kind that the functions of `redis` raise.
     Reply(Text),
-    /// The value on top of the stack: an error that a protected call has given back.
+    /// The value on top of the stack: an error that a protected call has returned.
     Top,
-    /// The limit of memory.
+    /// The limit of memory is exceeded.
     Memory,
     /// The script must end.
     Killed,
 }
 
-/// What is left to do once a library function has returned. It owns nothing, so Lua may jump over it.
+/// The step that is left once a library function has returned. It owns nothing, so Lua may jump over it.
 #[derive(Clone, Copy)]
 pub(super) enum Ending {
-    /// So many values on top are the results.
+    /// Return this number of values on top as the results.
     Results(c_int),
-    /// The value on top is raised.
+    /// Raise the value on top.
     RaiseTop,
-    /// The text on top is raised, after the place in the script.
+    /// Raise the text on top, preceded by the place in the script.
     RaiseText,
-    /// The text on top is raised as the error of this argument.
+    /// Raise the text on top as the error of this argument.
     RaiseArgument(c_int),
 }
 
@@ -49,14 +49,13 @@ impl Raise {
         Raise(Box::new(Cause::Text(text.into())))
     }
 
-    /// An error as the interpreter raises it in a function of C's: the text alone.
+    /// An error as the interpreter raises it in a C function: the text alone.
     #[cold]
     pub(crate) fn bare(text: impl Into<Text>) -> Raise {
         Raise(Box::new(Cause::Bare(text.into())))
     }
 
-    /// An error as `luaL_argerror` raises it, with the function's name and the
-    /// argument's number, which counts from 1.
+    /// An error as `luaL_argerror` raises it, with the function's name and the argument's number, which counts from 1.
     #[cold]
     pub(crate) fn argument(argument: c_int, text: impl Into<Text>) -> Raise {
         Raise(Box::new(Cause::Argument(argument, text.into())))
@@ -68,7 +67,7 @@ impl Raise {
         Raise(Box::new(Cause::Reply(text.into())))
     }
 
-    /// An error that nothing catches: the script must end.
+    /// An error that nothing catches, since the script must end.
     #[cold]
     pub(crate) fn killed() -> Raise {
         Raise(Box::new(Cause::Killed))
@@ -84,12 +83,12 @@ impl Raise {
         Raise(Box::new(Cause::Top))
     }
 
-    /// Puts the value to be raised on top of the stack, and says how.
+    /// Puts the value to be raised on top of the stack; returns the step that raises it.
     ///
     /// # Safety
     ///
-    /// The state is that of a function which ends with this error: its arguments are no longer read. The
-    /// limit of memory is suspended. For [`Cause::Top`] a value is on top.
+    /// The state must be that of a function which ends with this error: its arguments are no longer read. The limit of
+    /// memory must be suspended. For [`Cause::Top`] a value must be on top.
     #[cold]
     pub(super) unsafe fn push(self, state: *mut lua_State) -> Ending {
         // SAFETY: a function has 20 slots, all of them free once its stack is emptied. With the limit suspended

@@ -1,4 +1,4 @@
-//! The table `redis`, without the functions that call commands.
+//! The table `redis`, except for the functions that call commands.
 
 use super::frame::{Frame, Value};
 use super::raise::Raise;
@@ -9,7 +9,7 @@ use crate::sha::Sha;
 use lockwheel_resp::{Protocol, allocation};
 use std::ffi::{CStr, c_int};
 
-/// The table `redis`. The functions that call commands are in it already.
+/// The table `redis`, which already has the functions that call commands.
 pub(super) const LIBRARY: Library = Library {
     name: c"redis",
     functions: &[
@@ -39,15 +39,16 @@ const CONSTANTS: &[(&CStr, Constant)] = &[
     (c"REPL_ALL", Constant::Number(3)),
 ];
 
-/// A longer message is cut.
+/// The most bytes of a message. A longer one is truncated.
 const MAX_LOG: usize = 1 << 16;
 
-/// `redis.error_reply(text)`: a table that becomes an error. Its code is the text's first word, if there are several.
+/// `redis.error_reply(text)`: returns a table that becomes an error. Its code is the text's first word, if there are
+/// several.
 fn error_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let (1, Value::String(text)) = (frame.count(), frame.value(1)) else {
         return bad_arguments(frame);
     };
-    // It is copied twice on its way into Lua.
+    // The text is copied twice on its way into Lua.
     allocation::check(2 * text.len()).map_err(|_| Raise::memory())?;
     if frame.is_before_7() {
         return push_line(frame, &plain_line(text));
@@ -60,7 +61,7 @@ fn error_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     push_error(frame, &line)
 }
 
-/// `redis.status_reply(text)`: a table that becomes a status.
+/// `redis.status_reply(text)`: returns a table that becomes a status.
 fn status_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let (1, Value::String(_)) = (frame.count(), frame.value(1)) else {
         return bad_arguments(frame);
@@ -72,12 +73,12 @@ fn status_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// A wrong call of the two is answered, not raised.
+/// Returns the error of a wrong call of these two functions, which is not raised.
 fn bad_arguments(frame: &Frame<'_>) -> Result<c_int, Raise> {
     push_error(frame, b"wrong number or type of arguments")
 }
 
-/// The result is a table that becomes an error.
+/// Returns a table that becomes an error.
 fn push_error(frame: &Frame<'_>, text: &[u8]) -> Result<c_int, Raise> {
     push_line(frame, &error_line(text))
 }
@@ -90,7 +91,7 @@ fn push_line(frame: &Frame<'_>, line: &[u8]) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// `redis.sha1hex(text)`: a number counts as its text, anything else as no text.
+/// `redis.sha1hex(text)`: returns the digest. A number counts as its text, any other value as an empty text.
 fn sha1hex(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::reply(b"wrong number of arguments".as_slice()));
@@ -100,7 +101,7 @@ fn sha1hex(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// `redis.log(level, text, ...)`: the texts, with a space between, go to the server's log.
+/// `redis.log(level, text, ...)`: writes the texts, separated by spaces, to the server's log.
 fn log(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() < 2 {
         return Err(Raise::reply(b"redis.log() requires two arguments or more.".as_slice()));
@@ -124,7 +125,7 @@ fn log(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// `redis.setresp(version)`: the protocol in which commands answer the script.
+/// `redis.setresp(version)`: sets the protocol of the replies that the script gets.
 fn setresp(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::reply(b"redis.setresp() requires one argument.".as_slice()));
@@ -138,7 +139,7 @@ fn setresp(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// `redis.set_repl(flags)`: what a script has changed is replicated in any case, so only the argument is checked.
+/// `redis.set_repl(flags)`: only checks the argument, since all changes of a script are replicated in any case.
 fn set_repl(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::reply(b"redis.set_repl() requires two arguments.".as_slice()));
@@ -150,24 +151,24 @@ fn set_repl(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// `redis.replicate_commands()`: always true, as in Redis 7.
+/// `redis.replicate_commands()`: always returns true, as in Redis 7.
 fn replicate_commands(frame: &Frame<'_>) -> Result<c_int, Raise> {
     frame.push_boolean(true)?;
     Ok(1)
 }
 
-/// `redis.breakpoint()`: false, as there is no debugger.
+/// `redis.breakpoint()`: returns false, as there is no debugger.
 fn breakpoint(frame: &Frame<'_>) -> Result<c_int, Raise> {
     frame.push_boolean(false)?;
     Ok(1)
 }
 
-/// `redis.debug(...)`: nothing, as there is no debugger.
+/// `redis.debug(...)`: does nothing, as there is no debugger.
 fn debug(_: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// Called for reads of unknown global variables, with the table and the name.
+/// Raises the error of a read of an unknown global variable. Called with the table and the name.
 pub(crate) fn unknown_global(frame: &Frame<'_>) -> Result<c_int, Raise> {
     // Numbers and strings only, as in Redis.
     let name = frame.text(2).ok_or_else(|| {

@@ -6,12 +6,12 @@ use crate::error::until_nul;
 use crate::functions::registered::Given;
 use std::ffi::c_int;
 
-/// Bytes that a function takes besides its texts, about.
+/// The approximate bytes of a function besides its texts.
 const FUNCTION_BYTES: usize = 256;
-/// Names of arguments and flags are shorter.
+/// The limit of the names of arguments and flags, in bytes; all valid names are shorter.
 const MAX_NAME: usize = 32;
 
-/// An error as the functions of `redis` raise it.
+/// The error as the functions of `redis` raise it.
 fn refused(text: &'static str) -> Raise {
     Raise::reply(text.as_bytes())
 }
@@ -26,7 +26,7 @@ pub(crate) fn register_function(frame: &Frame<'_>) -> Result<c_int, Raise> {
     registered.map(|()| 0)
 }
 
-/// Reads the arguments; the callback goes to the slot.
+/// Reads the arguments. The callback is stored in the slot.
 fn read(frame: &Frame<'_>, slot: u32) -> Result<Given, Raise> {
     frame.take_room(FUNCTION_BYTES)?;
     match (frame.count(), frame.value(1)) {
@@ -60,7 +60,7 @@ fn read_named(frame: &Frame<'_>, table: c_int, slot: u32) -> Result<Given, Raise
     Ok(given)
 }
 
-/// Reads one of the named arguments, whose value is on top.
+/// Reads one named argument, whose value is on top.
 fn read_argument(
     given: &mut Given,
     frame: &Frame<'_>,
@@ -100,7 +100,7 @@ fn read_argument(
     Ok(())
 }
 
-/// A name in lower case, as Redis compares it: as a C string.
+/// A name in lower case, in the form in which Redis compares it: as a C string.
 fn folded(name: &[u8]) -> Vec<u8> {
     until_nul(&name[..name.len().min(MAX_NAME)]).to_ascii_lowercase()
 }

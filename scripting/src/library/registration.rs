@@ -1,4 +1,4 @@
-//! What a library is, and how it becomes a global variable.
+//! Libraries, and their registration as global variables.
 
 use super::frame::{Frame, Function, push_function, push_settings};
 use super::raise::Raise;
@@ -7,15 +7,15 @@ use std::ffi::{CStr, c_int};
 
 /// A table of functions and constants.
 pub(crate) struct Library {
-    /// The global variable that holds the table. What it already holds stays, unless it is replaced.
+    /// The global variable that holds the table. Existing fields of the table stay, unless they are replaced.
     pub(crate) name: &'static CStr,
     pub(crate) functions: &'static [(&'static CStr, Function)],
     pub(crate) constants: &'static [(&'static CStr, Constant)],
-    /// What its functions find as [`Frame::settings`], at first. They are shared and kept; none for most libraries.
+    /// The initial values of [`Frame::settings`] of its functions, which share and keep them. Empty for most libraries.
     pub(crate) settings: &'static [c_int],
 }
 
-/// A field of a library that is no function.
+/// A field of a library that is not a function.
 pub(crate) enum Constant {
     Number(u32),
     Text(&'static CStr),
@@ -34,15 +34,15 @@ impl Library {
     }
 }
 
-/// Slots that [`fill`] takes.
+/// The number of slots that [`fill`] takes.
 const SLOTS: c_int = 4;
 
-/// Makes a library a global variable, with its settings as they are at first.
+/// Makes a library a global variable, with its initial settings.
 ///
 /// # Safety
 ///
-/// The state is live and was made with a context, has six free slots, the limit of memory is suspended, and the globals
-/// are writable.
+/// The state must be live, have been made with a context, and have six free slots. The limit of memory must be
+/// suspended, and the globals be writable.
 pub(crate) unsafe fn open(state: *mut lua_State, library: &Library) {
     // SAFETY: six slots suffice, and nothing is raised: there is memory, and the tables are writable and plain.
     unsafe {
@@ -58,11 +58,11 @@ pub(crate) unsafe fn open(state: *mut lua_State, library: &Library) {
     }
 }
 
-/// Puts what a library has into the table on top.
+/// Puts the functions and constants of a library into the table on top.
 ///
 /// # Safety
 ///
-/// As for [`open`], with four free slots; a writable table is on top.
+/// See [`open`], with four free slots. A writable table must be on top.
 unsafe fn fill(state: *mut lua_State, library: &Library) {
     // SAFETY: the settings, a function and what it is made of take four slots; nothing is raised.
     unsafe {
@@ -91,7 +91,7 @@ unsafe fn fill(state: *mut lua_State, library: &Library) {
 }
 
 impl Frame<'_> {
-    /// Pushes a new table of what a library has, with settings of its own.
+    /// Pushes a new table with the content of a library, with settings of its own.
     pub(in crate::library) fn push_library(&self, library: &Library) -> Result<(), Raise> {
         self.push_table(0, 0)?;
         self.reserve(SLOTS, "too many values")?;

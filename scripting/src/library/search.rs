@@ -1,4 +1,4 @@
-//! Texts searched eight bytes at a time.
+//! Search of texts, eight bytes at a time.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = 0x80 * ONES;
@@ -8,20 +8,21 @@ const HIGHEST: u64 = 0x80 * ONES;
 pub(super) struct Word(u64);
 
 impl Word {
-    /// Whether one of them is this byte.
+    /// Whether one of the bytes is this one.
     #[inline(always)]
     pub(super) fn has(self, byte: u8) -> bool {
         Word(self.0 ^ (ONES * u64::from(byte))).has_below(1)
     }
 
-    /// Whether one of them is below a byte of 128 at the most.
+    /// Whether one of the bytes is below `byte`, which must be at most 128.
     #[inline(always)]
     pub(super) fn has_below(self, byte: u8) -> bool {
         self.0.wrapping_sub(ONES * u64::from(byte)) & !self.0 & HIGHEST != 0
     }
 }
 
-/// Where the first byte is that `is_sought`; a word has one of those if it `may_have`. O(length).
+/// The position of the first byte for which `is_sought`. `may_have` must be true for a word that contains such a byte.
+/// O(length).
 #[inline(always)]
 pub(super) fn position(
     text: &[u8],

@@ -1,8 +1,9 @@
-//! The library `struct`: numbers and strings to and from bytes, as the copy of it in Redis does.
+//! The library `struct`: conversion between bytes and numbers or strings, like the copy of the library in Redis.
 //!
-//! Formats: `>` `<` order of bytes, `!n` alignment, `b` `B` `h` `H` `i` `In` `l` `L` `T` integers of 1, 2, 4 or n, and
-//! 8 bytes, `f` `d` floats, `s` string to a NUL, `cn` string of n bytes, `c0` of as many as the number before says, `x`
-//! a byte of padding. All texts of errors and all corner cases were read off a running server.
+//! Formats: `>` and `<` are the byte order, `!n` the alignment. `b`, `B`, `h`, `H`, `i`, `In`, `l`, `L` and `T` are
+//! integers of 1, 2, 4 or n, and 8 bytes. `f` and `d` are floats, `s` is a string that ends at a NUL. `cn` is a string
+//! of n bytes; the length of `c0` is the number before it. `x` is a byte of padding. All error texts and corner cases
+//! are those of a running server.
 
 use super::buffer::Buffer;
 use super::frame::Frame;
@@ -15,7 +16,7 @@ use std::ffi::c_int;
 pub(super) const LIBRARY: Library =
     Library::plain(c"struct", &[(c"pack", pack), (c"unpack", unpack), (c"size", size)], &[]);
 
-/// The alignment that `!` without a number means.
+/// The alignment of `!` without a number.
 const MAX_ALIGN: c_int = 8;
 /// The largest size of an integer.
 const MAX_INT: usize = 32;
@@ -23,7 +24,7 @@ const MAX_INT: usize = 32;
 /// A format that is being read.
 struct Format<'f> {
     frame: &'f Frame<'f>,
-    /// What is left of it. A NUL ends it.
+    /// The rest of the format. A NUL ends it.
     rest: &'f [u8],
     big_endian: bool,
     align: usize,
@@ -33,9 +34,9 @@ struct Format<'f> {
 #[derive(Clone, Copy)]
 struct Item {
     option: u8,
-    /// 0 for a string whose length is not in the format.
+    /// The size; 0 for a string whose length is not in the format.
     size: usize,
-    /// Bytes before it.
+    /// The bytes of padding before the item.
     padding: usize,
 }
 
@@ -46,7 +47,7 @@ impl<'f> Format<'f> {
         Ok(Format { frame, rest, big_endian: cfg!(target_endian = "big"), align: 1 })
     }
 
-    /// The next item, at a position of the data; none at the end.
+    /// The next item, at a position of the data. Returns `None` at the end.
     #[inline]
     fn next(&mut self, position: usize) -> Result<Option<Item>, Raise> {
         self.frame.poll()?;
@@ -78,7 +79,7 @@ impl<'f> Format<'f> {
         })
     }
 
-    /// A number in the format, or `default`.
+    /// Reads a number in the format. Returns `default` if there is none.
     fn number(&mut self, default: c_int) -> Result<c_int, Raise> {
         let mut value: Option<c_int> = None;
         while let [digit @ b'0'..=b'9', rest @ ..] = self.rest {
@@ -94,12 +95,12 @@ impl<'f> Format<'f> {
         if size == 0 || option == b'c' {
             return 0;
         }
-        // Sizes that are no power of two give odd results, and the same as in Redis.
+        // Sizes that are not powers of two give odd results, the same as in Redis.
         let size = size.min(self.align);
         (size - (position & (size - 1))) & (size - 1)
     }
 
-    /// An item that is no value: a space, the order of bytes, the alignment. Anything else is an error.
+    /// Handles an item that is not a value: a space, the byte order, the alignment. Anything else is an error.
     fn control(&mut self, option: u8) -> Result<(), Raise> {
         match option {
             b' ' => {}
@@ -122,11 +123,11 @@ impl<'f> Format<'f> {
     }
 }
 
-/// `struct.pack(format, ...)`: the values as a string.
+/// `struct.pack(format, ...)`: returns the values as a string.
 fn pack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let mut format = Format::first_argument(frame)?;
     let mut argument = 2;
-    // In Redis a nil lies above the arguments, which the texts of errors for missing ones show.
+    // In Redis a nil is above the arguments, and shows in the error texts for missing ones.
     frame.push_nil()?;
     let mut output = Buffer::new(frame);
     while let Some(item) = format.next(output.len())? {
@@ -169,13 +170,13 @@ fn pack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// So many zeros; there are never more than an alignment asks for.
+/// A slice of `count` zeros, which is at most the largest alignment.
 fn zeros(count: usize) -> &'static [u8] {
     const ZEROS: [u8; MAX_INT] = [0; MAX_INT];
     &ZEROS[..count.min(MAX_INT)]
 }
 
-/// Bytes from the lowest on, in the order that the format asks for.
+/// Returns bytes, given lowest first, in the order of the format.
 fn in_order(bytes: &mut [u8], big_endian: bool) -> &[u8] {
     if big_endian {
         bytes.reverse();
@@ -183,15 +184,15 @@ fn in_order(bytes: &mut [u8], big_endian: bool) -> &[u8] {
     bytes
 }
 
-/// A string of the arguments, cut to a size if that is not 0.
+/// A string argument, truncated to `size` if that is not 0.
 fn string_argument<'f>(frame: &'f Frame<'_>, argument: c_int, size: usize) -> Result<&'f [u8], Raise> {
     let text = frame.bytes(argument)?;
     let size = if size == 0 { text.len() } else { size };
-    // One too many, as in Redis.
+    // The argument's number is one too high, as in Redis.
     text.get(..size).ok_or_else(|| Raise::argument(argument + 1, b"string too short".as_slice()))
 }
 
-/// `struct.unpack(format, data [, position])`: the values, and the position after them.
+/// `struct.unpack(format, data [, position])`: returns the values, and the position behind them.
 fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let mut format = Format::first_argument(frame)?;
     let data = frame.bytes(2)?;
@@ -220,7 +221,7 @@ fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
             b'c' => {
                 let bytes = counted(frame, data, position, results)?;
                 position += bytes.len();
-                // It replaces its length.
+                // The string replaces its length.
                 continue;
             }
             b's' => {
@@ -241,13 +242,13 @@ fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(results + 1)
 }
 
-/// So many bytes of the data.
+/// A piece of the data, of `size` bytes.
 fn piece(data: &[u8], position: usize, size: usize) -> Result<&[u8], Raise> {
     let piece = data.get(position..).and_then(|rest| rest.get(..size));
     piece.ok_or_else(|| Raise::argument(2, b"data string too short".as_slice()))
 }
 
-/// `c0`: as many bytes as the last result says, which they replace.
+/// Reads a `c0`: the last result gives the number of bytes, which replace it.
 fn counted<'d>(
     frame: &Frame<'_>,
     data: &'d [u8],
@@ -262,7 +263,7 @@ fn counted<'d>(
     Ok(bytes)
 }
 
-/// `struct.size(format)`: bytes that the format takes.
+/// `struct.size(format)`: returns the bytes that the format takes.
 fn size(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let mut format = Format::first_argument(frame)?;
     let mut total: usize = 0;
@@ -282,7 +283,7 @@ fn size(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// A number as an unsigned integer, as C converts it on the machines that Redis runs on.
+/// Converts a number to an unsigned integer as C does on the machines that Redis runs on.
 fn unsigned(value: f64) -> u64 {
     const HALF: f64 = 9_223_372_036_854_775_808.0;
     if value >= HALF {
@@ -292,7 +293,7 @@ fn unsigned(value: f64) -> u64 {
     }
 }
 
-/// The integer in `bytes`, of which the lowest eight count.
+/// The integer in `bytes`, of which only the lowest eight count.
 fn integer(bytes: &[u8], big_endian: bool, signed: bool) -> f64 {
     let join = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
     let value = if big_endian { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) };
@@ -304,7 +305,7 @@ fn integer(bytes: &[u8], big_endian: bool, signed: bool) -> f64 {
     value.cast_signed() as f64
 }
 
-/// Bytes from the lowest on. There must be as many.
+/// Returns the bytes lowest first. There must be `N` of them.
 fn ordered<const N: usize>(bytes: &[u8], big_endian: bool) -> [u8; N] {
     let mut little = [0; N];
     little.copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! What a library function may do, and what becomes of it.
+//! Tests of the permitted actions of a library function, and of their effects.
 
 use super::buffer::Buffer;
 use super::raise::Raise;
@@ -40,7 +40,7 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Something that would be missed if Lua jumped over it.
+/// A value whose drop would be missed if Lua jumped over it.
 struct Alive;
 
 impl Alive {
@@ -120,7 +120,7 @@ fn tables(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// A text of its argument, sorted where Lua knows no order.
+/// A text of the argument, sorted where Lua defines no order.
 fn describe(frame: &Frame<'_>) -> Result<c_int, Raise> {
     fn text(frame: &Frame<'_>, value: Value<'_>, depth: usize) -> Result<String, Raise> {
         let Value::Table(slot) = value else { return Ok(format!("{value:?}")) };
@@ -129,7 +129,7 @@ fn describe(frame: &Frame<'_>) -> Result<c_int, Raise> {
         }
         let mut parts = Vec::new();
         frame.each(slot, &mut |frame, key, value| {
-            // What is left on the stack does no harm.
+            // Values left on the stack do no harm.
             frame.push_nil()?;
             parts.push(format!("{}={}", text(frame, key, depth - 1)?, text(frame, value, depth - 1)?));
             frame.push_number(1.0)
@@ -152,7 +152,7 @@ fn walk(frame: &Frame<'_>) -> Result<c_int, Raise> {
     }
 }
 
-/// Changes a table that is walked.
+/// Changes a table that is being walked.
 fn meddle(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let _alive = Alive::new();
     frame.each(1, &mut |frame, _, _| {
@@ -164,7 +164,7 @@ fn meddle(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// Kills the script when it has been slow for so long.
+/// Kills the script when it has been slow for a certain time.
 struct Killer {
     control: Arc<ScriptControl>,
     clock_us: Cell<u64>,
@@ -210,7 +210,7 @@ impl Scripts {
         Scripts { runtime, control }
     }
 
-    /// Runs a script, slow and killed at the third time others are served, or not.
+    /// Runs a script. If `slow`, it is slow, and is killed at the third time that others are served.
     fn run(&mut self, script: &str, slow: bool) -> String {
         let id = self.runtime.intern(script.as_bytes()).unwrap();
         let mut host = Killer { control: self.control.clone(), clock_us: Cell::new(0), times: 3 };

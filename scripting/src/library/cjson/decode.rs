@@ -6,11 +6,11 @@ use crate::library::frame::Frame;
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// Slots that must be free where an array or an object begins.
+/// The slots that must be free at the beginning of an array or an object.
 const ARRAY_SLOTS: c_int = 2;
 const OBJECT_SLOTS: c_int = 3;
 
-/// `cjson.decode(text)`: the value.
+/// `cjson.decode(text)`: returns the value.
 pub(super) fn decode(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::argument(1, b"expected 1 argument".as_slice()));
@@ -32,17 +32,17 @@ struct Decoder<'f> {
     levels: Vec<Level>,
 }
 
-/// A table that is being filled, on the stack.
+/// A table on the stack that is being filled.
 enum Level {
-    /// So many elements are in it.
+    /// An array with this number of elements so far.
     Array(c_int),
-    /// Above it is the key of the value to come.
+    /// An object. The key of the next value is above it.
     Object,
 }
 
-/// What comes after a value.
+/// The continuation after a value.
 enum After {
-    /// Another one, which begins so.
+    /// Another value, which begins with this token.
     Value(Token),
     /// The end of the text.
     Nothing,
@@ -52,7 +52,7 @@ impl Decoder<'_> {
     fn run(&mut self) -> Result<(), Raise> {
         let mut token = self.tokens.next()?;
         loop {
-            // A table that is not empty continues with its first value.
+            // For a table that is not empty, this is the first token of its first value.
             let first = match token {
                 Token::String(text) => {
                     self.frame.push_bytes(self.tokens.bytes(text))?;
@@ -96,7 +96,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Begins an object; how its first value begins, or none if it is empty and so at its end.
+    /// Begins an object; returns the first token of its first value. Returns `None` if the object is empty, and so at
+    /// its end.
     fn begin_object(&mut self) -> Result<Option<Token>, Raise> {
         self.begin(Level::Object, OBJECT_SLOTS)?;
         match self.tokens.next()? {
@@ -108,7 +109,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Begins an array, likewise.
+    /// Begins an array; returns the first token of its first value. Returns `None` if the array is empty.
     fn begin_array(&mut self) -> Result<Option<Token>, Raise> {
         self.begin(Level::Array(0), ARRAY_SLOTS)?;
         match self.tokens.next()? {
@@ -120,7 +121,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A key and its colon; how its value begins.
+    /// Reads a key and its colon; returns the first token of its value.
     fn key(&mut self, key: Token) -> Result<Token, Raise> {
         let Token::String(text) = key else {
             return Err(self.unexpected("object key string", key));
@@ -132,7 +133,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Puts the value on top where it belongs, and the tables that end with it.
+    /// Puts the value on top into its table, and likewise each table that ends with it.
     fn after_value(&mut self) -> Result<After, Raise> {
         loop {
             let end = match self.levels.last_mut() {

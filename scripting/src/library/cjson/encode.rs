@@ -1,4 +1,4 @@
-//! Values as JSON: tables that are arrays, and those that are not.
+//! Encoding of values as JSON: tables that are arrays, and tables that are objects.
 
 use super::settings::{Encoding, Invalid};
 use crate::library::buffer::Buffer;
@@ -8,10 +8,10 @@ use crate::library::raise::Raise;
 use crate::library::search::{Word, position};
 use std::ffi::c_int;
 
-/// Slots that must be free where a table is begun.
+/// The slots that must be free at the beginning of a table.
 const SLOTS: c_int = 3;
 
-/// `cjson.encode(value)`: its text.
+/// `cjson.encode(value)`: returns the text.
 pub(super) fn encode(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::argument(1, b"expected 1 argument".as_slice()));
@@ -44,7 +44,7 @@ struct Encoder<'f> {
     levels: Vec<Level>,
 }
 
-/// A table that is being written: its slot, and how far it is written.
+/// A table that is being written: its slot, and the position reached.
 enum Level {
     Array { slot: c_int, next: c_int, len: c_int },
     Object { slot: c_int, place: Place },
@@ -70,7 +70,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Writes the tables that were begun.
+    /// Writes the tables that have been begun.
     fn run(&mut self) -> Result<(), Raise> {
         while let Some(level) = self.levels.last_mut() {
             let inner = match level {
@@ -89,7 +89,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// The innermost table is written.
+    /// Ends the innermost table, which has been written.
     fn end(&mut self) {
         self.levels.pop();
         match self.levels.last() {
@@ -100,7 +100,7 @@ impl Encoder<'_> {
     }
 }
 
-/// Writes elements up to one that is a table, which is pushed: its slot. None after the last.
+/// Writes elements up to one that is a table, which is pushed; returns its slot. Returns `None` after the last element.
 fn write_elements(
     walk: &mut Walk<'_>,
     out: &mut Buffer<'_>,
@@ -114,7 +114,7 @@ fn write_elements(
             out.append(b",")?;
         }
         let element = *next;
-        // The last may be the largest integer.
+        // The last element may be the largest integer.
         *next = element.wrapping_add(1);
         match walk.element(slot, element) {
             View::Table(()) => return walk.push_element(slot, element).map(Some),
@@ -128,7 +128,7 @@ fn write_elements(
     Ok(None)
 }
 
-/// Writes fields up to one that is a table, which is pushed: its slot. None after the last.
+/// Writes fields up to one that is a table, which is pushed; returns its slot. Returns `None` after the last field.
 fn write_fields(
     walk: &mut Walk<'_>,
     out: &mut Buffer<'_>,
@@ -164,7 +164,7 @@ fn write_fields(
     Ok(None)
 }
 
-/// The length of the array that a table is; not above zero if it is none, but an object.
+/// The length of a table as an array. Not above zero if the table is an object.
 fn array_len(walk: &mut Walk<'_>, settings: &Encoding, slot: c_int) -> Result<c_int, Raise> {
     let (max, count) = match walk.keys(slot)? {
         Keys::List(len) => (len, len),
@@ -186,7 +186,7 @@ fn array_len(walk: &mut Walk<'_>, settings: &Encoding, slot: c_int) -> Result<c_
     Err(refused(&View::Table(()), "excessively sparse array"))
 }
 
-/// The largest key of a table, and how many there are; none if one is no index.
+/// The largest key of a table, and the number of keys. Returns `None` if a key is not an index.
 fn elements(walk: &mut Walk<'_>, slot: c_int) -> Result<Option<(c_int, c_int)>, Raise> {
     let (mut max, mut count): (c_int, c_int) = (0, 0);
     let mut place = Place::default();
@@ -204,7 +204,7 @@ fn elements(walk: &mut Walk<'_>, slot: c_int) -> Result<Option<(c_int, c_int)>, 
     Ok(Some((max, count)))
 }
 
-/// A number as C converts it to an `int` on the machines that Redis runs on.
+/// Converts a number to an `int` as C does on the machines that Redis runs on.
 fn to_int(value: f64) -> c_int {
     if value < 2_147_483_648.0 { value as c_int } else { c_int::MIN }
 }
@@ -214,7 +214,7 @@ fn refused(value: &View<'_>, reason: &str) -> Raise {
     Raise::error(format!("Cannot serialise {}: {reason}", value.type_name()).into_bytes())
 }
 
-/// Writes a value that is no table.
+/// Writes a value other than a table.
 #[inline]
 fn append_plain(out: &mut Buffer<'_>, settings: &Encoding, value: View<'_>) -> Result<(), Raise> {
     match value {
@@ -241,7 +241,7 @@ fn append_number(out: &mut Buffer<'_>, settings: &Encoding, number: f64) -> Resu
     out.append(&text[..len])
 }
 
-/// How each byte is written: itself (0), by a letter after a backslash, or by its number (1).
+/// The form of each byte: itself (0), a letter after a backslash, or its number (1).
 const ESCAPES: [u8; 256] = {
     let mut escapes = [0; 256];
     let mut control = 0;
@@ -261,7 +261,7 @@ const ESCAPES: [u8; 256] = {
     escapes
 };
 
-/// Where a text has a byte that is not written as itself.
+/// The position of the first byte that must be escaped.
 #[inline(always)]
 fn escape(text: &[u8]) -> Option<usize> {
     let may_have =
@@ -269,7 +269,7 @@ fn escape(text: &[u8]) -> Option<usize> {
     position(text, may_have, |byte| ESCAPES[usize::from(byte)] != 0)
 }
 
-/// Writes a string, whatever its bytes are, and its end: a quote, and what follows it. O(length).
+/// Writes a string of any bytes, and `end`: a quote, and the text behind it. O(length).
 fn append_string(out: &mut Buffer<'_>, text: &[u8], end: &[u8]) -> Result<(), Raise> {
     match escape(text) {
         None => out.append_all([b"\"", text, end]),

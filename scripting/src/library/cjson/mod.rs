@@ -1,7 +1,7 @@
-//! The library `cjson`: JSON texts to and from values, as the copy of it in Redis does.
+//! The library `cjson`: conversion between JSON and values, like the copy of the library in Redis.
 //!
-//! All texts of errors and all corner cases were read off a running server: what is a number, where an array is a
-//! sparse one, that a NUL ends a text.
+//! All error texts and corner cases are those of a running server: the syntax of numbers, the limit for sparse arrays,
+//! the end of a text at a NUL.
 
 mod decode;
 mod encode;
@@ -36,7 +36,7 @@ pub(super) const LIBRARY: Library = Library {
     settings: &settings::DEFAULTS,
 };
 
-/// `cjson.new()`: the same functions, with settings of their own.
+/// `cjson.new()`: returns the same functions, with settings of their own.
 fn new(frame: &Frame<'_>) -> Result<c_int, Raise> {
     frame.push_library(&LIBRARY)?;
     Ok(1)

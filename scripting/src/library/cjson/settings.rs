@@ -1,4 +1,4 @@
-//! What scripts can set.
+//! The settings that scripts can change.
 
 use crate::error::{joined, until_nul};
 use crate::library::frame::{Frame, Value};
@@ -6,7 +6,7 @@ use crate::library::raise::Raise;
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// The places of the settings.
+/// The indexes of the settings.
 const SPARSE_CONVERT: usize = 0;
 const SPARSE_RATIO: usize = 1;
 const SPARSE_SAFE: usize = 2;
@@ -17,10 +17,10 @@ const KEEP_BUFFER: usize = 6;
 const ENCODE_INVALID: usize = 7;
 const DECODE_INVALID: usize = 8;
 
-/// What they are at first.
+/// The initial settings.
 pub(super) const DEFAULTS: [c_int; 9] = [0, 2, 10, 1000, 1000, 14, 1, 0, 1];
 
-/// What becomes of a number that JSON has no text for.
+/// The treatment of a number that JSON cannot represent.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Invalid {
     Refused,
@@ -33,12 +33,12 @@ pub(super) enum Invalid {
 pub(super) struct Encoding {
     /// Whether an array with many holes becomes an object.
     pub(super) sparse_convert: bool,
-    /// How many times its elements the length of an array may be; 0: any.
+    /// The most times that the length of an array may exceed its number of elements. 0: no limit.
     pub(super) sparse_ratio: c_int,
-    /// Up to this length it may be whatever it is.
+    /// The length up to which an array may be sparse in any case.
     pub(super) sparse_safe: c_int,
     pub(super) max_depth: c_int,
-    /// Digits of a number, 1 to 14.
+    /// The digits of a number, 1 to 14.
     pub(super) precision: usize,
     pub(super) invalid: Invalid,
 }
@@ -47,7 +47,7 @@ pub(super) struct Encoding {
 #[derive(Clone, Copy)]
 pub(super) struct Decoding {
     pub(super) max_depth: c_int,
-    /// Whether numbers are read that JSON does not have.
+    /// Whether numbers that JSON does not have are accepted.
     pub(super) invalid: bool,
 }
 
@@ -103,7 +103,8 @@ pub(super) fn encode_number_precision(frame: &Frame<'_>) -> Result<c_int, Raise>
     integer(frame, 1, PRECISION, 1, 14)
 }
 
-/// `cjson.encode_keep_buffer([keep])`: the space for a text is kept as long as a script runs, whatever is said here.
+/// `cjson.encode_keep_buffer([keep])`: stored, but without effect. The space for a text is kept as long as a script
+/// runs.
 pub(super) fn encode_keep_buffer(frame: &Frame<'_>) -> Result<c_int, Raise> {
     at_most(frame, 1)?;
     choice(frame, 1, KEEP_BUFFER, SWITCH)
@@ -135,12 +136,12 @@ fn setting<'f>(frame: &'f Frame<'_>, place: usize) -> &'f Cell<c_int> {
     &frame.settings()[place]
 }
 
-/// Sets an integer if there is an argument, and gives what it is then.
+/// Sets an integer if there is an argument, and returns the present value.
 fn integer(frame: &Frame<'_>, argument: c_int, place: usize, min: c_int, max: c_int) -> Result<c_int, Raise> {
     if !matches!(frame.value(argument), Value::None | Value::Nil) {
         let value = frame.integer(argument)? as c_int;
         if !(min..=max).contains(&value) {
-            // Always the first, as in Redis.
+            // Always the first argument, as in Redis.
             let text = format!("expected integer between {min} and {max}");
             return Err(Raise::argument(1, text.into_bytes()));
         }
@@ -150,7 +151,8 @@ fn integer(frame: &Frame<'_>, argument: c_int, place: usize, min: c_int, max: c_
     Ok(1)
 }
 
-/// Sets one of several names, of which booleans are the first two, if there is an argument; and gives what it is then.
+/// Sets one of several names if there is an argument, and returns the present value. Booleans stand for the first two
+/// names.
 fn choice(frame: &Frame<'_>, argument: c_int, place: usize, names: &[&str]) -> Result<c_int, Raise> {
     match frame.value(argument) {
         Value::None | Value::Nil => {}

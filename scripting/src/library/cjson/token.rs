@@ -1,4 +1,4 @@
-//! The words of a JSON text.
+//! The tokens of a JSON text.
 
 use super::settings::Decoding;
 use crate::library::buffer::Buffer;
@@ -7,7 +7,7 @@ use crate::library::numeral;
 use crate::library::raise::Raise;
 use crate::library::search::{Word, position};
 
-/// Bytes of a text between two checks whether the script must end.
+/// The bytes of a text between two checks whether the script must end.
 const PIECE: usize = 1 << 14;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -23,21 +23,21 @@ pub(super) enum Token {
     Colon,
     Comma,
     End,
-    /// None of them, and why.
+    /// An invalid token, with the reason.
     Error(&'static str),
 }
 
-/// Where the bytes of a string are.
+/// The location of the bytes of a string.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Text {
-    /// In the JSON text itself, from here to there.
+    /// The JSON text itself, from `start` to `end`.
     Plain { start: usize, end: usize },
-    /// In the buffer, where escapes were replaced.
+    /// The buffer, in which escapes have been replaced.
     Unescaped,
 }
 
 impl Token {
-    /// Its name in errors.
+    /// The token's name in errors.
     pub(super) fn name(self) -> &'static str {
         match self {
             Token::ObjectBegin => "T_OBJ_BEGIN",
@@ -56,14 +56,14 @@ impl Token {
     }
 }
 
-/// Reads a text word by word. A NUL ends it, as in C.
+/// Reads a text token by token. A NUL ends it, as in C.
 pub(super) struct Tokens<'f> {
     frame: &'f Frame<'f>,
     text: &'f [u8],
     settings: Decoding,
-    /// Where the next begins; behind the last.
+    /// The position of the next token; at the end, behind the last.
     pub(super) at: usize,
-    /// Where the last began, or what is wrong with it.
+    /// The start of the last token, or the position of its fault.
     pub(super) index: usize,
     unescaped: Buffer<'f>,
 }
@@ -73,13 +73,13 @@ impl<'f> Tokens<'f> {
         Tokens { frame, text, settings, at: 0, index: 0, unescaped: Buffer::new(frame) }
     }
 
-    /// The byte at a position; a NUL behind the end.
+    /// The byte at a position. A NUL behind the end.
     #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// What is left.
+    /// The rest of the text.
     fn rest(&self) -> &'f [u8] {
         &self.text[self.at.min(self.text.len())..]
     }
@@ -92,13 +92,13 @@ impl<'f> Tokens<'f> {
         }
     }
 
-    /// Something is wrong where the reading stands.
+    /// Records a fault at the present position.
     fn error(&mut self, reason: &'static str) -> Token {
         self.index = self.at;
         Token::Error(reason)
     }
 
-    /// The next word.
+    /// Reads the next token.
     pub(super) fn next(&mut self) -> Result<Token, Raise> {
         self.frame.poll()?;
         while matches!(self.byte(self.at), b' ' | b'\t' | b'\n' | b'\r') {
@@ -140,7 +140,7 @@ impl<'f> Tokens<'f> {
         token
     }
 
-    /// Whether a number begins here that JSON does not have: hexadecimal, with a leading zero or plus, not finite.
+    /// Whether a number that JSON does not have begins here: hexadecimal, with a leading zero or plus, or not finite.
     fn is_invalid_number(&self) -> bool {
         let rest = self.rest();
         if rest[0] == b'+' {
@@ -194,7 +194,7 @@ impl<'f> Tokens<'f> {
         Ok(Token::String(Text::Unescaped))
     }
 
-    /// Goes on to the next quote, backslash or NUL, or to the end.
+    /// Skips to the next quote, backslash or NUL, or to the end.
     fn skip_plain(&mut self) -> Result<(), Raise> {
         for piece in self.rest().chunks(PIECE) {
             let may_have = |word: Word| word.has(b'"') | word.has(b'\\') | word.has(0);
@@ -210,7 +210,7 @@ impl<'f> Tokens<'f> {
         Ok(())
     }
 
-    /// Replaces an escape, or says what is wrong with it.
+    /// Replaces an escape, or returns the reason why it is invalid.
     fn escape(&mut self) -> Result<Result<(), &'static str>, Raise> {
         let byte = match self.byte(self.at + 1) {
             byte @ (b'"' | b'\\' | b'/') => byte,
@@ -232,7 +232,7 @@ impl<'f> Tokens<'f> {
         Ok(Ok(()))
     }
 
-    /// The character that `\uXXXX` stands for, or a pair of those, and their length.
+    /// The character of `\uXXXX` or of a pair of these, and the length of the escapes.
     fn unicode(&self) -> Option<(char, usize)> {
         let high = self.hex(self.at + 2)?;
         if let Some(char) = char::from_u32(high) {
@@ -248,7 +248,7 @@ impl<'f> Tokens<'f> {
         char::from_u32(0x1_0000 + ((high & 0x3FF) << 10 | low & 0x3FF)).map(|char| (char, 12))
     }
 
-    /// Four hexadecimal digits.
+    /// The value of four hexadecimal digits.
     fn hex(&self, at: usize) -> Option<u32> {
         let digits = self.text.get(at..at + 4)?;
         digits.iter().try_fold(0, |value, digit| Some(value << 4 | (*digit as char).to_digit(16)?))

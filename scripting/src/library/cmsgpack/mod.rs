@@ -1,6 +1,6 @@
-//! The library `cmsgpack`: MessagePack to and from values, as the copy of it in Redis does.
+//! The library `cmsgpack`: conversion between MessagePack and values, like the copy of the library in Redis.
 //!
-//! It knows neither binary strings nor extensions. All texts of errors and all corner cases were read off a running
+//! The library supports neither binary strings nor extensions. All error texts and corner cases are those of a running
 //! server.
 
 mod pack;
@@ -20,7 +20,7 @@ pub(super) const LIBRARY: Library = Library::plain(
     &[
         (c"_NAME", Constant::Text(c"cmsgpack")),
         (c"_VERSION", Constant::Text(c"lua-cmsgpack 0.4.0")),
-        // Scripts find what they find in Redis.
+        // Scripts find the same text as in Redis.
         (c"_COPYRIGHT", Constant::Text(c"Copyright (C) 2012, Salvatore Sanfilippo")),
         (c"_DESCRIPTION", Constant::Text(c"MessagePack C implementation for Lua")),
     ],

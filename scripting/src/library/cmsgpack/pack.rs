@@ -1,14 +1,14 @@
-//! Values as MessagePack, each in its shortest form.
+//! Encoding of values as MessagePack, each in its shortest form.
 
 use crate::library::buffer::Buffer;
 use crate::library::frame::{Frame, Keys, Place, View, Walk};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// A table this deep within others is nil: a table may contain itself.
+/// The depth at which a nested table is written as nil, because a table may contain itself.
 const MAX_DEPTH: usize = 16;
 
-/// `cmsgpack.pack(value, ...)`: the texts of the values, one after the other.
+/// `cmsgpack.pack(value, ...)`: returns the encoded values in turn.
 pub(super) fn pack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let count = frame.count();
     if count == 0 {
@@ -41,7 +41,7 @@ struct Packer<'f> {
     out: Buffer<'f>,
     walk: Walk<'f>,
     levels: Vec<Level>,
-    /// Slots that Redis has in use besides: for the texts of arguments, and for a copy of a key that is a table.
+    /// The additional slots that Redis uses: for the texts of arguments, and for a copy of a key that is a table.
     above: c_int,
 }
 
@@ -51,18 +51,18 @@ enum Level {
     Map { slot: c_int, place: Place, pushed: Pushed },
 }
 
-/// What of a field lies above its table.
+/// The parts of a field that are above its table on the stack.
 #[derive(Clone, Copy)]
 enum Pushed {
     Nothing,
-    /// Key and value; the value, in this slot, is still to be written.
+    /// The key and the value. The value, in this slot, has not been written yet.
     Value(c_int),
-    /// Both, and both are written.
+    /// The key and the value, which have both been written.
     Written,
 }
 
 impl Packer<'_> {
-    /// Begins the table in a slot, or writes nil if it lies too deep: whether it has begun.
+    /// Begins the table in a slot, or writes nil if it is too deep; returns whether it has begun.
     fn begin(&mut self, slot: c_int) -> Result<bool, Raise> {
         if self.levels.len() == MAX_DEPTH {
             self.out.append(&[NIL])?;
@@ -93,7 +93,7 @@ impl Packer<'_> {
         Ok(true)
     }
 
-    /// Writes the tables that were begun.
+    /// Writes the tables that have been begun.
     fn run(&mut self) -> Result<(), Raise> {
         while let Some(level) = self.levels.pop() {
             match level {
@@ -125,7 +125,7 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Writes fields, likewise.
+    /// Writes fields, to the end or up to a table that is begun.
     fn map(&mut self, slot: c_int, mut place: Place, mut pushed: Pushed) -> Result<(), Raise> {
         loop {
             let table = match pushed {
@@ -174,7 +174,7 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// A table is written: as an element it goes.
+    /// Ends a table, which has been written. If it is an element, removes it from the stack.
     fn end(&mut self) {
         if let Some(Level::Array { .. }) = self.levels.last() {
             self.walk.leave(1);
@@ -190,7 +190,7 @@ fn count_fields(walk: &mut Walk<'_>, slot: c_int) -> Result<usize, Raise> {
     Ok(count)
 }
 
-/// Whether the keys of a table are the numbers from 1 to their count: then it is written as an array.
+/// Whether a table is written as an array: its keys are the numbers from 1 to their count.
 fn is_array(walk: &mut Walk<'_>, slot: c_int) -> Result<bool, Raise> {
     let (mut max, mut count) = (0.0_f64, 0.0);
     let mut place = Place::default();
@@ -208,7 +208,7 @@ fn is_array(walk: &mut Walk<'_>, slot: c_int) -> Result<bool, Raise> {
 
 const NIL: u8 = 0xC0;
 
-/// How a length is written: the first byte and the limit of a short one, then the first bytes before 1, 2 and 4 bytes.
+/// The encoding of a length: the first byte and the limit of a short one, then the first bytes before 1, 2 and 4 bytes.
 struct Lengths {
     short: (u8, usize),
     byte: Option<u8>,
@@ -232,14 +232,14 @@ fn append_len(out: &mut Buffer<'_>, len: usize, lengths: &Lengths) -> Result<(),
     }
 }
 
-/// A byte that says what it is, and a number from its highest byte on.
+/// Appends a type byte, and a number from its highest byte on.
 fn append_number<const N: usize>(out: &mut Buffer<'_>, first: u8, bytes: [u8; N]) -> Result<(), Raise> {
     let mut text = [first; 9];
     text[1..=N].copy_from_slice(&bytes);
     out.append(&text[..=N])
 }
 
-/// Writes a value that is no table; nil for what has no form.
+/// Writes a value other than a table; nil if the value has no encoding.
 #[inline]
 fn append_plain(out: &mut Buffer<'_>, value: View<'_>) -> Result<(), Raise> {
     match value {
@@ -253,7 +253,7 @@ fn append_plain(out: &mut Buffer<'_>, value: View<'_>) -> Result<(), Raise> {
     }
 }
 
-/// Integers in the fewest bytes; other numbers in four if that loses nothing.
+/// Writes an integer in the fewest bytes, or another number in four bytes if that loses nothing.
 fn append_lua_number(out: &mut Buffer<'_>, number: f64) -> Result<(), Raise> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if number.trunc() == number && (-LIMIT..LIMIT).contains(&number) {

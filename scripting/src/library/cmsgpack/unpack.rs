@@ -1,32 +1,33 @@
-//! MessagePack as values.
+//! Decoding of MessagePack.
 
 use crate::library::frame::{Frame, Value};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// `cmsgpack.unpack(text)`: all values.
+/// `cmsgpack.unpack(text)`: returns all values.
 pub(super) fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     values(frame, 0, 0)
 }
 
-/// `cmsgpack.unpack_one(text [, offset])`: the offset behind the value, and the value.
+/// `cmsgpack.unpack_one(text [, offset])`: returns the offset behind the value, and the value.
 pub(super) fn unpack_one(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let offset = frame.optional_integer(2, 0)?;
     values(frame, 1, offset)
 }
 
-/// `cmsgpack.unpack_limit(text, count [, offset])`: the offset behind the values, and up to so many values.
+/// `cmsgpack.unpack_limit(text, count [, offset])`: returns the offset behind the values, and up to `count` values.
 pub(super) fn unpack_limit(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let limit = frame.integer(2)?;
     let offset = frame.optional_integer(3, 0)?;
     values(frame, limit, offset)
 }
 
-/// So many values from an offset on, and where to go on: -1 at the end. All values alone if both are 0.
+/// Returns up to `limit` values from an offset on, and the offset behind them: -1 at the end. If both numbers are 0,
+/// returns all values alone.
 fn values(frame: &Frame<'_>, limit: i64, offset: i64) -> Result<c_int, Raise> {
     let text = frame.bytes(1)?;
     if offset < 0 || limit < 0 {
-        // The length in place of the limit, as in Redis.
+        // The text shows the length in place of the limit, as in Redis.
         let (offset, len) = (offset as c_int, text.len() as c_int);
         let text = format!("Invalid request to unpack with offset of {offset} and limit of {len}.");
         return Err(Raise::error(text.into_bytes()));
@@ -59,24 +60,24 @@ struct Unpacker<'f> {
     levels: Vec<Level>,
 }
 
-/// A table that is being filled, on the stack, and how many items are still to come.
+/// A table on the stack that is being filled, and the number of items that have not come yet.
 enum Level {
-    /// Above it lies the index of the element that comes.
+    /// An array. The index of the next element is above it.
     Array { next: u32, left: u32 },
-    /// Above it lies the key whose value comes, or nothing.
+    /// A map. Above it is the key of the next value, or nothing.
     Map { left: u32, has_key: bool },
 }
 
-/// An item of the text.
+/// An item of the encoded text.
 enum Item {
-    /// On the stack already.
+    /// A value that has been pushed already.
     Plain,
     Array(u32),
     Map(u32),
 }
 
 impl<'f> Unpacker<'f> {
-    /// Pushes one value, tables with all that is in them. Nothing is allocated by a count that was only announced.
+    /// Pushes one value; a table with all its content. Nothing is allocated for a count that is only announced.
     fn value(&mut self) -> Result<(), Raise> {
         loop {
             self.frame.poll()?;
@@ -107,7 +108,7 @@ impl<'f> Unpacker<'f> {
         }
     }
 
-    /// Puts the value on top where it belongs; false if that is where it is.
+    /// Puts the value on top into its table. Returns false if the value belongs to no table.
     fn put(&mut self) -> Result<bool, Raise> {
         match self.levels.last_mut() {
             None => return Ok(false),
@@ -127,7 +128,7 @@ impl<'f> Unpacker<'f> {
         Ok(true)
     }
 
-    /// Whether the innermost table misses something; the index of an element is pushed before it.
+    /// Whether the innermost table lacks an item. If it is an array, pushes the index of the next element.
     fn is_more_to_come(&mut self) -> Result<bool, Raise> {
         match self.levels.last_mut() {
             None | Some(Level::Map { has_key: true, .. }) => {}
@@ -142,7 +143,7 @@ impl<'f> Unpacker<'f> {
         Ok(true)
     }
 
-    /// The next item; a value that is no table is pushed.
+    /// Reads the next item. A value other than a table is pushed.
     fn item(&mut self) -> Result<Item, Raise> {
         let [first] = self.take()?;
         let frame = self.frame;
@@ -181,7 +182,7 @@ impl<'f> Unpacker<'f> {
             0xDE => return Ok(Item::Map(self.short()?)),
             0xDF => return Ok(Item::Map(u32::from_be_bytes(self.take()?))),
             0xE0..=0xFF => frame.push_number(f64::from(first.cast_signed()))?,
-            // What is never used, binary strings and extensions.
+            // An unused code, binary strings, and extensions.
             0xC1 | 0xC4..=0xC9 | 0xD4..=0xD8 => {
                 return Err(Raise::error(b"Bad data format in input.".as_slice()));
             }
@@ -189,7 +190,7 @@ impl<'f> Unpacker<'f> {
         Ok(Item::Plain)
     }
 
-    /// The next bytes.
+    /// Takes the next bytes.
     fn take<const N: usize>(&mut self) -> Result<[u8; N], Raise> {
         let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(missing)?;
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! The arguments, typed, with the errors that Lua itself has for them.
+//! Typed arguments, with the error texts of Lua itself.
 
 use super::protected::read_number;
 use super::{Frame, Value};
@@ -7,11 +7,11 @@ use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::{CStr, c_int};
 
-/// The longest text that the interpreter reads as a number in one go. In a longer one it checks for a kill.
+/// The longest text that the interpreter reads as a number at once. For a longer text it checks for a kill.
 const SHORT_NUMERAL: usize = 4096;
 
 impl Frame<'_> {
-    /// How many there are.
+    /// The number of arguments.
     pub(crate) fn count(&self) -> c_int {
         self.arguments
     }
@@ -37,7 +37,7 @@ impl Frame<'_> {
 
     /// # Safety
     ///
-    /// `slot` holds a value that stays there for `'v`.
+    /// `slot` must hold a value that stays there for `'v`.
     pub(super) unsafe fn value_at<'v>(&self, slot: c_int) -> Value<'v> {
         // SAFETY: there is a value; its text is asked for only if it is a string, which is not converted.
         unsafe {
@@ -53,7 +53,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The error of an argument of another type, in Lua's words.
+    /// The error of an argument of a wrong type, in Lua's words.
     #[cold]
     fn type_error(&self, argument: c_int, expected: &str) -> Raise {
         let found = self.type_name(self.kind(argument));
@@ -67,7 +67,7 @@ impl Frame<'_> {
         name.to_str().unwrap_or_default()
     }
 
-    /// An argument as a number, for which a string may stand that reads as one; none for anything else.
+    /// An argument as a number, or as a string that reads as a number. Returns `None` for anything else.
     #[inline]
     pub(crate) fn to_number(&self, argument: c_int) -> Result<Option<f64>, Raise> {
         match self.kind(argument) {
@@ -79,7 +79,7 @@ impl Frame<'_> {
         }
     }
 
-    /// As [`to_number`](Frame::to_number), or an error.
+    /// Returns [`to_number`](Frame::to_number), or an error in place of `None`.
     pub(crate) fn number(&self, argument: c_int) -> Result<f64, Raise> {
         self.to_number(argument)?.ok_or_else(|| self.type_error(argument, "number"))
     }
@@ -88,7 +88,7 @@ impl Frame<'_> {
     ///
     /// # Safety
     ///
-    /// There is a string at `index`.
+    /// A string must be at `index`.
     pub(super) unsafe fn read_number(&self, index: c_int) -> Result<Option<f64>, Raise> {
         // SAFETY: there is a string, and a short one is read without looking for a kill, which would raise an error. A
         // long one is read in a protected call, of a copy that is then the only argument; its result is popped.
@@ -107,12 +107,12 @@ impl Frame<'_> {
         }
     }
 
-    /// An argument as an integer, cut as C does.
+    /// An argument as an integer, truncated as in C.
     pub(crate) fn integer(&self, argument: c_int) -> Result<i64, Raise> {
         self.number(argument).map(truncated)
     }
 
-    /// As [`integer`](Frame::integer), with a value for nil and for an argument that is not there.
+    /// Returns [`integer`](Frame::integer), or `otherwise` for nil and for a missing argument.
     pub(crate) fn optional_integer(&self, argument: c_int, otherwise: i64) -> Result<i64, Raise> {
         match self.kind(argument) {
             LUA_TNONE | LUA_TNIL => Ok(otherwise),
@@ -120,7 +120,7 @@ impl Frame<'_> {
         }
     }
 
-    /// An argument as bytes: a string's, or the text of a number; none for anything else.
+    /// An argument as bytes: a string, or the text of a number. Returns `None` for anything else.
     pub(crate) fn text(&self, argument: c_int) -> Option<&[u8]> {
         if argument > self.arguments || !matches!(self.kind(argument), LUA_TSTRING | LUA_TNUMBER) {
             return None;
@@ -134,7 +134,7 @@ impl Frame<'_> {
         }
     }
 
-    /// As [`text`](Frame::text), or an error.
+    /// Returns [`text`](Frame::text), or an error in place of `None`.
     pub(crate) fn bytes(&self, argument: c_int) -> Result<&[u8], Raise> {
         self.text(argument).ok_or_else(|| self.type_error(argument, "string"))
     }

@@ -1,4 +1,4 @@
-//! How Lua calls a library function, and how its error is raised.
+//! Calls of library functions by Lua, and the raising of their errors.
 
 use super::{Frame, Function};
 use crate::context::Context;
@@ -7,15 +7,15 @@ use crate::library::raise::{Ending, Raise};
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Slots that a function has beyond its arguments.
+/// The free slots of a function beyond its arguments.
 const FREE_SLOTS: c_int = 20;
 
-/// Pushes a library function for scripts to call, with the settings in a slot if it has any.
+/// Pushes a library function that scripts can call, with the settings in a slot if it has any.
 ///
 /// # Safety
 ///
-/// The state is live and was made with a context, has two free slots, and the limit of memory is suspended. In the slot
-/// is what [`push_settings`](super::push_settings) has pushed.
+/// The state must be live, have been made with a context, and have two free slots. The limit of memory must be
+/// suspended. The slot must hold the value that [`push_settings`](super::push_settings) has pushed.
 pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function, settings: Option<c_int>) {
     // SAFETY: the two slots are this function's; nothing is raised. `call` finds a `Function` in the upvalue, which no
     // script can reach.
@@ -28,11 +28,11 @@ pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function, se
     }
 }
 
-/// Called by Lua for every library function.
+/// Runs a library function. Lua calls this for every library function.
 ///
 /// # Safety
 ///
-/// To be called by the interpreter, as a closure that [`push_function`] made.
+/// Only the interpreter may call this, as a closure that [`push_function`] made.
 unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
     // SAFETY: the interpreter gives a live state. Nothing in this frame has to be dropped when an error jumps over it,
     // and `run` has left on top what is raised; as a string, where a text is read.
@@ -50,11 +50,11 @@ unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Runs the closure's function, and drops everything it owns.
+/// Runs the closure's function, and drops everything that it owns.
 ///
 /// # Safety
 ///
-/// As for [`call`].
+/// See [`call`].
 unsafe fn run(state: *mut lua_State) -> Ending {
     // SAFETY: the state has a context, and the upvalue is what `push_function` has put there. The limit is suspended
     // before anything is owned, and in force again when nothing is.

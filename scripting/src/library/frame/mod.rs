@@ -1,10 +1,10 @@
-//! A library function's view of the interpreter: its arguments, a stack for results, tables, and nothing unsafe.
+//! A library function's view of the interpreter: its arguments, a stack for results, and tables, without unsafe code.
 //!
-//! Lua raises an error by a jump over all frames up to the protected call, and what lies in them is never dropped. So
-//! nothing is raised while a library function runs: the limit of memory is suspended, all calls made here are ones that
-//! raise nothing else, and what may raise runs within a protected call of its own ([`Frame::protect`]). The function's
-//! own error is a value, and raised when the function has returned. A panic ends the script as a panic of the host
-//! does.
+//! Lua raises an error by a jump over all frames up to the protected call, and never drops their content. So nothing is
+//! raised while a library function runs. The limit of memory is suspended, and the calls made here raise nothing else.
+//! Calls that may raise an error run within a protected call of their own ([`Frame::protect`]). The function's own
+//! error is a value, which is raised after the function has returned. A panic ends the script, like a panic of the
+//! host.
 
 mod arguments;
 mod call;
@@ -30,48 +30,48 @@ pub(crate) type Function = fn(&Frame<'_>) -> Result<c_int, Raise>;
 
 /// One call of a library function.
 ///
-/// Arguments count from 1. They stay where they are until the call ends, so their texts may be kept as long.
+/// Arguments count from 1. They stay on the stack until the call ends, so their texts may be used until then.
 pub(crate) struct Frame<'a> {
     state: *mut lua_State,
     context: &'a Context,
     arguments: c_int,
-    /// The slots that must stay: the arguments', and the key and value that a walk shows.
+    /// The number of slots that must stay: those of the arguments, and of the key and value that a walk shows.
     kept: Cell<c_int>,
-    /// Slots above the top that are known to be free.
+    /// The number of slots above the top that are known to be free.
     free: Cell<c_int>,
-    /// Walks in progress. A table that is walked must not change.
+    /// The number of walks in progress. A table must not change while it is walked.
     walks: Cell<u32>,
     _state: PhantomData<&'a lua_State>,
 }
 
-/// A value of Lua's. `T` is what is known of a table: its slot on the stack.
+/// A value of Lua. `T` is the information about a table: its slot on the stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'v, T = c_int> {
-    /// No value, as an argument that is not there.
+    /// No value: a missing argument.
     None,
     Nil,
     Boolean(bool),
     Number(f64),
     String(&'v [u8]),
     Table(T),
-    /// What `cjson.null` is.
+    /// The value of `cjson.null`.
     Null,
     /// A function, a coroutine or a userdata, with the name of its type.
     Other(&'static str),
 }
 
-/// A value that lies in a table.
+/// A value in a table.
 pub(crate) type View<'w> = Value<'w, ()>;
 
 impl Frame<'_> {
-    /// Whether errors are told as before Redis 7.0.
+    /// Whether error texts are those before Redis 7.0.
     pub(crate) fn is_before_7(&self) -> bool {
         self.context.before_7
     }
 }
 
 impl<'v> Value<'v> {
-    /// The same, without the slot.
+    /// The value without a table's slot.
     pub(crate) fn in_table(self) -> View<'v> {
         match self {
             Value::None => View::None,
@@ -87,7 +87,7 @@ impl<'v> Value<'v> {
 }
 
 impl<'v> View<'v> {
-    /// The same; none for a table.
+    /// The value, or `None` for a table.
     #[inline]
     pub(crate) fn plain(self) -> Option<View<'v>> {
         if let View::Table(()) = self { None } else { Some(self) }
@@ -95,7 +95,7 @@ impl<'v> View<'v> {
 }
 
 impl<T> Value<'_, T> {
-    /// The name of its type, as `type` gives it.
+    /// The name of the value's type, as `type` returns it.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::None => "no value",
@@ -111,12 +111,13 @@ impl<T> Value<'_, T> {
 }
 
 impl<'a> Frame<'a> {
-    /// A frame whose arguments are all values on the stack, with so many slots above them known to be free.
+    /// Makes a frame whose arguments are all values on the stack. `free` slots above them must be free.
     ///
     /// # Safety
     ///
-    /// The state is live and nothing else uses it meanwhile, `context` is its context, and the limit of memory is
-    /// suspended until this is gone. Settings are asked for only in a function of a library.
+    /// The state must be live, `context` must be its context, and nothing else may use the state meanwhile. The limit
+    /// of memory must be suspended until the frame is dropped. Settings may be requested only in a function of a
+    /// library.
     pub(crate) unsafe fn new(state: *mut lua_State, context: &'a Context, free: c_int) -> Frame<'a> {
         // SAFETY: the state is live.
         let arguments = unsafe { lua_gettop(state) };
@@ -138,18 +139,18 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The interpreter, for what must be unsafe.
+    /// The interpreter, for code that must be unsafe.
     pub(in crate::library) fn state(&self) -> *mut lua_State {
         self.state
     }
 
-    /// What the functions of `redis` need besides the interpreter.
+    /// The data of the functions of `redis` besides the interpreter.
     pub(in crate::library) fn context(&self) -> &'a Context {
         self.context
     }
 
-    /// Checks whether the script must end, and serves others if it is slow. For every step of a loop that a script can
-    /// make long.
+    /// Checks whether the script must end, and serves others if it is slow. To be called in every step of a loop that a
+    /// script can make long.
     #[inline]
     pub(crate) fn poll(&self) -> Result<(), Raise> {
         if self.context.control.is_signalled() && self.context.poll() { Err(Raise::killed()) } else { Ok(()) }

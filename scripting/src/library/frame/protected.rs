@@ -1,15 +1,15 @@
-//! Steps that may raise a Lua error: each runs in a protected call of its own.
+//! Steps that may raise a Lua error. Each runs in a protected call of its own.
 
 use super::Frame;
 use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// Gives the number that a text reads as, or nil.
+/// Returns the number that a text reads as, or nil.
 ///
 /// # Safety
 ///
-/// To be called by the interpreter, with a string.
+/// Only the interpreter may call this, with a string.
 pub(super) unsafe extern "C-unwind" fn read_number(state: *mut lua_State) -> c_int {
     // SAFETY: the one argument exists, and nothing is owned here that an error could jump over.
     unsafe {
@@ -26,7 +26,7 @@ pub(super) unsafe extern "C-unwind" fn read_number(state: *mut lua_State) -> c_i
 ///
 /// # Safety
 ///
-/// To be called by the interpreter, with the address of a slice that lives meanwhile.
+/// Only the interpreter may call this, with the address of a slice that lives meanwhile.
 pub(super) unsafe extern "C-unwind" fn make_string(state: *mut lua_State) -> c_int {
     // SAFETY: the address is that of a slice, and nothing is owned here that an error could jump over.
     unsafe { ffi::push(state, *lua_touserdata(state, 1).cast::<&[u8]>()) };
@@ -37,7 +37,7 @@ pub(super) unsafe extern "C-unwind" fn make_string(state: *mut lua_State) -> c_i
 ///
 /// # Safety
 ///
-/// To be called by the interpreter, with a table, a key and the value.
+/// Only the interpreter may call this, with a table, a key and the value.
 pub(super) unsafe extern "C-unwind" fn put_field(state: *mut lua_State) -> c_int {
     // SAFETY: the table is below the key and the value, and nothing is owned here that an error could jump over.
     unsafe { lua_rawset(state, 1) };
@@ -45,13 +45,13 @@ pub(super) unsafe extern "C-unwind" fn put_field(state: *mut lua_State) -> c_int
 }
 
 impl Frame<'_> {
-    /// Calls a function of C's that takes the values on top as arguments, with the limit of memory in force, and
-    /// leaves its results; its error becomes this one's.
+    /// Calls a C function with the values on top as arguments, with the limit of memory in force, and leaves its
+    /// results. An error of the function becomes the result's error.
     ///
     /// # Safety
     ///
-    /// There are that many values above those that are kept; the function takes them, gives as many results, and owns
-    /// nothing while it may raise an error.
+    /// There must be `arguments` values above the kept ones. The function must take them and return `results` results,
+    /// and must own nothing while it may raise an error.
     #[cold]
     pub(super) unsafe fn protect(
         &self,

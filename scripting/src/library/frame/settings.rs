@@ -1,15 +1,15 @@
-//! Settings that the functions of a library share, and keep from script to script.
+//! Settings that the functions of a library share, and that stay from script to script.
 
 use super::Frame;
 use crate::ffi::*;
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// Pushes a block of settings for functions to share.
+/// Pushes a block of settings that functions will share.
 ///
 /// # Safety
 ///
-/// The state is live, has a free slot, and the limit of memory is suspended.
+/// The state must be live with a free slot, and the limit of memory be suspended.
 pub(crate) unsafe fn push_settings(state: *mut lua_State, values: &[c_int]) {
     // SAFETY: the block is new, aligned for any type, and has a place for each; a userdata of which no script can get
     // hold, as it is a function's upvalue only.
@@ -20,7 +20,7 @@ pub(crate) unsafe fn push_settings(state: *mut lua_State, values: &[c_int]) {
 }
 
 impl Frame<'_> {
-    /// The settings that the function was made with; none if it was made without.
+    /// The settings that the function was made with. Empty if it was made without.
     pub(crate) fn settings(&self) -> &[Cell<c_int>] {
         // SAFETY: a function made with settings has its block as the second upvalue, and keeps it while it runs. Others
         // have none there. The frame's thread alone has the interpreter, and the settings are changed through cells.

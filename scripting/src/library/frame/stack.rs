@@ -1,4 +1,4 @@
-//! The stack: values pushed and popped, within its bound.
+//! The stack: values are pushed and popped within its bound.
 
 use super::protected::make_string;
 use super::{Frame, Value};
@@ -8,12 +8,12 @@ use crate::registry::keep_function;
 use lockwheel_resp::allocation;
 use std::ffi::c_int;
 
-/// Slots that are reserved when those are in use.
+/// The number of slots that are reserved when the free ones are used up.
 const MORE_SLOTS: c_int = 32;
 
 impl Frame<'_> {
-    /// Makes room for so many values at once, or fails with `stack overflow` and the reason. A function with many
-    /// results calls it before each, so that the bound is Lua's own.
+    /// Makes room for `count` values at once, or fails with `stack overflow` and the reason. A function with many
+    /// results calls it before each result, so that the bound is Lua's own.
     pub(crate) fn reserve(&self, count: c_int, reason: &str) -> Result<(), Raise> {
         // SAFETY: the state is live. With the limit suspended the stack grows, or the call says that it is too long.
         if unsafe { lua_checkstack(self.state, count) } == 0 {
@@ -23,13 +23,13 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Whether there would be room for so many values: the bound is Lua's own.
+    /// Whether there is room for `count` values. The bound is Lua's own.
     #[inline]
     pub(crate) fn has_slots(&self, count: c_int) -> bool {
         self.ensure(count, "").is_ok()
     }
 
-    /// As [`reserve`](Frame::reserve), at once where there is room already.
+    /// Does the same as [`reserve`](Frame::reserve), but returns at once if there is room already.
     #[inline]
     pub(crate) fn ensure(&self, count: c_int, reason: &str) -> Result<(), Raise> {
         if self.free.get() >= count {
@@ -39,7 +39,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Takes free slots for as many values, which are pushed next.
+    /// Takes `count` free slots for values that are pushed next.
     #[inline(always)]
     pub(super) fn take_slots(&self, count: c_int) -> Result<(), Raise> {
         if self.free.get() < count {
@@ -78,7 +78,7 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Pushes what `cjson.null` is.
+    /// Pushes the value of `cjson.null`.
     pub(crate) fn push_null(&self) -> Result<(), Raise> {
         self.take_slots(1)?;
         // SAFETY: a slot is free.
@@ -86,7 +86,7 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Pushes an argument; nil for one that is not there.
+    /// Pushes an argument, or nil if it is missing.
     pub(crate) fn push_argument(&self, argument: c_int) -> Result<(), Raise> {
         if argument < 1 || argument > self.arguments {
             return self.push_nil();
@@ -115,7 +115,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Pops so many values, that the function itself has pushed.
+    /// Pops `count` values, which the function itself must have pushed.
     pub(crate) fn pop(&self, count: c_int) {
         // SAFETY: the state is live.
         let pushed = unsafe { lua_gettop(self.state) } - self.kept.get();
@@ -125,7 +125,7 @@ impl Frame<'_> {
         self.free.set(self.free.get() + count);
     }
 
-    /// Moves the value on top below so many others that the function has pushed.
+    /// Moves the value on top below `count` others that the function has pushed.
     pub(crate) fn sink(&self, count: c_int) {
         // SAFETY: the state is live.
         let pushed = unsafe { lua_gettop(self.state) } - self.kept.get();
@@ -134,7 +134,7 @@ impl Frame<'_> {
         unsafe { lua_insert(self.state, -1 - count) };
     }
 
-    /// The value that so many others, pushed later, lie above. A string is not shown.
+    /// The value that `below` others, pushed later, lie above. The content of a string is not shown.
     pub(crate) fn pushed(&self, below: c_int) -> Value<'static> {
         // SAFETY: the state is live; there is a value in a slot between those kept and the top, and what is taken of
         // it outlives it.
@@ -159,7 +159,8 @@ impl Frame<'_> {
         unsafe { lua_gettop(self.state) }
     }
 
-    /// A copy of the text on top, which may be a number; none for anything else. Its bytes count as a buffer's.
+    /// A copy of the text on top, which may be a number. Returns `None` for anything else. Its bytes count as a
+    /// buffer's.
     pub(crate) fn top_text(&self) -> Result<Option<Box<[u8]>>, Raise> {
         // SAFETY: a value is on top if the stack is not empty. A number becomes a string where it lies, which raises
         // nothing; the text is copied while it lies there.
@@ -174,13 +175,13 @@ impl Frame<'_> {
         }
     }
 
-    /// Counts so many bytes as a buffer's until the run ends, or fails if they exceed the limit of memory.
+    /// Counts `len` bytes as a buffer's until the run ends, or fails if they exceed the limit of memory.
     pub(crate) fn take_room(&self, len: usize) -> Result<(), Raise> {
         if self.context.take_room(len) { Ok(()) } else { Err(Raise::memory()) }
     }
 
-    /// Keeps the function in a slot of the stack as the compiled function of this number, in an interpreter for
-    /// functions. False if there is no function.
+    /// Stores the function in a slot of the stack as the compiled function with this number, in an interpreter for
+    /// functions. Returns false if the slot holds no function.
     pub(crate) fn keep_function(&self, slot: c_int, number: u32) -> Result<bool, Raise> {
         self.take_slots(2)?;
         // SAFETY: the slot is in use, and two more are free; with the limit suspended nothing is raised.
@@ -196,7 +197,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The value on top as a number, if the function has pushed one that is or reads as a number.
+    /// The value on top as a number, if the function has pushed a number or a string that reads as one.
     pub(crate) fn top_number(&self) -> Result<Option<f64>, Raise> {
         // SAFETY: a value is on top if there are more than those kept; its type is asked first.
         unsafe {

@@ -1,4 +1,4 @@
-//! Tables: made, filled and walked.
+//! Tables: construction, changes and walks.
 
 use super::protected::put_field;
 use super::{Frame, Value};
@@ -6,13 +6,13 @@ use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// A table beyond this many elements or fields grows as it is filled.
+/// The most elements or fields for which a table is sized in advance. A larger table grows as it is filled.
 const MAX_HINT: usize = 1 << 16;
-/// Roughly the bytes of a table itself, of an element, and of a field.
+/// The approximate bytes of a table itself, of an element, and of a field.
 const TABLE_BYTES: usize = 64;
 const ELEMENT_BYTES: usize = 16;
 const FIELD_BYTES: usize = 40;
-/// With less memory than this in use no table reaches the largest size of a table.
+/// The bytes of memory in use below which no table can reach the largest size of a table.
 const TABLES_FIT: usize = 1 << 30;
 
 impl Frame<'_> {
@@ -28,11 +28,11 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Pops a value and its key below it into the table below both, past metatables.
+    /// Pops a value and its key below it into the table below both, ignoring metatables.
     ///
     /// # Panics
     ///
-    /// If there is no such table, it is read-only or some table is walked, or if the key is nil or not a number.
+    /// Panics if there is no such table, if it is read-only or some table is walked, or if the key is nil or NaN.
     pub(crate) fn set(&self) -> Result<(), Raise> {
         self.before_change();
         if self.may_grow() {
@@ -47,11 +47,11 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Pops a value into an element of the table below it, past metatables.
+    /// Pops a value into an element of the table below it, ignoring metatables.
     ///
     /// # Panics
     ///
-    /// As for [`set`](Frame::set).
+    /// Panics under the conditions of [`set`](Frame::set).
     pub(crate) fn set_element(&self, element: c_int) -> Result<(), Raise> {
         if !self.may_grow() {
             self.push_number(f64::from(element))?;
@@ -67,7 +67,8 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Whether any table may grow with the limit of memory suspended: to twice its size, and not to the largest.
+    /// Whether any table may grow while the limit of memory is suspended: to twice its size, and not to the largest
+    /// one.
     #[inline]
     fn may_grow(&self) -> bool {
         let used = self.context.memory_used();
@@ -79,7 +80,7 @@ impl Frame<'_> {
         assert!(self.walks.get() == 0, "no table changes while one is walked");
     }
 
-    /// The same as [`set`](Frame::set), with the limit of memory in force.
+    /// Does the same as [`set`](Frame::set) with the limit of memory in force.
     #[cold]
     fn set_protected(&self) -> Result<(), Raise> {
         let state = self.state;
@@ -98,12 +99,12 @@ impl Frame<'_> {
         }
     }
 
-    /// Passes every key of the table in a slot, with its value, to `visit`, in no order. Checks at each whether the
-    /// script must end; what `visit` pushes is popped when it returns. O(size of the table).
+    /// Passes every key of the table in a slot, with its value, to `visit`, in no particular order. Checks before each
+    /// whether the script must end. Values that `visit` pushes are popped when it returns. O(size of the table).
     ///
     /// # Panics
     ///
-    /// If there is no table in the slot.
+    /// Panics if there is no table in the slot.
     pub(crate) fn each(
         &self,
         table: c_int,
@@ -120,12 +121,12 @@ impl Frame<'_> {
         walked
     }
 
-    /// Passes the elements of the table in a slot to `visit`, up to the first nil. Checks at each whether the script
-    /// must end. O(elements).
+    /// Passes the elements of the table in a slot to `visit`, up to the first nil. Checks before each whether the
+    /// script must end. O(elements).
     ///
     /// # Panics
     ///
-    /// If there is no table in the slot.
+    /// Panics if there is no table in the slot.
     pub(crate) fn elements(
         &self,
         table: c_int,

@@ -1,4 +1,4 @@
-//! Walks through tables and the tables in them: without recursion, and without a search for each key.
+//! Walks through tables and nested tables, without recursion, and without a search for each key.
 
 use super::{Frame, View};
 use crate::ffi::{self, *};
@@ -6,44 +6,44 @@ use crate::library::raise::Raise;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// A walk. What it shows stays until it is asked for more. No table is changed while there is one.
+/// A walk. The values that it shows stay until the next request. No table changes while a walk exists.
 pub(crate) struct Walk<'f> {
     frame: &'f Frame<'f>,
-    /// The slots that were kept before.
+    /// The number of slots that were kept before the walk.
     kept: c_int,
 }
 
-/// A place between the fields of a table, at first before all of them.
+/// A position between the fields of a table, initially before all of them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Place(c_int);
 
-/// What is known of a table's keys.
+/// The knowledge of a table's keys.
 #[derive(Clone, Copy)]
 pub(crate) enum Keys {
-    /// They are the numbers from 1 to this.
+    /// The keys are the numbers from 1 to this one.
     List(c_int),
-    /// One is no number; so many they are.
+    /// At least one key is not a number. There are this many keys.
     Named(c_int),
-    /// Neither, or the table is large.
+    /// Neither is known, or the table is large.
     Unknown,
 }
 
 impl Place {
-    /// Whether it is before all fields.
+    /// Whether the position is before all fields.
     pub(crate) fn is_start(self) -> bool {
         self.0 == 0
     }
 }
 
 impl<'f> Walk<'f> {
-    /// A walk through tables that are arguments, and what is in them.
+    /// Begins a walk through tables that are arguments, and the tables in them.
     pub(crate) fn new(frame: &'f Frame<'f>) -> Walk<'f> {
         frame.walks.set(frame.walks.get() + 1);
         Walk { frame, kept: frame.kept.get() }
     }
 
     /// The keys of the table in a slot, as far as one step shows them. Checks whether the script must end. O(1) for a
-    /// large table, else O(its size).
+    /// large table, otherwise O(size of the table).
     pub(crate) fn keys(&mut self, slot: c_int) -> Result<Keys, Raise> {
         self.frame.poll()?;
         let mut count = 0;
@@ -57,7 +57,7 @@ impl<'f> Walk<'f> {
     }
 
     /// The next field of the table in a slot, if one is left, in the order of `next`. Checks whether the script must
-    /// end. O(1), but for empty places in the table.
+    /// end. O(1), except for empty slots of the table.
     #[inline(always)]
     pub(crate) fn field(
         &mut self,
@@ -86,7 +86,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// An element of the table in a slot, past its metatable; nil if there is none.
+    /// An element of the table in a slot, ignoring its metatable. Nil if there is none.
     #[inline]
     pub(crate) fn element(&mut self, slot: c_int, element: c_int) -> View<'_> {
         let mut value = MaybeUninit::uninit();
@@ -110,7 +110,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The value in a slot that was pushed.
+    /// The value in a slot that the walk has pushed.
     pub(crate) fn pushed(&mut self, slot: c_int) -> View<'_> {
         assert!((1..=self.frame.kept.get()).contains(&slot), "the slot is in use");
         // SAFETY: there is a value, which stays as long as this is not asked to leave.
@@ -119,7 +119,7 @@ impl<'f> Walk<'f> {
 
     /// # Safety
     ///
-    /// The view shows a value that stays for `'v`.
+    /// The view must show a value that stays for `'v`.
     #[inline(always)]
     unsafe fn value<'v>(&self, view: ffi::View) -> View<'v> {
         // SAFETY: the type says what was written.
@@ -136,8 +136,8 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Pushes key and value of the field that was shown last, of a table and at a place; the value's slot. Two nils if
-    /// there is no such field.
+    /// Pushes the key and the value of the field that was shown last, given by its table and position; returns the
+    /// value's slot. Pushes two nils if there is no such field.
     pub(crate) fn push_field(&mut self, slot: c_int, place: Place) -> Result<c_int, Raise> {
         self.frame.take_slots(2)?;
         // SAFETY: two slots are free; there is a table, or no field is found.
@@ -150,7 +150,7 @@ impl<'f> Walk<'f> {
         Ok(self.keep(2))
     }
 
-    /// Pushes an element of the table in a slot, past its metatable; its own slot.
+    /// Pushes an element of the table in a slot, ignoring its metatable; returns the element's slot.
     pub(crate) fn push_element(&mut self, slot: c_int, element: c_int) -> Result<c_int, Raise> {
         self.frame.take_slots(1)?;
         assert!((1..=self.frame.kept.get()).contains(&slot), "the slot is in use");
@@ -165,7 +165,7 @@ impl<'f> Walk<'f> {
         Ok(self.keep(1))
     }
 
-    /// What was pushed last stays.
+    /// Adds the values pushed last to the slots that must stay; returns the top slot.
     fn keep(&mut self, count: c_int) -> c_int {
         let kept = self.frame.kept.get() + count;
         // SAFETY: the state is live.
@@ -175,7 +175,7 @@ impl<'f> Walk<'f> {
         kept
     }
 
-    /// Pops so many slots that were pushed.
+    /// Pops `count` slots that the walk has pushed.
     pub(crate) fn leave(&mut self, count: c_int) {
         let kept = self.frame.kept.get() - count;
         assert!(count >= 0 && kept >= self.kept, "only what was pushed is popped");
