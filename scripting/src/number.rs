@@ -2,11 +2,11 @@
 
 use lockwheel_resp::number::format_double;
 
-/// Space for any number.
+/// The room for the text of any number.
 pub(crate) const MAX_LEN: usize = 40;
 
-/// Appends the text of a number as Redis 7.2 hands it to a command: that of a double in a reply, but for the sign of
-/// what is zero or not a number.
+/// Appends the text of a number as Redis 7.2 passes it to a command. The text is that of a double in a reply, except
+/// for the sign of zero and of NaN.
 pub(crate) fn write_argument(value: f64, out: &mut Vec<u8>) {
     if value == 0.0 {
         out.push(b'0');
@@ -21,7 +21,7 @@ pub(crate) fn write_argument(value: f64, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// Each read off a server of Redis 7.2's kind: `return redis.call('echo', n)`.
+    /// Each text is that of a server of Redis 7.2's kind for `return redis.call('echo', n)`.
     #[test]
     fn arguments_are_those_of_redis() {
         for (value, text) in [

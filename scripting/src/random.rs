@@ -1,10 +1,10 @@
-//! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as in Redis, so that a seed
-//! gives the same numbers as there, on every platform.
+//! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as in Redis. So a seed gives
+//! the same numbers as in Redis, on every platform.
 
 use crate::sync::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// One generator. A new one gives the sequence that a new Redis server gives, which continues from script to script.
+/// A generator. A new one gives the sequence of a new Redis server, which continues from script to script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
@@ -16,7 +16,7 @@ const SEED_LOW: u64 = 0x330E;
 
 impl Random {
     pub(crate) fn new() -> Random {
-        // The start of `drand48` without a seed.
+        // The initial state of `drand48` without a seed.
         Random::seeded(0x1234_ABCD)
     }
 
@@ -38,9 +38,9 @@ impl Random {
     }
 }
 
-/// The generator that all interpreters of a server share: a function goes on where a script has ended.
+/// The generator that all interpreters of a server share: a function continues where a script has ended.
 ///
-/// One thread at a time has it.
+/// Only one thread at a time uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedRandom(Arc<AtomicU64>);
 
@@ -62,7 +62,7 @@ impl SharedRandom {
 mod tests {
     use super::*;
 
-    /// Read from redis-server 7.0.15: `math.randomseed(n) return {math.random(1000000), …}`.
+    /// Results of redis-server 7.0.15: `math.randomseed(n) return {math.random(1000000), …}`.
     #[test]
     fn gives_the_numbers_of_redis() {
         let million = |random: &mut Random| (random.unit() * 1e6).floor() as i64 + 1;

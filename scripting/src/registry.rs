@@ -1,21 +1,21 @@
-//! What the registry of an interpreter for functions holds: tables that no script can reach.
+//! The registry of an interpreter for functions: tables that no script can reach.
 
 use crate::ffi::*;
 use std::ffi::c_int;
 
-/// The compiled functions, which lie on the stack too.
+/// The compiled functions, whose table is on the stack too.
 pub(crate) const REGISTERED: c_int = 1;
-/// A copy of the globals that functions have when they run.
+/// A copy of the globals that running functions have.
 pub(crate) const RUNNING: c_int = 2;
-/// The table `redis` that there is while a library is loaded.
+/// The table `redis` during the loading of a library.
 pub(crate) const LOADING: c_int = 3;
 
 /// Pops a function into a slot of the compiled functions.
 ///
 /// # Safety
 ///
-/// The state belongs to an interpreter for functions, a function is on top with a free slot above it, and the limit of
-/// memory is suspended.
+/// The state must belong to an interpreter for functions. A function must be on top with a free slot above it, and the
+/// limit of memory be suspended.
 pub(crate) unsafe fn keep_function(state: *mut lua_State, slot: u32) {
     // SAFETY: the slot is free for the table, which goes below the function; there is memory, so nothing is raised.
     unsafe {

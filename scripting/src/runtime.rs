@@ -1,4 +1,4 @@
-//! The interpreters of a server with the scripts and functions in them, and one that runs.
+//! The interpreters of a server with their scripts and functions, and the running of one of these.
 
 use crate::cache::{Cache, ScriptId};
 use crate::control::{EntryKind, RunGuard, ScriptControl};
@@ -15,7 +15,7 @@ use crate::vm::Vm;
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
-/// What can be run.
+/// The id of an entry that can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryId {
     /// A script.
@@ -45,7 +45,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Interpreters without scripts and functions.
+    /// Makes interpreters without scripts and functions.
     pub fn new(options: Options, control: Arc<ScriptControl>) -> Runtime {
         let random = SharedRandom::new();
         Runtime {
@@ -56,16 +56,16 @@ impl Runtime {
         }
     }
 
-    /// SCRIPT LOAD: compiles a script, unless it is cached, and keeps it until [`flush`](Runtime::flush). The error is
-    /// Redis' (`ERR Error compiling script (new function): user_script:1: …`). O(length).
+    /// Compiles a script for SCRIPT LOAD, unless it is cached, and keeps it until [`flush`](Runtime::flush). Returns
+    /// Redis' error (`ERR Error compiling script (new function): user_script:1: …`). O(length).
     pub fn load(&mut self, body: &[u8]) -> Result<Sha, Error> {
         let id = self.intern(body)?;
         self.cache.mark_loaded(id);
         Ok(Sha::of(body))
     }
 
-    /// EVAL: the script with this text, compiled if it is not cached. No SHA-1 is computed. Scripts that came this way
-    /// are evicted when they are very many, those not used for longest first. O(length).
+    /// Returns the script with this text for EVAL, compiled if it is not cached. Computes no SHA-1. Very many scripts
+    /// that came this way are evicted, those not used for the longest time first. O(length).
     pub fn intern(&mut self, body: &[u8]) -> Result<ScriptId, Error> {
         if let Some(id) = self.cache.by_text(body) {
             return Ok(id);
@@ -79,51 +79,51 @@ impl Runtime {
         Ok(id)
     }
 
-    /// EVALSHA: the script with this SHA-1, in hexadecimal digits of either case. O(1), except for computing the
+    /// Returns the script with this SHA-1 for EVALSHA, in hexadecimal digits of either case. O(1), except for the
     /// digests of scripts that came by their text since the last call.
     pub fn find(&self, sha: &[u8]) -> Option<ScriptId> {
         self.cache.by_sha(sha)
     }
 
-    /// SCRIPT EXISTS, for one. As [`find`](Runtime::find).
+    /// Whether a script exists, for SCRIPT EXISTS. See [`find`](Runtime::find).
     pub fn exists(&self, sha: &[u8]) -> bool {
         self.find(sha).is_some()
     }
 
-    /// The flags in the script's first line; none for a script that is gone.
+    /// The flags in the script's first line. Empty for a script that is gone.
     pub fn flags(&self, id: ScriptId) -> Flags {
         self.cache.flags(id)
     }
 
-    /// The flags that a script with this text would have; none if its first line is wrong. O(its first line).
+    /// The flags of a script with this text. Returns `None` if its first line is invalid. O(length of the first line).
     pub fn flags_of(&self, body: &[u8]) -> Option<Flags> {
         shebang::parse(body).ok().map(|(flags, _)| flags)
     }
 
-    /// The script's name; none if it is gone. O(length).
+    /// The script's SHA-1. Returns `None` if the script is gone. O(length).
     pub fn sha(&self, id: ScriptId) -> Option<Sha> {
         self.cache.sha(id)
     }
 
-    /// The script's text; none if it is gone. O(1).
+    /// The script's text. Returns `None` if the script is gone. O(1).
     pub fn text(&self, id: ScriptId) -> Option<&[u8]> {
         self.cache.text(id)
     }
 
-    /// Drops one script, also one that SCRIPT LOAD has brought. O(length).
+    /// Drops one script, even if it came by SCRIPT LOAD. O(length).
     pub fn forget(&mut self, id: ScriptId) {
         if let Some(slot) = self.cache.forget(id) {
             self.vm.forget(slot);
         }
     }
 
-    /// SCRIPT FLUSH: drops all scripts, and frees their memory.
+    /// Drops all scripts for SCRIPT FLUSH, and frees their memory.
     pub fn flush(&mut self) {
         self.cache.clear();
         self.vm.clear();
     }
 
-    /// Cached scripts.
+    /// The number of cached scripts.
     pub fn len(&self) -> usize {
         self.cache.len()
     }
@@ -133,30 +133,31 @@ impl Runtime {
         self.len() == 0
     }
 
-    /// Bytes of memory that the texts of cached scripts take. O(scripts).
+    /// Bytes of memory of the texts of cached scripts. O(scripts).
     pub fn cached_bytes(&self) -> usize {
         self.cache.bytes()
     }
 
-    /// Bytes of memory that the interpreter of scripts has.
+    /// Bytes of memory of the interpreter of scripts.
     pub fn memory_used(&self) -> usize {
         self.vm.memory_used()
     }
 
-    /// Bytes of memory that the interpreter of functions has; 0 before there are any.
+    /// Bytes of memory of the interpreter of functions; 0 before the first function.
     pub fn functions_memory_used(&self) -> usize {
         self.functions.memory_used()
     }
 
-    /// FUNCTION LOAD: runs the text of a library, which begins behind its name. The functions that it has registered,
-    /// by name. It may only log by the host, and has to end by `until_us` of the host's clock.
+    /// Runs the text of a library for FUNCTION LOAD; the text begins behind the library's name. Returns the functions
+    /// that it has registered, by name. The library may use the host only for logging, and must end by `until_us` of
+    /// the host's clock.
     ///
     /// # Errors
-    /// Redis' own: what cannot be compiled, or how it ended. Then none of its functions is left.
+    /// Returns Redis' own error if the text cannot be compiled or the run fails. None of its functions is left then.
     ///
     /// # Panics
     ///
-    /// With the host's panic, if it panics.
+    /// Resumes the host's panic, if the host panics.
     pub fn load_library(
         &mut self,
         text: &[u8],
@@ -166,18 +167,18 @@ impl Runtime {
         self.functions.load(text, until_us, host)
     }
 
-    /// FUNCTION DELETE: drops functions.
+    /// Drops functions for FUNCTION DELETE.
     pub fn forget_functions(&mut self, ids: impl IntoIterator<Item = FunctionId>) {
         self.functions.forget(ids);
     }
 
-    /// FUNCTION FLUSH: drops all functions, and frees their memory.
+    /// Drops all functions for FUNCTION FLUSH, and frees their memory.
     pub fn flush_functions(&mut self) {
         self.functions.flush();
     }
 
-    /// A script or function begins, at `since_ms` of the caller's clock. From now on other threads see it, and can
-    /// stop it, through the [`ScriptControl`]; until it has run, or the result is dropped.
+    /// Begins a script or function, at `since_ms` of the caller's clock. From now on other threads see it, and can stop
+    /// it, through the [`ScriptControl`]. That ends when it has run, or the result is dropped.
     pub fn begin(&mut self, id: impl Into<EntryId>, since_ms: u64) -> Invocation<'_> {
         let Runtime { vm, cache, functions, control } = self;
         match id.into() {
@@ -193,7 +194,7 @@ impl Runtime {
     }
 }
 
-/// A script or function that has begun, and is still to be run.
+/// A script or function that has begun, and has not run yet.
 #[must_use]
 pub struct Invocation<'r> {
     entry: Begun<'r>,
@@ -206,11 +207,11 @@ enum Begun<'r> {
 }
 
 impl Invocation<'_> {
-    /// Runs it and writes its result, or its error, to `reply`: exactly one reply, in whatever way it ends.
+    /// Runs the entry and writes its result or its error to `reply`: always exactly one reply.
     ///
     /// # Panics
     ///
-    /// With the host's panic, if it panics; the reply is written then too, and the runtime stays usable.
+    /// Resumes the host's panic, if the host panics. The reply is written then too, and the runtime stays usable.
     pub fn run(self, keys: &[&[u8]], args: &[&[u8]], host: &mut dyn Host, reply: &mut dyn Reply) {
         let arguments = Arguments { keys, args };
         match self.entry {

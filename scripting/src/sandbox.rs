@@ -1,4 +1,4 @@
-//! The globals of scripts: those that Redis allows and no others, all of them read-only.
+//! The globals of scripts: exactly those that Redis allows, all of them read-only.
 
 use crate::call;
 use crate::context::Context;
@@ -10,7 +10,7 @@ use crate::library::{self, Frame, Value, push_function, unknown_global};
 use crate::options::Options;
 use std::ffi::{CStr, c_int};
 
-/// What is left of Lua's own globals. `os` has only `clock`.
+/// The permitted globals of Lua's own. `os` has only `clock`.
 const ALLOWED: &[&[u8]] = &[
     b"_G",
     b"_VERSION",
@@ -42,20 +42,20 @@ const ALLOWED: &[&[u8]] = &[
     b"xpcall",
 ];
 
-/// What Redis allows besides while `lua-enable-deprecated-api` says so.
+/// The globals that Redis also allows while `lua-enable-deprecated-api` is set.
 const DEPRECATED: &[&[u8]] = &[b"getfenv", b"newproxy", b"setfenv"];
 
-/// The tables that stay writable: they are made anew for each script.
+/// The tables that stay writable, since they are renewed for each script.
 const ARGUMENTS: &[&[u8]] = &[b"KEYS", b"ARGV"];
 
-/// What functions do not find in `redis`, where scripts do.
+/// The fields of `redis` that scripts have and functions have not.
 const FOR_SCRIPTS_ALONE: &[&CStr] = &[c"breakpoint", c"debug", c"replicate_commands"];
 
 /// Fills the globals of a new state, for scripts or for functions.
 ///
 /// # Safety
 ///
-/// The state is new, its context in place, and the limit of memory suspended.
+/// The state must be new, its context be in place, and the limit of memory be suspended.
 pub(crate) unsafe fn open(state: *mut lua_State, options: Options, kind: EntryKind) {
     // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
     // are writable and have no metatables yet.
@@ -83,11 +83,11 @@ pub(crate) unsafe fn open(state: *mut lua_State, options: Options, kind: EntryKi
     }
 }
 
-/// Adds the globals by which a script gets its keys and arguments.
+/// Adds the globals from which a script reads its keys and arguments.
 ///
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 unsafe fn add_for_scripts(state: *mut lua_State) {
     // SAFETY: a slot suffices; the two tables lie at the bottom of the stack.
     unsafe {
@@ -100,11 +100,11 @@ unsafe fn add_for_scripts(state: *mut lua_State) {
     }
 }
 
-/// Removes from `redis` what functions do not have.
+/// Removes the fields of `redis` that functions do not have.
 ///
 /// # Safety
 ///
-/// As for [`open`]; `redis` is a table.
+/// See [`open`]. `redis` must be a table.
 unsafe fn remove_for_functions(state: *mut lua_State) {
     // SAFETY: two slots suffice; the table is writable and plain.
     unsafe {
@@ -117,11 +117,11 @@ unsafe fn remove_for_functions(state: *mut lua_State) {
     }
 }
 
-/// Gives libraries with settings those that they had at first.
+/// Restores the initial settings of the libraries that have settings.
 ///
 /// # Safety
 ///
-/// The state was opened, no script runs in it, and the limit of memory is suspended.
+/// The state must be one that was opened, no script may run in it, and the limit of memory must be suspended.
 pub(crate) unsafe fn reset(state: *mut lua_State) {
     // SAFETY: the bottom of the stack leaves six slots free; each table was made read-only by `protect`, and is
     // writable only meanwhile.
@@ -136,7 +136,7 @@ pub(crate) unsafe fn reset(state: *mut lua_State) {
     }
 }
 
-/// `7.2.4` as `0x00070204`.
+/// Converts a version such as `7.2.4` to `0x00070204`.
 pub(crate) fn version_number(version: &str) -> u32 {
     let parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     parts.chain(std::iter::repeat(0)).take(3).fold(0, |number, part| number << 8 | part)
@@ -144,7 +144,7 @@ pub(crate) fn version_number(version: &str) -> u32 {
 
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 unsafe fn open_libraries(state: *mut lua_State) {
     let libraries: [(unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, &CStr); 5] = [
         (luaopen_base, c""),
@@ -164,11 +164,11 @@ unsafe fn open_libraries(state: *mut lua_State) {
     }
 }
 
-/// Removes what scripts must not have.
+/// Removes the globals that scripts must not have.
 ///
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 unsafe fn forbid(state: *mut lua_State, deprecated_api: bool) {
     // SAFETY: seven slots suffice, and there is memory. Nothing raises an error: the tables are writable and plain.
     unsafe {
@@ -189,11 +189,11 @@ unsafe fn forbid(state: *mut lua_State, deprecated_api: bool) {
     }
 }
 
-/// The names of all globals, in no order.
+/// The names of all globals, in no particular order.
 ///
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 pub(crate) unsafe fn global_names(state: *mut lua_State) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
     // SAFETY: a slot is free for the table, and the frame alone uses the state until it is gone.
@@ -216,7 +216,7 @@ pub(crate) unsafe fn global_names(state: *mut lua_State) -> Vec<Vec<u8>> {
 ///
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 unsafe fn protect(state: *mut lua_State) {
     // SAFETY: three slots suffice, and there is memory; only tables are made read-only.
     unsafe {
@@ -238,11 +238,11 @@ unsafe fn protect(state: *mut lua_State) {
     }
 }
 
-/// Pushes a metatable that refuses to read what is not there.
+/// Pushes a metatable that refuses to read missing fields.
 ///
 /// # Safety
 ///
-/// As for [`open`].
+/// See [`open`].
 pub(crate) unsafe fn push_strict_metatable(state: *mut lua_State) {
     // SAFETY: three slots suffice, and there is memory.
     unsafe {

@@ -1,4 +1,4 @@
-//! The entry that EVAL runs: a script, which finds its keys and arguments in globals.
+//! The entry that EVAL runs: a script, which reads its keys and arguments from globals.
 
 use crate::cache::{Cache, ScriptId};
 use crate::entry::{ARGV, Arguments, Chunk, Entry, KEYS, fill};
@@ -7,14 +7,14 @@ use crate::sha::Sha;
 use std::ffi::c_int;
 use std::fmt::Display;
 
-/// More arguments than this are dropped as soon as the script ends.
+/// The number of arguments above which they are dropped as soon as the script ends.
 const MANY_ARGUMENTS: usize = 256;
 
 /// The text of a script.
 pub(crate) const CHUNK: Chunk =
     Chunk { name: c"@user_script", compile_error: "ERR Error compiling script (new function): " };
 
-/// A script that is cached.
+/// A cached script.
 pub(crate) struct Script<'c> {
     pub(crate) cache: &'c Cache,
     pub(crate) id: ScriptId,
@@ -30,7 +30,7 @@ impl Entry for Script<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Entry::pass`].
+    /// See [`Entry::pass`].
     #[inline]
     unsafe fn pass(&self, state: *mut lua_State, arguments: Arguments<'_>) -> c_int {
         // SAFETY: the two tables lie at the bottom of the stack, and the limit is suspended.
@@ -45,7 +45,7 @@ impl Entry for Script<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Entry::release`].
+    /// See [`Entry::release`].
     #[inline]
     unsafe fn release(&self, state: *mut lua_State, arguments: Arguments<'_>) {
         for (index, strings) in [(KEYS, arguments.keys), (ARGV, arguments.args)] {

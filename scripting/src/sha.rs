@@ -1,4 +1,4 @@
-//! The names of scripts.
+//! The digests that identify scripts.
 
 use std::borrow::Borrow;
 use std::convert::Infallible;
@@ -21,7 +21,7 @@ impl Sha {
         }
     }
 
-    /// The digest of `text`, unless `poll`, which is called from time to time, aborts it.
+    /// The digest of `text`, unless `poll` aborts the computation. `poll` is called from time to time.
     pub(crate) fn of_long<E>(text: &[u8], poll: impl Fn() -> Result<(), E>) -> Result<Sha, E> {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         const PIECE: usize = 1 << 14;

@@ -6,33 +6,34 @@ use lockwheel_resp::split_words;
 /// The flags in a script's first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Whether there is such a line. A script without one is restricted by what its commands do, not by its flags.
+    /// Whether there is such a line. A script without one is restricted by its commands, not by its flags.
     pub shebang: bool,
-    /// The script must not write.
+    /// Whether the script must not write.
     pub no_writes: bool,
-    /// The script may run when memory is short.
+    /// Whether the script may run when memory is short.
     pub allow_oom: bool,
-    /// The script may run on a replica that has lost its master.
+    /// Whether the script may run on a replica that has lost its master.
     pub allow_stale: bool,
-    /// The script must not run in a cluster.
+    /// Whether the script must not run in a cluster.
     pub no_cluster: bool,
-    /// The script may use keys of several slots.
+    /// Whether the script may use keys of several slots.
     pub allow_cross_slot_keys: bool,
 }
 
-/// The flags that a script's first line declares; none if there is no such line, or a wrong one. O(its length).
+/// The flags that a script's first line declares. Returns `None` if there is no such line, or an invalid one. O(length
+/// of the line).
 pub fn declared(body: &[u8]) -> Option<Flags> {
     let (flags, _) = parse(body).ok()?;
     flags.shebang.then_some(flags)
 }
 
-/// The flags of a script and the text to compile, which begins at the line's end so that lines keep their numbers.
-/// Errors are Redis', word for word.
+/// Parses the flags of a script; also returns the text to compile. That begins at the end of the first line, so that
+/// lines keep their numbers. Errors are Redis', word for word.
 pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
     if !body.starts_with(b"#!") {
         return Ok((Flags::default(), body));
     }
-    // To Redis the text is a C string, which ends at a NUL, and so is each word.
+    // Redis reads the text, and each word, as a C string, which ends at a NUL.
     let end = until_nul(body).iter().position(|byte| *byte == b'\n');
     let end = end.ok_or_else(|| Error::new("ERR Invalid script shebang"))?;
     let (line, rest) = body.split_at(end);
@@ -54,7 +55,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
 }
 
 impl Flags {
-    /// The names of those that are set, in Redis' order.
+    /// The names of the flags that are set, in Redis' order.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let flags = [
             (self.no_writes, "no-writes"),
@@ -66,7 +67,7 @@ impl Flags {
         flags.into_iter().filter_map(|(is_set, name)| is_set.then_some(name))
     }
 
-    /// Sets the flag of this name, in lower case. False if there is none.
+    /// Sets the flag with this name, in lower case. Returns false if there is none.
     pub(crate) fn set_named(&mut self, name: &[u8]) -> bool {
         let flag = match name {
             b"no-writes" => &mut self.no_writes,
@@ -111,7 +112,7 @@ mod tests {
         assert!(flags.allow_stale && flags.no_cluster && flags.allow_cross_slot_keys && !flags.no_writes);
     }
 
-    /// Each read off redis-server 7.0.15.
+    /// Each text is that of redis-server 7.0.15.
     #[test]
     fn errors_are_those_of_redis() {
         for (body, text) in [

@@ -1,4 +1,4 @@
-//! Where a command writes its reply when a script calls it: straight to the Lua stack.
+//! The reply sink of a command that a script calls: it writes straight to the Lua stack.
 
 use crate::error::single_line;
 use crate::ffi::{self, *};
@@ -6,12 +6,12 @@ use lockwheel_resp::number::{format_decimal, format_double, parse_f64};
 use lockwheel_resp::{Protocol, Reply, allocation};
 use std::ffi::{CStr, c_int};
 
-/// An aggregate that still waits for values. Its table lies on the stack, a map's or a set's inside another one.
+/// An aggregate that lacks values. Its table is on the stack; that of a map or a set is inside another table.
 struct Level {
     kind: Kind,
-    /// Values to come, a map's keys included.
+    /// The number of values that have not come, including a map's keys.
     left: usize,
-    /// Values that came.
+    /// The number of values that have come.
     came: usize,
 }
 
@@ -25,28 +25,28 @@ enum Kind {
     Set,
 }
 
-/// Elements from which on the growth of a table is checked.
+/// The number of elements from which on the growth of a table is checked.
 const MANY: usize = 1 << 16;
-/// Bytes of an element of a table, at most.
+/// The most bytes of an element of a table.
 const ELEMENT: usize = 40;
 
-/// Slots of the stack that one level and the values on top of it need.
+/// The stack slots that one level and the values on top of it need.
 const SLOTS: c_int = 8;
-/// Aggregates beyond this are taken for a bug of the host: a table has room for no more keys.
+/// The most keys of an aggregate, since a table has no room for more. More keys count as a bug of the host.
 const MAX_KEYS: usize = 1 << 25;
 
-/// A reply becomes exactly one value on top of the stack, once [`finish`](StackSink::finish) is called.
+/// A sink that turns a reply into exactly one value on top of the stack, once [`finish`](StackSink::finish) is called.
 ///
-/// Replies become Lua values as Redis makes them: RESP2's nil is `false`, statuses and errors are tables with one
-/// field. The limit of memory must be suspended while it is used, so that no call can raise an error.
+/// Replies become Lua values as in Redis: RESP2's nil is `false`, statuses and errors are tables with one field. The
+/// limit of memory must be suspended while the sink is used, so that no call can raise an error.
 pub(crate) struct StackSink {
     state: *mut lua_State,
     protocol: Protocol,
     levels: Vec<Level>,
     top: c_int,
-    /// The whole reply is there; anything more is dropped.
+    /// Whether the reply is complete. Anything more is dropped.
     done: bool,
-    /// Values to drop, which belong to an aggregate that did not fit.
+    /// The number of values to drop, which belong to an aggregate that did not fit.
     skip: usize,
     too_deep: bool,
     /// Whether the whole reply is an error.
@@ -54,18 +54,18 @@ pub(crate) struct StackSink {
 }
 
 impl StackSink {
-    /// A sink that pushes onto `state`'s stack, on which there are `top` values.
+    /// Makes a sink that pushes onto `state`'s stack, which has `top` values.
     ///
     /// # Safety
     ///
-    /// The state outlives the sink, nothing else changes its stack meanwhile, it has [`SLOTS`] free, and the limit of
-    /// memory is suspended.
+    /// The state must outlive the sink, and nothing else may change its stack meanwhile. It must have [`SLOTS`] free
+    /// slots, and the limit of memory must be suspended.
     pub(crate) unsafe fn new(state: *mut lua_State, top: c_int, protocol: Protocol) -> StackSink {
         let levels = Vec::new();
         StackSink { state, protocol, levels, top, done: false, skip: 0, too_deep: false, is_error: false }
     }
 
-    /// Makes sure that there is exactly one value. False if the reply was nested deeper than the stack allows.
+    /// Ensures that there is exactly one value. Returns false if the reply was nested deeper than the stack allows.
     pub(crate) fn finish(self) -> bool {
         debug_assert!(self.done, "the host wrote a reply that is not whole");
         // SAFETY: `new` was promised that the state outlives the sink; above `top` lies only what the sink has pushed,
@@ -94,7 +94,7 @@ impl StackSink {
         self.done
     }
 
-    /// Pushes a value, by a function that leaves exactly one more on the stack, and puts it where it belongs.
+    /// Pushes a value and puts it into its aggregate. `push` must leave exactly one more value on the stack.
     fn value(&mut self, push: impl FnOnce(*mut lua_State)) {
         if !self.drops() {
             push(self.state);
@@ -102,7 +102,7 @@ impl StackSink {
         }
     }
 
-    /// A table with one text.
+    /// Pushes a table with one text.
     fn tagged(&mut self, tag: &CStr, value: &[u8]) {
         self.value(|state| {
             // SAFETY: a table and its field take two of the `SLOTS` that are free; nothing is raised while the limit is
@@ -115,8 +115,8 @@ impl StackSink {
         });
     }
 
-    /// The value on top is complete: puts it into the aggregate that waits for it, and that one, if complete, into its
-    /// own.
+    /// Puts the value on top, which is complete, into the aggregate that waits for it. If that is complete then, puts
+    /// it into its own aggregate, and so on.
     #[inline]
     fn settle(&mut self) {
         if self.levels.is_empty() {
@@ -129,7 +129,7 @@ impl StackSink {
     fn settle_level(&mut self) {
         while let Some(level) = self.levels.last_mut() {
             if level.came >= MANY && level.came.is_power_of_two() {
-                // The table is about to grow to twice its size.
+                // The table is about to double its size.
                 check_memory(level.came * 2 * ELEMENT);
             }
             level.came += 1;
@@ -165,7 +165,7 @@ impl StackSink {
                 return;
             }
             if kind == Kind::Array {
-                // A table grows as it is filled; a header that promises very many is not trusted in advance.
+                // A table grows as it is filled. A header that announces very many elements is not trusted in advance.
                 lua_createtable(self.state, len.min(1 << 16) as c_int, 0);
             } else {
                 let keys = if kind == Kind::Map { len / 2 } else { len };
@@ -191,7 +191,7 @@ impl StackSink {
     }
 }
 
-/// Unwinds if there is no memory for a large value: while the limit is suspended, the interpreter's own allocation
+/// Unwinds if memory for a large value is short. While the limit is suspended, the interpreter's own failed allocation
 /// would end the process.
 #[inline]
 fn check_memory(bytes: usize) {
@@ -202,7 +202,7 @@ fn check_memory(bytes: usize) {
 ///
 /// # Safety
 ///
-/// Both tables lie on top of the stack.
+/// Both tables must be on top of the stack.
 unsafe fn close(state: *mut lua_State, kind: Kind) {
     // SAFETY: the inner table is on top of the outer one, which is fresh: neither read-only nor with a metatable.
     unsafe {
@@ -219,7 +219,7 @@ impl Level {
     ///
     /// # Safety
     ///
-    /// The level's table lies below the value, or below the key of the value.
+    /// The level's table must be below the value, or below the key of the value.
     unsafe fn put(&mut self, state: *mut lua_State) {
         // SAFETY: the level's table lies where its kind has it: below the value, or below the key. It is fresh, and a
         // key is checked first, so nothing is raised.
@@ -318,7 +318,7 @@ impl Reply for StackSink {
         let mut text = Vec::with_capacity(32);
         format_decimal(value, &mut text);
         if self.protocol == Protocol::Resp3 {
-            // As read back from the text, which has too few digits for a number close to zero.
+            // The number is read back from the text, which has too few digits for a number close to zero.
             self.double(parse_f64(&text).unwrap_or(value));
         } else {
             self.bulk(&text);

@@ -1,4 +1,4 @@
-//! One interpreter: its state, and how a script is compiled and run in it.
+//! One interpreter: its state, and the compilation and running of scripts in it.
 
 mod load;
 
@@ -22,11 +22,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The collector waits until memory is four times what was in use, and then collects at twice the usual pace: a
-/// script's garbage is small compared to the libraries. Saves a twentieth of a lock script's time.
+/// The collector waits until memory has grown to four times the used amount, and then collects at twice the usual pace.
+/// A script's garbage is small compared to the libraries. This saves a twentieth of a lock script's time.
 const GC_PAUSE: c_int = 400;
 const GC_STEP_MULTIPLIER: c_int = 400;
-/// Garbage of one script beyond this is collected as soon as it ends.
+/// The bytes of garbage above which a script's garbage is collected as soon as the script ends.
 const LARGE: usize = 8 << 20;
 
 pub(crate) struct Vm {
@@ -34,7 +34,7 @@ pub(crate) struct Vm {
     walker: *mut lua_State,
     context: NonNull<Context>,
     memory_limit: usize,
-    /// Memory in use at which the next full collection is due.
+    /// The memory in use, in bytes, at which the next full collection is due.
     collect_at: usize,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Vm {
 unsafe impl Send for Vm {}
 
 impl Vm {
-    /// An interpreter with the globals of Redis.
+    /// Makes an interpreter with the globals of Redis.
     pub(crate) fn new(
         kind: EntryKind,
         options: Options,
@@ -96,12 +96,12 @@ impl Vm {
         unsafe { self.context.as_ref() }
     }
 
-    /// Bytes in use.
+    /// The bytes of memory in use.
     pub(crate) fn memory_used(&self) -> usize {
         self.context().memory_used()
     }
 
-    /// Compiles a text into a slot, or gives Redis' error.
+    /// Compiles a text into a slot. Returns Redis' error if that fails.
     pub(crate) fn compile(&mut self, chunk: &Chunk, text: &[u8], slot: u32) -> Result<(), Error> {
         self.push_compiled(chunk, text)?;
         // SAFETY: the function is on top, and the limit is suspended.
@@ -109,7 +109,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Compiles a text and leaves the function on the stack, or gives Redis' error.
+    /// Compiles a text and leaves the function on the stack. Returns Redis' error if that fails.
     fn push_compiled(&mut self, chunk: &Chunk, text: &[u8]) -> Result<(), Error> {
         // SAFETY: with the limit in force only the protected parser runs, which gives its errors back as a string.
         unsafe {
@@ -136,7 +136,7 @@ impl Vm {
         }
     }
 
-    /// Drops all compiled scripts, the settings that they have made in libraries, and all garbage.
+    /// Drops all compiled scripts, the settings that they have changed in libraries, and all garbage.
     pub(crate) fn clear(&mut self) {
         // SAFETY: the limit is suspended, and no script runs.
         unsafe {
@@ -146,11 +146,11 @@ impl Vm {
         self.collect();
     }
 
-    /// Runs an entry, whose function is in a slot, to its end, and writes its result or its error.
+    /// Runs an entry, whose function is in a slot, and writes its result or its error.
     ///
     /// # Panics
     ///
-    /// With the host's panic, if it panics.
+    /// Resumes the host's panic, if the host panics.
     pub(crate) fn run<E: Entry>(
         &mut self,
         entry: &E,
@@ -171,7 +171,8 @@ impl Vm {
             context.limit_memory();
             let status = lua_pcall(state, parameters, 1, HANDLER);
             context.free_memory();
-            // A reply for which there is no memory unwinds: the script ends like any other before that goes on.
+            // If memory for a reply is short, writing it unwinds. The script ends like any other before the unwinding
+            // goes on.
             let written = catch_unwind(AssertUnwindSafe(|| {
                 if status == LUA_OK {
                     self.write(reply)
@@ -183,7 +184,7 @@ impl Vm {
                 Ok(errors) => (errors, None),
                 Err(panic) => (Some(Errors::default()), Some(panic)),
             };
-            // A killed script must not answer with its result: the client of SCRIPT KILL was told that it was killed.
+            // A killed script must not reply its result, since the client of SCRIPT KILL was told that it was killed.
             if !context.control.finish() && lua_iskilled(state) == 0 {
                 errors = None;
             }
@@ -205,7 +206,7 @@ impl Vm {
         }
     }
 
-    /// Writes the result on top of the stack. None if the script was ended meanwhile.
+    /// Writes the result on top of the stack. Returns `None` if the script was ended meanwhile.
     #[inline]
     fn write(&self, reply: &mut dyn Reply) -> Option<Errors> {
         // SAFETY: the states are live, and the limit is suspended.
@@ -230,7 +231,7 @@ impl Vm {
     }
 
     fn collect(&mut self) {
-        // A collection halves the interpreter's own buffers: it is repeated while that frees much.
+        // A collection halves the interpreter's own buffers, so it is repeated while that frees much.
         loop {
             let before = self.memory_used();
             // SAFETY: the limit is suspended.
@@ -254,18 +255,18 @@ impl Drop for Vm {
     }
 }
 
-/// Called by Lua for an error that nothing catches: every call that may raise one is protected, or made with the limit
-/// of memory suspended, so this is a bug.
+/// Called by Lua for an error that nothing catches, which is a bug. Every call that may raise an error is protected, or
+/// made with the limit of memory suspended.
 extern "C-unwind" fn panicked(_: *mut lua_State) -> c_int {
     unprotected()
 }
 
-/// Ends the process: Lua's frames cannot be unwound, and a panic that would leave a function of the C ABI aborts.
+/// Ends the process. Lua's frames cannot be unwound, and a panic that would leave a function of the C ABI aborts.
 extern "C" fn unprotected() -> ! {
     panic!("an error was raised in Lua outside a protected call")
 }
 
-/// Writes the error of a killed script in place of its answer.
+/// Writes the error of a killed script in place of its result.
 #[cold]
 fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
     let text = [b"ERR ", KILLED.to_bytes()].concat();
@@ -274,12 +275,12 @@ fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
     Errors::one(&text, true)
 }
 
-/// Writes the error on top of the stack: the handler's table, or a text where the handler could not run. Unwinds if
-/// there is no memory for its text.
+/// Writes the error on top of the stack: the handler's table, or a text if the handler could not run. Unwinds if memory
+/// for the text is short.
 ///
 /// # Safety
 ///
-/// The limit of memory is suspended, and there are some free slots.
+/// The limit of memory must be suspended, with some free slots.
 #[cold]
 unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn Reply) -> Errors {
     let mut text = Vec::new();
@@ -297,7 +298,7 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
             return Errors::one(&text, is_new);
         }
         if lua_iskilled(state) != 0 {
-            // Whatever became of the error in handlers that were themselves ended by it.
+            // Used in any case, since the kill may have ended handlers that would have changed the error.
             text.extend_from_slice(b"ERR ");
             text.extend_from_slice(KILLED.to_bytes());
         } else if is_table {
@@ -331,11 +332,11 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
     Errors::one(&text, is_new)
 }
 
-/// The same as it was before Redis 7.0: the place comes first.
+/// Returns the error text in the form before Redis 7.0, in which the place comes first.
 ///
 /// # Safety
 ///
-/// As for [`write_error`]; the error is at `error`.
+/// See [`write_error`]. The error must be at `error`.
 #[cold]
 unsafe fn error_before_7(state: *mut lua_State, error: c_int, name: impl Display) -> Vec<u8> {
     let mut text = format!("ERR Error running script (call to f_{name}): ").into_bytes();
@@ -364,11 +365,11 @@ unsafe fn error_before_7(state: *mut lua_State, error: c_int, name: impl Display
     text
 }
 
-/// Appends a field that is a string or a number. Unwinds if there is no memory for it.
+/// Appends a field that is a string or a number. Unwinds if memory is short.
 ///
 /// # Safety
 ///
-/// As for [`write_error`]; there is a table at `index`.
+/// See [`write_error`]. A table must be at `index`.
 unsafe fn append_field(
     state: *mut lua_State,
     index: c_int,
@@ -382,7 +383,7 @@ unsafe fn append_field(
         raw_field(state, index, name);
         let found = lua_isstring(state, -1) != 0;
         if found {
-            // Makes a string of a number.
+            // Converts a number to a string.
             lua_tolstring(state, -1, std::ptr::null_mut());
             allocation::append(text, before.as_bytes());
             allocation::append(text, until_nul(ffi::string(state, -1)));

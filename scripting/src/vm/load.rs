@@ -1,6 +1,6 @@
-//! How a library of functions is loaded: its text runs once, with hardly any globals, and registers functions.
+//! Loading of a library of functions: its text runs once, with hardly any globals, and registers functions.
 //!
-//! All functions of an interpreter share one table of globals. While a library is loaded other values stand in it:
+//! All functions of an interpreter share one table of globals. While a library is loaded, the table has other values:
 //! only `redis`, with `register_function` and `log`.
 
 use super::{GC_PAUSE, GC_STEP_MULTIPLIER, Vm, append_field};
@@ -18,12 +18,12 @@ use std::panic::resume_unwind;
 
 /// The text of a library.
 const LIBRARY: Chunk = Chunk { name: c"@user_function", compile_error: "ERR Error compiling function: " };
-/// What stands before the error of a library that was compiled.
+/// The text before the error of a library that was compiled.
 const LOAD_ERROR: &str = "ERR Error registering functions: ";
 const NO_MEMORY: &[u8] = b"ERR not enough memory";
 const TIMEOUT: &[u8] = b"ERR FUNCTION LOAD timeout";
 
-/// What `redis` has while a library is loaded, besides `register_function`.
+/// The fields of `redis` while a library is loaded, besides `register_function`.
 const KEPT: &[&CStr] = &[
     c"log",
     c"LOG_DEBUG",
@@ -38,7 +38,7 @@ const KEPT: &[&CStr] = &[
 ///
 /// # Safety
 ///
-/// The state is new, its stack as [`WALKER`] and the others say, and the limit of memory suspended.
+/// The state must be new, its stack be as [`WALKER`] and the other constants say, and the limit of memory be suspended.
 pub(super) unsafe fn prepare(state: *mut lua_State) {
     // SAFETY: five slots suffice, and there is memory; the tables are plain, so nothing is raised.
     unsafe {
@@ -67,11 +67,11 @@ pub(super) unsafe fn prepare(state: *mut lua_State) {
     }
 }
 
-/// Puts the globals for loading in the place of those for running, or takes them away again.
+/// Replaces the globals for running by those for loading, or restores them.
 ///
 /// # Safety
 ///
-/// The state is one that [`prepare`] has seen, with five free slots, and the limit of memory is suspended.
+/// [`prepare`] must have prepared the state. Five slots must be free, and the limit of memory be suspended.
 unsafe fn exchange_globals(state: *mut lua_State, loading: bool) {
     // SAFETY: five slots suffice; the copy does not change while it is walked. The globals are writable meanwhile, no
     // key is nil, and there is memory, so nothing is raised.
@@ -98,12 +98,12 @@ unsafe fn exchange_globals(state: *mut lua_State, loading: bool) {
 }
 
 impl Vm {
-    /// Runs the text of a library, and gives back what it has registered: nothing if it fails. It ends at `until_us`
-    /// of the host's clock; to be called while the control says that something is loaded.
+    /// Runs the text of a library, and returns the functions that it has registered; none if it fails. The run ends at
+    /// `until_us` of the host's clock. To be called while the control notes the loading.
     ///
     /// # Panics
     ///
-    /// With the host's panic, if it panics.
+    /// Resumes the host's panic, if the host panics.
     pub(crate) fn load(
         &mut self,
         text: &[u8],
@@ -125,7 +125,7 @@ impl Vm {
             lua_tunegc(self.state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
             (loading, result, self.context().leave())
         };
-        // What a library that failed has left is garbage, perhaps up to the limit of memory.
+        // A failed library leaves garbage, perhaps up to the limit of memory.
         if result.is_err() {
             self.keep_registered(loading.undo());
             self.collect();
@@ -138,8 +138,8 @@ impl Vm {
         }
     }
 
-    /// Puts a table with the functions of these slots alone in the place of the table of compiled functions: that of
-    /// a library that failed may have grown, and tables do not shrink. O(slots).
+    /// Replaces the table of compiled functions by one with the functions of these slots only. The table may have grown
+    /// for a library that failed, and tables do not shrink. O(slots).
     fn keep_registered(&mut self, slots: &Slots) {
         // SAFETY: three slots are free, and the limit is suspended; the tables are plain, so nothing is raised.
         unsafe {
@@ -160,7 +160,7 @@ impl Vm {
     ///
     /// # Safety
     ///
-    /// The context has a host, the function is on top of an otherwise empty stack, and the limit of memory is
+    /// The context must have a host, the function be on top of an otherwise empty stack, and the limit of memory be
     /// suspended.
     unsafe fn run_loading(&self, loading: Box<Loading>) -> (Box<Loading>, Result<(), Error>) {
         // SAFETY: with the limit in force only the protected call runs; all else cannot fail.
@@ -179,11 +179,11 @@ impl Vm {
         }
     }
 
-    /// The error on top of the stack.
+    /// The error on top of the stack, as an error of loading.
     ///
     /// # Safety
     ///
-    /// The limit of memory is suspended, there are some free slots, and a value is on top.
+    /// The limit of memory must be suspended, with some free slots and a value on top.
     #[cold]
     unsafe fn load_error(&self) -> Error {
         let state = self.state;
@@ -204,12 +204,11 @@ impl Vm {
     }
 }
 
-/// Appends the error on top of the stack, which the handler could not make a table of. Unwinds if there is no memory
-/// for it.
+/// Appends the error on top of the stack, which the handler could not convert to a table. Unwinds if memory is short.
 ///
 /// # Safety
 ///
-/// As for [`Vm::load_error`].
+/// See [`Vm::load_error`].
 unsafe fn append_text(state: *mut lua_State, text: &mut Vec<u8>) {
     // SAFETY: it is read as a string only if it is one.
     unsafe {

@@ -1,4 +1,4 @@
-//! Scripts by text and by digest.
+//! Tests of look-ups of scripts by text and by digest.
 
 use crate::mock::Bench;
 

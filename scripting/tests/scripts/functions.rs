@@ -1,5 +1,5 @@
-//! Libraries of functions: what they see while they are loaded and when they run, and what bounds them. The texts of
-//! errors are read off redis-server 7.0.15.
+//! Tests of libraries of functions: their globals while they are loaded and while they run, and their limits. The error
+//! texts are those of redis-server 7.0.15.
 
 use crate::mock::{Bench, escape};
 use lockwheel_resp::{Protocol, Writer};
@@ -294,7 +294,7 @@ fn loading_and_functions_have_the_memory_that_scripts_have() {
         "local i = 0 while true do i = i + 1 redis.register_function('f' .. i, function() end) end",
         "redis.register_function{function_name = 'f', callback = function() end, description = ('x'):rep(5e6)}",
     ] {
-        // Time enough.
+        // The loading has enough time.
         let loaded = bench.runtime.load_library(code.as_bytes(), u64::MAX, &mut bench.host);
         let error = loaded.expect_err("it takes too much").to_string();
         assert!(error.contains("not enough memory"), "{code}: {error}");

@@ -1,4 +1,4 @@
-//! Every shape of loop ends when it is killed.
+//! Tests that a kill ends every shape of loop.
 
 use crate::mock::{Bench, escape, on_engine_stack};
 use lockwheel_resp::{Protocol, Writer};
@@ -6,7 +6,7 @@ use lockwheel_scripting::{EntryKind, KillError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Scripts that never end by themselves. None writes.
+/// Scripts that never end by themselves. None of them writes.
 const ENDLESS: &[&str] = &[
     "while true do end",
     "repeat until false",
@@ -38,7 +38,7 @@ const ENDLESS: &[&str] = &[
     "while true do redis.pcall('nosuch') end",
     "while true do pcall(redis.call) end",
     "while true do tostring({}) end",
-    // Long without a loop of the script's own.
+    // These take long without a loop of their own.
     "string.find(string.rep('a', 60), string.rep('a?', 60) .. string.rep('a', 61))",
     "string.match(string.rep('a', 500000), '(.-)b')",
     "string.gsub(string.rep('a', 500000), '(.-)(.-)(.-)b', '')",
@@ -63,7 +63,7 @@ fn run_and_kill(script: &str) -> String {
     let killer = {
         let (control, done) = (control.clone(), done.clone());
         std::thread::spawn(move || {
-            // It runs already, or at once: a signal that comes before it is as good.
+            // The script runs already, or at once: a signal that comes before it has the same effect.
             control.arm();
             control.kill(EntryKind::Script).unwrap();
             while !done.load(Ordering::Acquire) {
@@ -154,7 +154,7 @@ fn after_a_write_only_force_ends_it() {
     assert!(escape(&bytes).contains("Script killed by user"));
 }
 
-/// The script becomes slow when it calls PING.
+/// Makes the script slow when it calls PING.
 fn arm_at_ping(bench: &mut Bench) {
     let control = bench.control.clone();
     bench.host.on_call = Some(Box::new(move |argv| {
@@ -179,7 +179,7 @@ fn a_killed_script_calls_no_more_commands() {
     assert_eq!(bench.control.kill(EntryKind::Script), Err(KillError::NotBusy));
 }
 
-/// What is made ready, and a single call that goes through much of it.
+/// Preparations, each with a single call that processes much of the prepared data.
 const LONG_CALLS: &[(&str, &str)] = &[
     ("local s = string.rep('1', 1e7)", "tonumber(s)"),
     ("local s = string.rep('0', 1e7)", "tonumber(s)"),
@@ -235,7 +235,7 @@ fn a_single_long_call_can_be_killed() {
         for (ready, call) in LONG_CALLS {
             let mut bench = Bench::with_memory(256 << 20);
             let control = bench.control.clone();
-            // The first time is right behind PING, the second one within the call.
+            // The first time is right after PING, the second one within the call.
             bench.host.on_slow = Some(Box::new(move |times| {
                 if times == 2 {
                     control.kill(EntryKind::Script).unwrap();
@@ -262,7 +262,7 @@ const LONG_RESULTS: &[&str] = &[
     "local e, t = {err = 'MINE x'}, {} for i = 1, 5e4 do t[i] = e end",
 ];
 
-/// Runs a script that becomes slow when it calls PING and is killed when others have been served so many times.
+/// Runs a script that becomes slow when it calls PING, and is killed when others have been served `last` times.
 fn reply_when_killed_at(script: &str, last: usize) -> (String, Bench) {
     let mut bench = Bench::default();
     let control = bench.control.clone();
@@ -309,7 +309,7 @@ fn a_script_that_was_killed_before_its_write_does_not_write() {
     {
         let mut bench = Bench::default();
         let control = bench.control.clone();
-        // The script has made its arguments ready and calls the command: the kill is not noticed yet.
+        // The script has prepared its arguments and calls the command: it does not notice the kill yet.
         bench.host.on_call = Some(Box::new(move |_| control.kill(EntryKind::Script).unwrap()));
         let reply = bench.eval(script);
         assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL..."), "{reply}");
@@ -323,6 +323,6 @@ fn a_slow_script_looks_at_the_time_after_every_command() {
     let mut bench = Bench::default();
     arm_at_ping(&mut bench);
     bench.eval(&format!("redis.call('ping') {}", "redis.call('echo', 'x') ".repeat(400)));
-    // Two looks a command behind the first, each a quarter of a millisecond by the host's clock.
+    // Each command after the first reads the clock twice, and each reading takes a quarter of a millisecond.
     assert!(bench.host.slow >= 100, "{}", bench.host.slow);
 }

@@ -1,10 +1,11 @@
-//! No script ends the process or eats the machine's memory: what has once crashed a server, and relatives.
+//! Tests that no script ends the process or exhausts the machine's memory: inputs that once crashed a server, and
+//! similar ones.
 
 use crate::mock::{Bench, on_engine_stack};
 use lockwheel_resp::allocation::{OutOfMemory, contain};
 use lockwheel_resp::{Protocol, Reply};
 
-/// Runs a script that must give an error with this in it, and leave the interpreter usable.
+/// Runs a script that must give an error with this text in it, and leave the interpreter usable.
 fn fails(bench: &mut Bench, script: &str, text: &str) {
     let reply = bench.eval(script);
     assert!(reply.starts_with('-') && reply.contains(text), "{script}: {reply}");
@@ -108,7 +109,7 @@ fn patterns_are_bounded() {
             fails(&mut bench, script, "pattern too complex");
         }
         fails(&mut bench, "return string.find('a', string.rep('(', 50000))", "too many captures");
-        // The bound is on all matches in progress together, and goes back with errors.
+        // The limit covers all matches in progress together. An error restores the count.
         let nested = "local function f(n) \
             return (('a'):gsub(string.rep('b?', 20) .. 'a', function() if n > 0 then return f(n - 1) end end)) end \
             return f(150)";
@@ -234,7 +235,7 @@ fn long_brackets_are_bounded() {
 fn results_that_never_end_end() {
     on_engine_stack(|| {
         let mut bench = Bench::default();
-        // Nested as deep as in Redis, then its error, and as many values as were announced.
+        // The reply is nested as deep as in Redis. Then come its error, and as many values as were announced.
         for (script, kind, levels) in [
             ("local a = {} local b = {a} a[1] = b return a", "*1\\r\\n", 7995),
             ("local a = {} a.map = {x = a} return a", "*2\\r\\n", 2665),
@@ -249,7 +250,7 @@ fn results_that_never_end_end() {
         assert!(reply.ends_with(":2\\r\\n:2\\r\\n"));
         let reply = bench.eval("local a = {} local b = {map = {a = a}} a[1] = b return a");
         assert_eq!(reply.matches('*').count(), 3998);
-        // Small to write, large to read.
+        // The data are small to write, and large to read.
         for script in [
             "local t = {1} for i = 1, 60 do t = {t, t} end return t",
             "local t = {1} for i = 1, 60 do t = {map = {a = t, b = t}} end return t",
@@ -309,7 +310,7 @@ fn a_panic_of_the_host_ends_the_script_only() {
     assert_eq!(bench.eval("return redis.call('echo', 'x')"), "$1\\r\\nx\\r\\n");
 }
 
-/// A reply for which there is no memory.
+/// A reply for which memory is short.
 struct NoMemory;
 
 impl Reply for NoMemory {
@@ -341,7 +342,7 @@ impl Reply for NoMemory {
 fn a_script_ends_though_there_is_no_memory_for_its_reply() {
     let mut bench = Bench::with_memory(64 << 20);
     let id = bench.runtime.intern(b"return ARGV[1]:rep(8388608)").unwrap();
-    // More of them than the interpreter has memory for, if one were kept.
+    // There are more strings than the interpreter has memory for if one were kept.
     for byte in b'a'..=b'z' {
         let ended =
             contain(|| bench.runtime.begin(id, 0).run(&[], &[&[byte]], &mut bench.host, &mut NoMemory));
@@ -351,8 +352,8 @@ fn a_script_ends_though_there_is_no_memory_for_its_reply() {
     assert_eq!(bench.eval("return redis.call('echo', 'x')"), "$1\\r\\nx\\r\\n");
 }
 
-/// CVE-2025-49844. The text has ended before its first byte, and is asked for once more: then nothing but the parser
-/// has the chunk's name.
+/// CVE-2025-49844. The text has ended before its first byte, and is requested once more. At that time only the parser
+/// refers to the chunk's name.
 #[test]
 fn cve_2025_49844_the_name_of_a_chunk_outlives_a_collection_while_it_is_read() {
     let mut bench = Bench::default();

@@ -1,4 +1,4 @@
-//! Scripts, run with a host of a few commands.
+//! Tests of scripts, run with a host of a few commands.
 
 #![expect(
     clippy::disallowed_methods,

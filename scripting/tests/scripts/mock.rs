@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Called with a command.
 type OnCall = Box<dyn FnMut(&[&[u8]])>;
 
-/// A keyspace of strings, and what scripts have logged.
+/// A keyspace of strings, and the messages that scripts have logged.
 #[derive(Default)]
 pub(crate) struct Mock {
     pub(crate) strings: HashMap<Vec<u8>, Vec<u8>>,
@@ -18,15 +18,15 @@ pub(crate) struct Mock {
     pub(crate) slow: usize,
     pub(crate) on_slow: Option<Box<dyn FnMut(usize)>>,
     pub(crate) control: Option<Arc<ScriptControl>>,
-    /// Goes on by a quarter of a millisecond whenever it is looked at.
+    /// Advances by a quarter of a millisecond at each reading.
     pub(crate) clock_us: Cell<u64>,
-    /// Errors as they are to be counted: texts, whether they are new, how many.
+    /// The counted errors: the text, whether the error is new, and the count.
     pub(crate) errors: Vec<(String, bool, u64)>,
     /// Called before each command.
     pub(crate) on_call: Option<OnCall>,
 }
 
-/// The commands, and how many arguments each takes, name included; 0 for any number.
+/// The commands, and the number of arguments of each, name included; 0 for any number.
 const COMMANDS: &[(&str, usize)] = &[
     ("ping", 1),
     ("echo", 2),
@@ -160,7 +160,7 @@ fn canned(name: &[u8], reply: &mut dyn Reply) {
     }
 }
 
-/// A runtime with a small memory, a host, and everything needed to run scripts.
+/// A runtime with a small memory, a host, and all else that running scripts requires.
 pub(crate) struct Bench {
     pub(crate) runtime: Runtime,
     pub(crate) control: Arc<ScriptControl>,
@@ -190,7 +190,8 @@ impl Bench {
         bytes
     }
 
-    /// EVAL; the reply escaped as a string literal is, and the script's SHA-1 in it as `SHA`.
+    /// Runs a script by EVAL. Returns the reply, escaped like a string literal, with `SHA` in place of the script's
+    /// SHA-1.
     pub(crate) fn eval_with(&mut self, script: &str, keys: &[&[u8]], args: &[&[u8]]) -> String {
         let bytes = match self.runtime.intern(script.as_bytes()) {
             Err(error) => [b"-", error.as_bytes(), b"\r\n"].concat(),
@@ -211,7 +212,7 @@ impl Bench {
     }
 }
 
-/// Bytes as text.
+/// The bytes as escaped text.
 pub(crate) fn escape(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         match byte {

@@ -1,9 +1,9 @@
-//! Long texts of numbers mean what short ones do, and long chunks what they say.
+//! Tests that long texts of numbers are read like short ones, and that long chunks are read correctly.
 
 use crate::mock::Bench;
 use proptest::prelude::*;
 
-/// What `tonumber` makes of a text, to the last bit; none for nil.
+/// The exact result of `tonumber` for a text. `None` for nil.
 fn number(text: &str, base: &str) -> Option<f64> {
     let mut bench = Bench::default();
     let script = format!("local n = tonumber(ARGV[1]{base}) return n and string.format('%.17g', n)");
@@ -41,7 +41,7 @@ fn long_numerals_are_those_of_the_short_ones() {
         (format!("1e{ones}"), Some(f64::INFINITY)),
         (format!("1e-{ones}"), Some(0.0)),
         (format!("1.5{zeros}1"), Some(1.5)),
-        // Half way between two doubles, and just above it.
+        // The number half way between two doubles, and one just above it.
         (format!("9007199254740993.{zeros}"), Some(9007199254740992.0)),
         (format!("9007199254740993.{zeros}1"), Some(9007199254740994.0)),
         (format!("0x{zeros}ff"), Some(255.0)),

@@ -1,4 +1,4 @@
-//! Scripts whose replies were read off real servers.
+//! Tests of scripts whose replies were recorded on real servers.
 
 use crate::mock::{Bench, on_engine_stack};
 
@@ -17,7 +17,7 @@ fn cmsgpack_and_bit_are_those_of_redis() {
     compare(include_str!("observed_bytes.txt"), 90);
 }
 
-/// Runs scripts one after the other in one interpreter; there are at least so many.
+/// Runs scripts in turn in one interpreter. There must be at least `least` scripts.
 fn compare(observed: &'static str, least: usize) {
     on_engine_stack(move || {
         let mut bench = Bench::default();

@@ -1,4 +1,4 @@
-//! Replies of commands as Lua values, and Lua values as replies.
+//! Tests of replies of commands as Lua values, and of Lua values as replies.
 
 use crate::mock::Bench;
 use lockwheel_resp::Protocol;
@@ -49,7 +49,7 @@ fn replies_become_values() {
     ] {
         assert_eq!(shown(&mut bench, 2, name), resp2, "{name}");
         let value = shown(&mut bench, 3, name);
-        // A table as a key is shown by its address.
+        // A table that is a key is shown by its address.
         let value = value.split("{set={table: ").collect::<Vec<_>>();
         let value = value.join("{set={").split("0x").map(str::to_owned).collect::<Vec<_>>();
         let value = match value.as_slice() {
@@ -60,7 +60,7 @@ fn replies_become_values() {
     }
 }
 
-/// Read off redis-server 7.0.15 after HELLO 3.
+/// The expected replies are those of redis-server 7.0.15 after HELLO 3.
 #[test]
 fn values_become_replies_of_resp3() {
     let mut bench = Bench { protocol: Protocol::Resp3, ..Bench::default() };
@@ -91,7 +91,7 @@ fn values_become_replies_of_resp3() {
     }
 }
 
-/// As Redis, a script's protocol does not change the client's.
+/// A script's protocol does not change the client's, as in Redis.
 #[test]
 fn values_of_resp3_become_replies_of_resp2() {
     let mut bench = Bench::default();
@@ -131,7 +131,7 @@ fn what_redisson_packs_it_unpacks() {
         ("Bc0Lc0", "2, 'ab', 3, 'cde'"),
         ("Lc0", "5, 'hello'"),
     ] {
-        // A `c0` takes the number before it away.
+        // A `c0` removes the number before it.
         let script = format!(
             "local given = {{{values}}}
             local got = {{struct.unpack('{format}', struct.pack('{format}', unpack(given)))}}

@@ -1,4 +1,4 @@
-//! Nothing that one script does reaches another.
+//! Tests that scripts do not affect each other.
 
 use crate::mock::Bench;
 
@@ -131,7 +131,7 @@ fn the_protocol_is_the_scripts_own() {
     assert_eq!(bench.eval("return type(redis.call('reply', 'null'))"), "$7\\r\\nboolean\\r\\n");
 }
 
-/// As a new interpreter in Redis, which SCRIPT FLUSH makes.
+/// SCRIPT FLUSH makes a new interpreter in Redis, with the initial settings.
 #[test]
 fn settings_of_a_library_stay_until_the_scripts_are_flushed() {
     let mut bench = Bench::default();
@@ -156,6 +156,6 @@ fn a_library_made_anew_has_settings_of_its_own() {
         bench.eval(script),
         format!("*5\\r\\n$4\\r\\n0.33\\r\\n{long}{long}$3\\r\\nnil\\r\\n$4\\r\\ntrue\\r\\n")
     );
-    // Many are no more than garbage.
+    // Many libraries are only garbage.
     assert_eq!(bench.eval("for i = 1, 1e5 do cjson.new() end return 1"), ":1\\r\\n");
 }
