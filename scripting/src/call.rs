@@ -259,7 +259,7 @@ enum Called {
 ///
 /// The state must be that of a function with `count` arguments, and the limit of memory be suspended.
 unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
-    // SAFETY: the limit is suspended, so nothing is raised; the arguments stay on the stack below the reply, and the
+    // SAFETY: the limit is suspended, so nothing is raised. The arguments stay on the stack below the reply, and the
     // interpreter keeps 20 slots free above them.
     unsafe {
         let mut sink = StackSink::new(state, count, context.protocol.get());
@@ -299,8 +299,8 @@ unsafe fn kill(state: *mut lua_State) -> c_int {
 ///
 /// `state` must be that of a C function that Lua has just called.
 unsafe fn check_command(state: *mut lua_State) -> c_int {
-    // SAFETY: the state is live and has a context. While the host is asked the limit is suspended, so nothing is raised
-    // over it; the boolean takes a slot of the 20 that are free.
+    // SAFETY: the state is live and has a context. The limit is suspended while the host is asked, so nothing is raised
+    // over the host's frames. The boolean takes a slot of the 20 that are free.
     unsafe {
         let context = Context::of(state);
         let count = lua_gettop(state);

@@ -54,7 +54,8 @@ pub(crate) struct Context {
     panic: Cell<Option<Box<dyn Any + Send>>>,
     /// Polls left until the next reading of the clock, for a slow script.
     polls: Cell<u32>,
-    /// That reading, and the instant at which the host was last asked to serve others, perhaps by an earlier script.
+    /// The last reading of the clock, and the instant at which the host was last asked to serve others, perhaps by an
+    /// earlier script.
     looked: Cell<u64>,
     served: Cell<u64>,
 }

@@ -58,8 +58,8 @@ pub(crate) unsafe fn write_result(
     reply: &mut dyn Reply,
 ) -> Written {
     // SAFETY: one value is on top of `from`, and goes to the walker's stack, which is otherwise empty and has free
-    // slots; the first stands for the one that Redis has in use. With the limit suspended nothing is raised, so the
-    // walk's memory is freed.
+    // slots. The first slot of the walker stands for the one that Redis has in use. With the limit suspended nothing is
+    // raised, so the walk's memory is freed.
     unsafe {
         let kind = lua_type(from, -1);
         // A plain value needs no slot but its own, so none is reserved.

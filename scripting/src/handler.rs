@@ -52,8 +52,8 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
 ///
 /// See [`ffi::push`]. A value must be at `index`.
 unsafe fn push_description(state: *mut lua_State, index: c_int) {
-    // SAFETY: there is a value at the index, read as what its type says; what is pushed for it takes the slots that a C
-    // function has.
+    // SAFETY: there is a value at the index, read according to its type. The value pushed for it takes the slots that a
+    // C function has.
     unsafe {
         match lua_type(state, index) {
             LUA_TNUMBER | LUA_TSTRING => {

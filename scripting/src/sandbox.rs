@@ -57,8 +57,8 @@ const FOR_SCRIPTS_ALONE: &[&CStr] = &[c"breakpoint", c"debug", c"replicate_comma
 ///
 /// The state must be new, its context be in place, and the limit of memory be suspended.
 pub(crate) unsafe fn open(state: *mut lua_State, options: Options, kind: EntryKind) {
-    // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
-    // are writable and have no metatables yet.
+    // SAFETY: the state is new, so six more slots are free. No call raises an error, as memory is not limited, and the
+    // tables are writable and have no metatables yet.
     unsafe {
         open_libraries(state);
         forbid(state, options.deprecated_api);

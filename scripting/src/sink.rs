@@ -68,8 +68,8 @@ impl StackSink {
     /// Ensures that there is exactly one value. Returns false if the reply was nested deeper than the stack allows.
     pub(crate) fn finish(self) -> bool {
         debug_assert!(self.done, "the host wrote a reply that is not whole");
-        // SAFETY: `new` was promised that the state outlives the sink; above `top` lies only what the sink has pushed,
-        // and there is a free slot once it is cut off.
+        // SAFETY: the caller of `new` has promised that the state outlives the sink. Only values that the sink has
+        // pushed are above `top`, and a slot is free once they are removed.
         unsafe {
             if !self.done {
                 lua_settop(self.state, self.top);
@@ -250,7 +250,7 @@ impl Level {
 /// Pushes a value by calls of the interpreter.
 macro_rules! pushes {
     ($self:ident, |$state:ident| $calls:expr) => {
-        // SAFETY: `value` is called with a free slot at the least, and `SLOTS` of them hold what one reply pushes; the
+        // SAFETY: `value` is called with at least one free slot, and `SLOTS` free slots suffice for one reply. The
         // limit is suspended, so nothing is raised.
         $self.value(|$state| unsafe { $calls })
     };

@@ -38,8 +38,8 @@ pub(crate) struct Vm {
     collect_at: usize,
 }
 
-// SAFETY: the state and the context belong to this alone and hold nothing of the thread that made them; the host, which
-// may, is there only while `run` is.
+// SAFETY: the state and the context belong to this value alone, and hold nothing of the thread that made them. The host
+// may hold such data, but is present only during `run`.
 unsafe impl Send for Vm {}
 
 impl Vm {
@@ -286,8 +286,8 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
     let mut text = Vec::new();
     let mut is_new = true;
     // SAFETY: the error is on top, so there is a value at `error`; a field is read only of a table. The limit is
-    // suspended, so neither a number made a string nor a pushed name raises an error; the texts are copied before they
-    // are popped.
+    // suspended, so neither converting a number to a string nor pushing a name raises an error. The texts are copied
+    // before they are popped.
     unsafe {
         let error = lua_gettop(state);
         let is_table = lua_type(state, error) == LUA_TTABLE;
@@ -298,7 +298,7 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
             return Errors::one(&text, is_new);
         }
         if lua_iskilled(state) != 0 {
-            // Used in any case, since the kill may have ended handlers that would have changed the error.
+            // Not taken from the error, which may have changed if the kill also ended handlers.
             text.extend_from_slice(b"ERR ");
             text.extend_from_slice(KILLED.to_bytes());
         } else if is_table {
@@ -377,7 +377,7 @@ unsafe fn append_field(
     before: &str,
     text: &mut Vec<u8>,
 ) -> Option<()> {
-    // SAFETY: the field is popped again, so the one slot is enough; it is read as a string only if it is one or was a
+    // SAFETY: the field is popped again, so one slot is enough. It is read as a string only if it is one or was a
     // number, and copied before it goes. With the limit suspended nothing is raised.
     unsafe {
         raw_field(state, index, name);

@@ -116,8 +116,8 @@ fn push(digit: u64, len: &mut usize, digits: &mut [u8; 20]) {
     }
 }
 
-/// Lowers the last digit, each step worth `unit`, as long as that brings the number closer to the value and keeps it
-/// above the lower end. The value is `distance` below the upper end, the lower end `delta`, and the number now `rest`.
+/// Lowers the last digit, each step worth `unit`, while that brings the number closer to the value and keeps it above
+/// the lower end. The value is `distance` below the upper end, the lower end `delta`, and the number now `rest`.
 fn approach(digit: &mut u8, delta: u64, mut rest: u64, unit: u64, distance: u64) {
     while rest < distance
         && delta - rest >= unit

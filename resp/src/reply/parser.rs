@@ -16,8 +16,8 @@ pub struct ReplyLimits {
     /// The longest reply, in bytes as on the wire (by default 1 GiB). A longer one is refused as soon as a header in
     /// it announces more than that.
     pub max_len: usize,
-    /// How deep aggregates may nest (by default 1,024). The parser itself handles any depth, but the code that uses the
-    /// reply may be recursive.
+    /// The most levels of nested aggregates (by default 1,024). The parser itself handles any depth, but the code that
+    /// uses the reply may be recursive.
     pub max_depth: usize,
 }
 

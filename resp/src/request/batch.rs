@@ -142,8 +142,8 @@ impl Batch {
             || (self.spans.len() >= MAX_ARGUMENTS && !self.requests.is_empty())
     }
 
-    /// Whether a request of `arguments` arguments must begin a batch of its own, so that little of it is parsed in vain
-    /// if an earlier request blocks.
+    /// Whether a request of `arguments` arguments must begin a batch of its own. Then little of it is parsed in vain if
+    /// an earlier request blocks.
     pub(crate) fn is_too_full_for(&self, arguments: usize) -> bool {
         arguments > MAX_ARGUMENTS && !self.requests.is_empty()
     }

@@ -333,7 +333,7 @@ impl RequestParser {
 
     /// The length of the line at `pos` before its end byte. Returns `None` if the line is incomplete.
     ///
-    /// As in Redis, a complete line may have any length; an incomplete line may have [`MAX_LINE`] bytes. Redis reads
+    /// A complete line may have any length, as in Redis; an incomplete line may have [`MAX_LINE`] bytes. Redis reads
     /// lines as C strings: a NUL byte hides the end of the line, and the stream then waits until the line is too long.
     fn line_end(
         &mut self,

@@ -137,8 +137,8 @@ impl Walk<'_> {
     /// A table must be on top, with two free slots.
     unsafe fn count_keys(&mut self) -> usize {
         let mut count = 0;
-        // SAFETY: the table is below the key, and two slots are free for a key and its value; the table does not
-        // change meanwhile, so the key is found again.
+        // SAFETY: the table is below the key, and two slots are free for a key and its value. The table does not change
+        // meanwhile, so the key is found again.
         unsafe {
             lua_pushnil(self.state);
             while lua_next(self.state, -2) != 0 {

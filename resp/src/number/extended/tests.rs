@@ -171,8 +171,7 @@ fn halfway() -> impl Strategy<Value = Written> {
     let beside = prop_oneof![Just(-1_i8), Just(0), Just(1)];
     (any::<bool>(), any::<u64>(), exponent, beside).prop_map(|(negative, mantissa, exponent, beside)| {
         let odd = UBig::from(mantissa | 1 << 63) * 2_u8 + UBig::ONE;
-        // (2 m + 1) · 2^(e - 1), as an integer and a power of ten, with some more digits so that a neighbour can be
-        // chosen.
+        // (2 m + 1) · 2^(e - 1), as an integer and a power of ten. Some more digits allow the choice of a neighbour.
         let (whole, power) = match exponent - 1 {
             exponent @ ..0 => (odd * UBig::from(5_u8).pow(exponent.unsigned_abs() as usize), exponent),
             exponent => (odd << exponent as usize, 0),

@@ -34,8 +34,8 @@ pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function, se
 ///
 /// Only the interpreter may call this, as a closure that [`push_function`] made.
 unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
-    // SAFETY: the interpreter gives a live state. Nothing in this frame has to be dropped when an error jumps over it,
-    // and `run` has left on top what is raised; as a string, where a text is read.
+    // SAFETY: the interpreter gives a live state. This frame owns nothing that needs to be dropped when an error jumps
+    // over it. `run` has left the value to be raised on top; it is a string where a text is read.
     unsafe {
         match run(state) {
             Ending::Results(results) => results,

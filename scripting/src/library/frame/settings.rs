@@ -11,8 +11,8 @@ use std::ffi::c_int;
 ///
 /// The state must be live with a free slot, and the limit of memory be suspended.
 pub(crate) unsafe fn push_settings(state: *mut lua_State, values: &[c_int]) {
-    // SAFETY: the block is new, aligned for any type, and has a place for each; a userdata of which no script can get
-    // hold, as it is a function's upvalue only.
+    // SAFETY: the block is new, aligned for any type, and has room for each value. No script can get hold of the
+    // userdata, as it is only a function's upvalue.
     unsafe {
         let block = lua_newuserdata(state, size_of_val(values)).cast::<c_int>();
         block.copy_from_nonoverlapping(values.as_ptr(), values.len());

@@ -100,8 +100,8 @@ impl Frame<'_> {
     /// Pushes a string. O(length).
     pub(crate) fn push_bytes(&self, bytes: &[u8]) -> Result<(), Raise> {
         self.take_slots(1)?;
-        // SAFETY: a slot is free, and nothing is raised, as the limit is suspended or the call protected; the slice to
-        // which the pointer leads lives until then.
+        // SAFETY: a slot is free. Nothing is raised, as the limit is suspended or the call protected. The slice that
+        // the pointer points to lives until then.
         unsafe {
             if allocation::check(bytes.len()).is_err() {
                 return Err(Raise::memory());

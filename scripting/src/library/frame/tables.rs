@@ -36,8 +36,8 @@ impl Frame<'_> {
     pub(crate) fn set(&self) -> Result<(), Raise> {
         self.before_change();
         if self.may_grow() {
-            // SAFETY: the function looks at what is on the stack itself, and with the limit suspended and a table of
-            // less than the largest size nothing is raised.
+            // SAFETY: the function checks the values on the stack itself. With the limit suspended, and a table of less
+            // than the largest size, nothing is raised.
             let put = unsafe { lua_putfield(self.state, self.kept.get()) };
             assert!(put != 0, "a key and a value for a table were pushed");
         } else {
@@ -85,8 +85,8 @@ impl Frame<'_> {
     fn set_protected(&self) -> Result<(), Raise> {
         let state = self.state;
         self.reserve(1, "too many values")?;
-        // SAFETY: a slot is free; all three are there and the two on top may go; what would raise an error besides the
-        // limit is ruled out, and the call protected.
+        // SAFETY: a slot is free. All three values are there, and the two on top may go. The limit is the only possible
+        // cause of an error, and the call is protected.
         unsafe {
             let table = lua_gettop(state) - 2;
             assert!(table >= self.kept.get().max(1), "a key and a value were pushed");

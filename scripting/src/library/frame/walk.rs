@@ -188,7 +188,7 @@ impl<'f> Walk<'f> {
 
 impl Drop for Walk<'_> {
     fn drop(&mut self) {
-        // What an error has left above is popped with the function's stack.
+        // Values that an error has left above are popped with the function's stack.
         self.frame.kept.set(self.kept);
         self.frame.walks.set(self.frame.walks.get() - 1);
     }

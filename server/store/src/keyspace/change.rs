@@ -23,7 +23,7 @@ pub struct Change<'a> {
     pub key: &'a [u8],
     /// The kind of change.
     pub what: &'a What<'a>,
-    /// Its cause.
+    /// The cause.
     pub actor: &'a Actor<'a>,
     /// The instant of the change.
     pub now: Now,

@@ -23,7 +23,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports as many changes of one kind at once, each with its event.
+    /// Reports `times` changes of one kind at once, each with its event.
     pub fn changed_times(&mut self, key: &[u8], event: Event, times: usize) {
         if let Some(more) = times.checked_sub(1) {
             self.changed(key, event);

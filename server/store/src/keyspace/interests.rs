@@ -10,7 +10,7 @@ use super::event::{Event, EventClasses};
 pub struct Interests(u32);
 
 impl Interests {
-    /// Nothing.
+    /// No changes.
     pub const NONE: Self = Interests(0);
     /// Every key that has changed: [`What::Changed`](super::What::Changed).
     pub const KEYS: Self = Interests(1 << 16);
@@ -51,14 +51,14 @@ impl Interests {
         Interests(event.class.bits())
     }
 
-    /// Both sets.
+    /// The union of both sets.
     #[must_use]
     #[inline]
     pub const fn with(self, others: Self) -> Self {
         Interests(self.0 | others.0)
     }
 
-    /// This set without `others`.
+    /// The set without `others`.
     #[must_use]
     pub(super) const fn without(self, others: Self) -> Self {
         Interests(self.0 & !others.0)

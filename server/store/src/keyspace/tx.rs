@@ -110,7 +110,7 @@ impl Tx<'_> {
         self.keyspace.shares_integers
     }
 
-    /// How accesses of keys are measured.
+    /// The effect of accesses at the present instant.
     pub fn accesses(&self) -> &Accesses {
         &self.keyspace.accesses
     }

@@ -18,9 +18,9 @@ pub type WaiterId = u64;
 /// A key that has changed while it had waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyKey {
-    /// Its database.
+    /// The key's database.
     pub db: usize,
-    /// Its name.
+    /// The key's name.
     pub key: Box<[u8]>,
     /// The kind of signal.
     pub what: Signal,

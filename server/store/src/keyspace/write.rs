@@ -126,7 +126,7 @@ impl Tx<'_> {
     /// Gives the value, deadline and access clock of one key to another, replacing any value there, with the events.
     /// Returns whether the first key existed. O(1).
     ///
-    /// As in Redis, the other key counts as new, even if it existed.
+    /// The other key counts as new, even if it existed, as in Redis.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
         self.make_room(to);
@@ -164,7 +164,7 @@ impl Tx<'_> {
 
     /// Makes a key with a value that another server has written, replacing any value there, with the event. O(1).
     ///
-    /// As in Redis, the key counts as new, even if it existed.
+    /// The key counts as new, even if it existed, as in Redis.
     pub fn restore(&mut self, key: &[u8], mut value: Value, deadline_ms: Option<i64>) -> EntryId {
         if let Value::Hash(hash) = &mut value {
             hash.date_deadlines(self.keyspace.next_order().number());

@@ -38,7 +38,7 @@ pub struct MemoryAccount {
     pub commands: usize,
     /// The engine's memory right after its construction.
     pub at_start: MemoryUsage,
-    /// Its memory at the last sample.
+    /// The engine's memory at the last sample.
     pub last: MemoryUsage,
     peak: usize,
     next_look_us: u64,

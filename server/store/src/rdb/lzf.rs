@@ -127,7 +127,7 @@ impl Compressor {
             self.remember(text, at - 2);
             self.remember(text, at - 1);
         }
-        // As for a copy: room for the header of the run, and three bytes.
+        // Room for the header of the run and three bytes, as for a copy.
         if out.len() + run.len() + COPY_BYTES + 1 > end {
             return false;
         }
@@ -172,7 +172,7 @@ impl Compressor {
 
     /// The length and the distance of a copy for the bytes at `at`. Records the position.
     fn find_copy(&mut self, text: &[u8], at: usize) -> Option<(usize, usize)> {
-        // As in Redis, nothing is copied from the very first byte.
+        // Nothing is copied from the very first byte, as in Redis.
         let from = (self.remember(text, at) as usize).checked_sub(1).filter(|from| *from > 0)?;
         let distance = at - from - 1;
         if distance >= DISTANCE_MAX || text[from..from + 3] != text[at..at + 3] {
@@ -232,7 +232,7 @@ mod tests {
         Compressor::default().compress(text, room, &mut out).then_some(out)
     }
 
-    /// The same bytes as redis-server 7.0.15 stores for these texts.
+    /// Compares the bytes with those that redis-server 7.0.15 stores for these texts.
     #[test]
     fn chooses_what_the_real_server_chooses() {
         assert_eq!(compressed(&[b'a'; 30], 26), Some(b"\x01aa\xe0\x11\x00\x01aa".to_vec()));

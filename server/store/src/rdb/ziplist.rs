@@ -1,6 +1,6 @@
 //! The ziplist: strings and integers in one block of memory, the form of small values before Redis 7.0. Only read.
 //!
-//! Four bytes are the length of the whole, four the offset of the last entry, two the number of entries (65,535 for
+//! Four bytes are the length of the whole, four the offset of the last entry. Two are the number of entries (65,535 for
 //! that many and more). A byte 0xff follows the entries. An entry is the length of the entry before it, and its data,
 //! which begins with its kind and length.
 

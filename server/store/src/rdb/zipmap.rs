@@ -8,7 +8,8 @@ use super::reader::{Corrupt, Reader};
 
 /// The last byte.
 const END: u8 = 0xff;
-/// As a length: four bytes with a length of at least this follow. As a number of fields: at least this many.
+/// In place of a length: four bytes with a length of at least this follow. In place of a number of fields: at least
+/// this many.
 const LONG: u8 = 0xfe;
 
 /// A zipmap whose fields have all been checked.

@@ -101,7 +101,7 @@ impl Str {
         Self(Form::Grown(Box::default()))
     }
 
-    /// These bytes as a string of encoding `raw`. O(1).
+    /// A string of encoding `raw` with these bytes. O(1).
     #[must_use]
     pub fn raw_from(bytes: Vec<u8>) -> Self {
         Self(Form::Grown(Box::new(bytes)))

@@ -182,7 +182,7 @@ impl<'a> FileReader<'a> {
     }
 
     fn read_key(&mut self, form: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
-        // As in Redis, a file that ends within the key is truncated, even if the form is unknown.
+        // A file that ends within the key is truncated, even if the form is unknown, as in Redis.
         let key = self.reader.string()?;
         if !load::is_known(form) {
             return Ok(None);

@@ -64,7 +64,7 @@ impl BitField {
     pub fn fit_value(self, value: i64, overflow: Overflow) -> Fit {
         if self.is_signed && self.bits < i64::BITS && overflow == Overflow::Saturate {
             let most = (1_i64 << (self.bits - 1)) - 1;
-            // As redis-server 7.0.15: a value so far below that the distance overflows counts as a value above.
+            // A value so far below that the distance overflows counts as a value above, as in redis-server 7.0.15.
             if most.wrapping_sub(value) < 0 {
                 return Fit::Value(most);
             }

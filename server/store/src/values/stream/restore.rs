@@ -50,7 +50,7 @@ impl Log {
     }
 
     /// Adds an empty node behind all others, for entries with these fields. [`Log::push_restored`] must fill it with at
-    /// least one entry, and [`Log::finish_restored`] ends the log.
+    /// least one entry. [`Log::finish_restored`] ends the log.
     pub fn push_node(&mut self, first: StreamId, fields: &[&[u8]]) {
         self.nodes.close();
         self.nodes.append(|| (first, Node::new(fields.iter().copied())), |_, _| {});
