@@ -1,19 +1,19 @@
-//! The end of a process in the midst of its work, as DEBUG asks for it.
+//! Crash commands of DEBUG: ends the process abruptly, or restarts the program.
 
 use lockwheel_engine::core::Crash;
 use std::path::PathBuf;
 use std::process;
 
-/// The directory and the port at which a process that runs anew begins.
+/// The working directory and the port for a restart of the process.
 #[derive(Debug)]
 pub(super) struct Beginning {
-    /// The directory that it was started in.
+    /// The directory in which the process was started.
     pub(super) started_in: Option<PathBuf>,
-    /// The port that was picked for it: it keeps that.
+    /// The port that the system picked at the first start. A restart keeps it.
     pub(super) picked_port: Option<u16>,
 }
 
-/// Ends the process as Redis ends then, or runs it anew.
+/// Ends the process as the crash demands, like Redis, or restarts the program.
 pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
     match crash {
         Crash::Segfault => {
@@ -36,7 +36,7 @@ pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
 #[cfg(unix)]
 fn raise_segfault() {
     use rustix::process::{Signal, getpid, kill_process};
-    // At the first one Rust's own handler puts the system's back, on any thread.
+    // Rust's own handler catches the first signal, on any thread, and restores the default handler of the system.
     for _ in 0..100 {
         let _always_allowed = kill_process(getpid(), Signal::SEGV);
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -46,7 +46,7 @@ fn raise_segfault() {
 #[cfg(not(unix))]
 fn raise_segfault() {}
 
-/// Runs the same program with the same arguments, at the same port, in place of this one: a process of the same number.
+/// Replaces this process with the same program, arguments and port. The process id stays the same.
 #[cfg(unix)]
 fn run_anew(beginning: &Beginning) {
     use std::os::unix::process::CommandExt;

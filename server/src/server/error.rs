@@ -1,18 +1,18 @@
-//! Why a server cannot be started.
+//! Errors that keep a server from starting.
 
 use crate::net::BindError;
 use std::{fmt, io};
 
-/// A server cannot be started.
+/// The reason why a server cannot be started.
 #[derive(Debug)]
 pub enum StartError {
-    /// An address cannot be listened on.
+    /// The server cannot listen on an address.
     Bind(BindError),
-    /// The file of users cannot be read, or is wrong.
+    /// The file of users cannot be read, or its content is invalid.
     Users(String),
-    /// The file that it is to begin with cannot be read, or is wrong.
+    /// The data file to load cannot be read, or its content is invalid.
     Load(String),
-    /// The file of its view of the cluster cannot be read, or is wrong.
+    /// The cluster configuration file cannot be read, or its content is invalid.
     Cluster(String),
     /// The servers of a topology cannot reach one another.
     Topology(&'static str),

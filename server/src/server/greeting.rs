@@ -1,10 +1,10 @@
-//! The first lines of the log, before a server reads its data: its version, its mode, and where it listens.
+//! The first lines of the log, before a server reads its data: version, mode and port.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::statistics::Process;
 use std::fs;
 
-/// Logs it, as Redis does.
+/// Logs these lines, as Redis does.
 pub(super) fn log(config: &Config, process: &Process) {
     let (mode, port, id) = (config.mode(), config.shown_port(), process.id);
     tracing::info!("monotonic clock: {}", process.monotonic_clock);
@@ -19,7 +19,8 @@ pub(super) fn log(config: &Config, process: &Process) {
     tracing::info!("Server initialized");
 }
 
-/// Logs that the system keeps a shorter queue of connections than `tcp-backlog`, where it does and says so.
+/// Warns if the system limits the backlog of connections to less than `tcp-backlog`. Says nothing if the limit is
+/// unknown.
 fn warn_of_backlog(wished: i32) {
     const LIMIT: &str = "/proc/sys/net/core/somaxconn";
     let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse::<i32>().ok());

@@ -1,4 +1,4 @@
-//! Controls a running server from anywhere in its process.
+//! Control of a running server from anywhere in its process.
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
@@ -11,22 +11,22 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The real time for which a turn of the clock lets others be answered on its way, at least.
+/// The shortest pause, in real time, between two pieces of a clock advance. Other requests run in this pause.
 const BETWEEN_PIECES: Duration = Duration::from_millis(1);
 
-/// What a turn of the clock came to that let clients react.
+/// The result of a clock advance that let clients react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turned {
-    /// How many deadlines fired.
+    /// The number of deadlines that fired.
     pub fired: u64,
-    /// False when the limit ended the waiting for clients to be quiet.
+    /// Whether clients became quiet in time. False if the limit ended the waiting.
     pub settled: bool,
 }
 
-/// A running server's clock and locks, for any thread: cheap to copy.
+/// Access to the clock and the locks of a running server, from any thread. A handle is cheap to clone.
 ///
 /// Each call is one batch of the server, like the requests of a client: it waits for running commands, even for a slow
-/// script. A handle does not keep the server running. It can outlive the server, and then shows its last state.
+/// script. A handle does not keep the server running. A handle can outlive the server, and then shows its last state.
 ///
 /// ```
 /// use lockwheel::{Server, Time};
@@ -49,12 +49,12 @@ impl Handle {
         Handle { shared }
     }
 
-    /// Runs `work` on the engine, as a batch of its own.
+    /// Runs `work` on the engine, as a separate batch.
     fn with<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
         self.shared.with_engine(work)
     }
 
-    /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
+    /// Stops both the wall clock and the monotonic clock. Returns the wall clock, in milliseconds since the epoch.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -66,7 +66,7 @@ impl Handle {
         self.change_in_range(ClockChange::Freeze)
     }
 
-    /// Lets both hands run again from where they stand. The wall hand, in milliseconds since the epoch.
+    /// Lets both clocks run again from their current times. Returns the wall clock, in milliseconds since the epoch.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -78,7 +78,8 @@ impl Handle {
         self.change_in_range(ClockChange::Resume)
     }
 
-    /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
+    /// Moves both clocks. Every deadline on the way fires at its own instant, in order. Returns the number of deadlines
+    /// that fired.
     ///
     /// When this returns, the effects are on their way to the clients' sockets.
     ///
@@ -92,15 +93,15 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// When a hand would leave its range, some 146,000 years; then nothing has moved.
+    /// Returns a [`ClockError`] if a clock would leave its range of some 146,000 years. Neither clock has moved then.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         let advance = self.with(|engine| engine.clock().advance_by(ms))?;
         Ok(self.take_to_end(advance)?.fired)
     }
 
-    /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
-    /// pending.
+    /// Moves both clocks to the next deadline and fires everything that is due there. Returns the number of deadlines
+    /// that fired; `None` if no deadline is pending.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
@@ -112,9 +113,9 @@ impl Handle {
         (fired > 0).then_some(fired)
     }
 
-    /// As [`Handle::advance`], but after each instant at which clients were sent something it continues only when they
-    /// have been quiet: clients that react in their own time do so at the instant they were told at. Blocks this thread
-    /// meanwhile, and nothing else.
+    /// Does what [`Handle::advance`] does, and lets clients react on the way. After each instant at which clients were
+    /// sent something, it continues only when the clients have been quiet. Clients that react in their own time
+    /// therefore do so at the instant of the notification. Blocks this thread meanwhile, and nothing else.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -128,15 +129,15 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
+    /// Returns a [`ClockError`] if a clock would leave its range. Neither clock has moved then.
     pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         let advance = self.with(|engine| engine.clock().advance_by(ms))?.settling(Some(settle));
         self.take_to_end(advance)
     }
 
-    /// As [`Handle::next`], but it returns only when clients have been quiet after what they were sent; `None` when no
-    /// deadline is pending.
+    /// Does what [`Handle::next`] does, but returns only when the clients have been quiet after the last message.
+    /// Returns `None` if no deadline is pending.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -152,7 +153,7 @@ impl Handle {
         (turned.fired > 0).then_some(turned)
     }
 
-    /// Takes an advance of the clock to its end. Others are answered on its way.
+    /// Runs a clock advance to its end. Other requests are served between its pieces.
     fn take_to_end(&self, advance: ClockAdvance) -> Result<Turned, ClockError> {
         let advance = self.in_pieces_to_end(advance);
         advance.wall_ms(self.now())?;
@@ -167,7 +168,7 @@ impl Handle {
         advance
     }
 
-    /// Takes an advance that changes the clock to its end. Returns where the wall clock stood after the change.
+    /// Runs an advance that changes the clock to its end. Returns the wall clock right after the change.
     fn change(&self, advance: ClockAdvance) -> Result<i64, ClockError> {
         self.in_pieces_to_end(advance).wall_ms(self.now())
     }
@@ -177,7 +178,7 @@ impl Handle {
         self.change(ClockAdvance::changing(change)).unwrap_or_else(|_| self.wall_ms())
     }
 
-    /// Makes everything as at the start, as CONTROL.RESET does: for the next test on the same server.
+    /// Restores the state at the start, as CONTROL.RESET does, for the next test on the same server.
     ///
     /// ```
     /// use lockwheel::OtherClients;
@@ -193,8 +194,8 @@ impl Handle {
         self.with(|engine| engine.reset(None, clients));
     }
 
-    /// Moves the wall hand alone by `ms` milliseconds, as when the system's clock is set; negative: backward. The wall
-    /// hand, in milliseconds since the epoch.
+    /// Moves the wall clock alone by `ms` milliseconds, as if the system's clock were set. A negative value moves it
+    /// backward. Returns the wall clock, in milliseconds since the epoch.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
@@ -204,13 +205,13 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// When the hand would leave its range.
+    /// Returns a [`ClockError`] if the wall clock would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
         let advance = self.with(|engine| engine.clock().advance_changing(ClockChange::Step(ms)))?;
         self.change(advance)
     }
 
-    /// The wall hand, in milliseconds since the epoch.
+    /// Returns the wall clock, in milliseconds since the epoch.
     pub fn wall_ms(&self) -> i64 {
         self.now().wall_ms()
     }
@@ -219,8 +220,8 @@ impl Handle {
         self.with(|engine| engine.clock().now())
     }
 
-    /// A lock of database 0 as it is now: its holders, native or Redisson's, the rest of its lease, and its waiters.
-    /// The same as LOCK.INFO.
+    /// Returns the current state of a lock of database 0, as LOCK.INFO does. The snapshot has the holders (native or
+    /// Redisson's), the remaining lease and the waiters.
     ///
     /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
     ///
@@ -236,7 +237,7 @@ impl Handle {
         self.with(|engine| engine.lock_snapshot(0, name.as_ref()))
     }
 
-    /// The same for another database; `None` when the server has no such.
+    /// Returns the current state of a lock of another database; `None` if the server has no such database.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -251,18 +252,19 @@ impl Handle {
         })
     }
 
-    /// How many waiting clients have been woken since the start: by keys, not by timeouts.
+    /// Returns the number of blocked clients that keys have woken since the start. Timeouts do not count.
     pub fn unblocked_clients(&self) -> u64 {
         self.with(|engine| engine.unblocked_clients())
     }
 
-    /// How often a timer has woken the process since the start: never before a deadline.
+    /// Returns how often a timer has woken the process since the start. A timer never wakes the process before a
+    /// deadline.
     pub fn timer_wakes(&self) -> u64 {
         self.shared.timer_wakes()
     }
 
-    /// Asks the server to end, as SHUTDOWN does, without waiting: [`Server::wait`](crate::Server::wait) and
-    /// [`Builder::serve`](crate::Builder::serve) return.
+    /// Asks the server to end, as SHUTDOWN does, and returns at once. [`Server::wait`](crate::Server::wait) and
+    /// [`Builder::serve`](crate::Builder::serve) then return.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;

@@ -1,4 +1,4 @@
-//! A server in this process: how it is configured, started and ended.
+//! A server in this process: configuration, start and end.
 
 use super::error::StartError;
 use super::greeting;
@@ -22,7 +22,7 @@ use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server to be started.
+/// The configuration of a server to be started.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     pub(super) config: Config,
@@ -30,119 +30,122 @@ pub struct Builder {
     allocator: Option<Allocator>,
     verify: Option<Level>,
     begins_with_saved: bool,
-    /// Clients of the network are refused until they are let in.
+    /// Whether the server refuses clients of the network until [`Server::let_clients_in`].
     is_closed: bool,
     pub(super) started_in: Option<PathBuf>,
 }
 
 impl Builder {
-    /// All parameters at once, as read from a command line; the methods below change single ones.
+    /// Sets all parameters at once, for instance from a command line. The methods below change single parameters.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// The port; 0 picks a free one.
+    /// Sets the port. 0 picks a free one.
     pub fn port(mut self, port: u16) -> Self {
         self.config.port = port;
         self
     }
 
-    /// Whether time runs by itself.
+    /// Sets whether time runs by itself.
     pub fn time(mut self, time: TimeMode) -> Self {
         self.config.time = time;
         self
     }
 
-    /// The seed of every random choice; without it the system chooses one.
+    /// Sets the seed of every random choice. Without this call the system chooses a seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = Some(seed);
         self
     }
 
-    /// How many threads serve connections, at least 1; without it there is one. With several, what a client sends over
-    /// one connection without waiting for its reply may run after what it then sends over another.
+    /// Sets the number of threads that serve connections, at least 1; the default is 1. With several threads, order
+    /// between connections is guaranteed only if the client waits for replies.
     pub fn threads(mut self, threads: usize) -> Self {
         self.config.threads = threads.max(1);
         self
     }
 
-    /// Connections over TLS, beside plain ones or instead of them.
+    /// Enables connections over TLS, beside plain connections or instead of them.
     pub fn tls(mut self, tls: TlsParameters) -> Self {
         self.config.tls = tls;
         self
     }
 
-    /// The password of the default user.
+    /// Sets the password of the default user.
     pub fn password(mut self, password: &str) -> Self {
         self.config.requirepass = password.as_bytes().to_vec();
         self
     }
 
-    /// Whether it remembers what happens to locks, for [`Handle::history`] and [`Handle::verify`].
+    /// Sets whether the server records lock events, for [`Handle::history`] and [`Handle::verify`].
     pub fn lock_history(mut self, kept: bool) -> Self {
         self.config.lock_history = kept;
         self
     }
 
-    /// Refuses commands and options that are newer than this version, and tells clients that it is this one. The
-    /// server's own families stay. By default there is all that it knows.
+    /// Emulates an older version: refuses commands and options that are newer, and reports this version to clients. The
+    /// server's own command families stay available. The default is the newest known version.
     pub fn compat(mut self, version: Version) -> Self {
         self.config.compat = version;
         self.config.acl_pubsub_default = ChannelDefault::of(version);
         self
     }
 
-    /// Lets a test fail by what [`Handle::verify`] finds from this level on: dropping the server then panics, with the
-    /// findings and the report. A test that panics for another reason prints the report. Keeps the history of locks.
+    /// Makes a test fail if [`Handle::verify`] finds anything at this level or a more serious one. Dropping the server
+    /// then panics with the findings and the report. If the test panics for another reason, the report is printed.
+    /// Enables the history of locks.
     pub fn verify(mut self, level: Level) -> Self {
         self.verify = Some(level);
         self.lock_history(true)
     }
 
-    /// The keys and libraries that it begins with: a file that SAVE has written, here or on a real server. A path that
-    /// is relative is one below the process' directory.
+    /// Sets the file from which the server loads its keys and libraries at the start. The file was written by SAVE, of
+    /// this server or of Redis. A relative path is resolved against the working directory of the process.
     pub fn load(mut self, path: impl AsRef<Path>) -> Self {
         let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         self.config.saves.load = path.to_string_lossy().into_owned();
         self
     }
 
-    /// Refuses clients of the network until [`Server::let_clients_in`].
+    /// Makes the server refuse clients of the network until [`Server::let_clients_in`].
     pub(super) fn closed(mut self) -> Self {
         self.is_closed = true;
         self
     }
 
-    /// It begins with what was saved, `dbfilename` in `dir`, if there is such a file: for a dedicated process.
+    /// Sets whether the server loads its saved data at the start: `dbfilename` in `dir`, if that file exists. Meant for
+    /// a dedicated process.
     pub fn begins_with_saved(mut self, begins: bool) -> Self {
         self.begins_with_saved = begins;
         self
     }
 
-    /// The directory that the process was started in, if it has left that since: DEBUG RESTART runs it anew there.
-    /// For a dedicated process.
+    /// Sets the directory in which the process was started, if the process has changed it since. DEBUG RESTART restarts
+    /// the program there. Meant for a dedicated process.
     pub fn started_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.started_in = Some(directory.into());
         self
     }
 
-    /// Lets SIGTERM and SIGINT end it, and a second one the process, with exit code 1: for a dedicated process.
+    /// Sets whether SIGTERM and SIGINT end the server. A second signal ends the process with exit code 1. Meant for a
+    /// dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
         self
     }
 
-    /// The process' allocator, for INFO and MEMORY: for a dedicated process.
+    /// Sets the allocator of the process, for INFO and MEMORY. Meant for a dedicated process.
     pub fn allocator(mut self, allocator: Allocator) -> Self {
         self.allocator = Some(allocator);
         self
     }
 
-    /// The same for a server at this place among those of one process: the first keeps the port and the rest that there
-    /// is only one of, and with one seed each makes choices of its own. Where mapped ports are announced, the others
-    /// have the ports that follow, inside and outside; else they choose free ones. None has a configuration file, which
-    /// would be that of all.
+    /// Derives the configuration of the server at this place among the servers of one process. The first server keeps
+    /// the port and everything else that can exist only once. With a common seed, each server makes its own random
+    /// choices. If mapped ports are announced, the other servers get the following ports, both announced and listened
+    /// on. Otherwise they choose free ports. No server has a configuration file, since all servers would share it.
     pub(super) fn at_place(mut self, place: usize) -> Self {
         self.config.file.clear();
         if self.config.replication.masterauth.is_empty() {
@@ -152,7 +155,7 @@ impl Builder {
             return self;
         }
         self.config.seed = self.config.seed.map(|seed| seed ^ (place as u64).wrapping_mul(ODD));
-        // The first judges the history of all.
+        // The first server verifies the history of all.
         self.verify = None;
         self.config.unixsocket.clear();
         self.signals = false;
@@ -165,7 +168,7 @@ impl Builder {
         self.port(port)
     }
 
-    /// Whether so many servers have ports to announce and to listen on by [`Builder::at_place`].
+    /// Whether the ports that [`Builder::at_place`] assigns to so many servers all fit below 65536.
     pub(super) fn has_ports_for(&self, announcing: usize, listening: usize) -> bool {
         let mut config = self.config.clone();
         let announced = announced_ports(&mut config).map(|port| *port);
@@ -176,8 +179,8 @@ impl Builder {
                 && listened.into_iter().all(|port| port == 0 || has_room(port, listening))
     }
 
-    /// The same as a node of a cluster, which keeps what it knows in no file; and where replicas need a password, they
-    /// know it.
+    /// Turns the server into a node of a cluster without a cluster configuration file. If replicas need a password,
+    /// they get it.
     pub(super) fn in_cluster(mut self) -> Self {
         self.config.cluster.enabled = true;
         self.config.cluster.config_file.clear();
@@ -187,8 +190,9 @@ impl Builder {
         self
     }
 
-    /// Servers that follow or watch one another, and nodes of a cluster, choose names by which they tell one another
-    /// apart: with one seed for all of them each chooses by its port.
+    /// Gives servers their own seed if they replicate, are sentinels or belong to a cluster. Such servers identify
+    /// themselves by random ids, which must differ even if all have the same seed. The seed therefore depends on the
+    /// port.
     fn with_seed_of_its_own(mut self) -> Self {
         let config = &self.config;
         if config.is_sentinel() || config.cluster.enabled || !config.replication.master.is_empty() {
@@ -198,31 +202,34 @@ impl Builder {
         self
     }
 
-    /// The seed of every random choice.
+    /// Returns the seed of every random choice.
     pub(super) fn seed_or_random(&self) -> u64 {
         self.config.seed.unwrap_or_else(random_seed)
     }
 
-    /// The same for a sentinel.
+    /// Turns the server into a sentinel.
     pub(super) fn into_sentinel(mut self) -> Self {
         self.config = self.config.into_sentinel();
         self.config.lock_history = false;
         self
     }
 
-    /// Starts it; it accepts connections when this returns.
+    /// Starts the server. The server accepts connections when this function returns.
+    ///
+    /// # Errors
+    /// Returns a [`StartError`] if the server cannot be started.
     pub fn start(self) -> Result<Server, StartError> {
         Server::start(self.with_seed_of_its_own(), OsClock::new())
     }
 }
 
-/// Spreads small numbers over all bits of a seed.
+/// An odd multiplier that spreads small numbers over all bits of a seed.
 const ODD: u64 = 0xd134_2543_de82_ef95;
 
-/// How long dropping a server waits for its threads.
+/// The longest time for which dropping a server waits for its threads.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running server. Dropping it closes its connections and frees everything; see [`Server::stop`] for how long that
+/// A running server. Dropping it closes its connections and frees everything. [`Server::stop`] describes how long that
 /// takes at most.
 pub struct Server {
     handle: Handle,
@@ -230,18 +237,18 @@ pub struct Server {
     acceptors: Arc<Acceptors>,
     patience: Duration,
     loopback: IpAddr,
-    /// Removed when all threads have ended.
+    /// The file of the Unix socket, which is removed when all threads have ended.
     #[cfg(unix)]
     _socket_file: Option<net::SocketFile>,
 }
 
 impl Server {
-    /// A server with Redis' defaults, except for what the builder sets.
+    /// Returns a builder with Redis' defaults.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// With a clock that other servers of this process may have too.
+    /// Starts a server on a clock that other servers of this process may share.
     pub(super) fn start(builder: Builder, clock: OsClock) -> Result<Self, StartError> {
         let Builder { mut config, signals, allocator, verify, begins_with_saved, is_closed, .. } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
@@ -290,166 +297,166 @@ impl Server {
         })
     }
 
-    /// Lets clients of the network in, if it has started closed.
+    /// Lets clients of the network in, if the server was started closed.
     pub(super) fn let_clients_in(&self) {
         self.acceptors.let_in(true);
     }
 
-    /// The port it listens on; 0 when it does not listen for plain clients of the network.
+    /// Returns the port for plain clients of the network; 0 if the server does not listen for them.
     pub fn port(&self) -> u16 {
         self.acceptors.port()
     }
 
-    /// The port it listens on for clients over TLS; none when it does not.
+    /// Returns the port for clients over TLS; `None` if the server does not listen for them.
     pub fn tls_port(&self) -> Option<u16> {
         self.acceptors.tls_port()
     }
 
-    /// Its address on the loopback interface: of IPv4, unless it listens on IPv6 alone.
+    /// Returns the address on the loopback interface. The address is of IPv4, unless the server listens on IPv6 alone.
     pub fn addr(&self) -> SocketAddr {
         SocketAddr::new(self.loopback, self.port())
     }
 
-    /// Its address as clients write it: `redis://127.0.0.1:port`.
+    /// Returns the address as clients write it: `redis://127.0.0.1:port`.
     pub fn url(&self) -> String {
         format!("redis://{}", self.addr())
     }
 
-    /// Waits until a signal or SHUTDOWN ends it.
+    /// Waits until a signal or SHUTDOWN ends the server.
     pub fn wait(&self) {
         self.handle.shared.shutdown.wait();
     }
 
-    /// Whether a client has ended it, rather than a signal or its process.
+    /// Whether a client has ended the server, rather than a signal or the process.
     pub(super) fn is_shut_down(&self) -> bool {
         self.handle.shared.is_shut_down()
     }
 
-    /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
-    /// five seconds. A thread that runs a command may then continue until it ends: for a process that is about to exit.
+    /// Ends the server as dropping does, but waits for its threads for at most `patience` instead of five seconds. A
+    /// thread that runs a command may then continue until the command ends. Meant for a process that is about to exit.
     pub fn stop(mut self, patience: Duration) {
         self.patience = patience;
     }
 
-    /// Its clock and its locks, for other threads.
+    /// Returns a handle to the clock and the locks, for other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// As [`Handle::freeze`].
+    /// Does what [`Handle::freeze`] does.
     pub fn freeze(&self) -> i64 {
         self.handle.freeze()
     }
 
-    /// As [`Handle::resume`].
+    /// Does what [`Handle::resume`] does.
     pub fn resume(&self) -> i64 {
         self.handle.resume()
     }
 
-    /// As [`Handle::advance`].
+    /// Does what [`Handle::advance`] does.
     ///
     /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
+    /// Returns a [`ClockError`] if a clock would leave its range. Neither clock has moved then.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         self.handle.advance(by)
     }
 
-    /// As [`Handle::next`].
+    /// Does what [`Handle::next`] does.
     pub fn next(&self) -> Option<u64> {
         self.handle.next()
     }
 
-    /// As [`Handle::advance_settled`].
+    /// Does what [`Handle::advance_settled`] does.
     ///
     /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
+    /// Returns a [`ClockError`] if a clock would leave its range. Neither clock has moved then.
     pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
         self.handle.advance_settled(by, settle)
     }
 
-    /// As [`Handle::next_settled`].
+    /// Does what [`Handle::next_settled`] does.
     pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
         self.handle.next_settled(settle)
     }
 
-    /// As [`Handle::reset`].
+    /// Does what [`Handle::reset`] does.
     pub fn reset(&self, clients: OtherClients) {
         self.handle.reset(clients);
     }
 
-    /// As [`Handle::step`].
+    /// Does what [`Handle::step`] does.
     ///
     /// # Errors
-    /// When the hand would leave its range.
+    /// Returns a [`ClockError`] if the wall clock would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
         self.handle.step(ms)
     }
 
-    /// As [`Handle::wall_ms`].
+    /// Returns what [`Handle::wall_ms`] returns.
     pub fn wall_ms(&self) -> i64 {
         self.handle.wall_ms()
     }
 
-    /// As [`Handle::lock`].
+    /// Returns what [`Handle::lock`] returns.
     pub fn lock(&self, name: impl AsRef<[u8]>) -> LockSnapshot {
         self.handle.lock(name)
     }
 
-    /// As [`Handle::unblocked_clients`].
+    /// Returns what [`Handle::unblocked_clients`] returns.
     pub fn unblocked_clients(&self) -> u64 {
         self.handle.unblocked_clients()
     }
 
-    /// As [`Handle::timer_wakes`].
+    /// Returns what [`Handle::timer_wakes`] returns.
     pub fn timer_wakes(&self) -> u64 {
         self.handle.timer_wakes()
     }
 }
 
-/// What a test steers beside the clock and the locks.
+/// Test control beside the clock and the locks.
 impl Server {
-    /// As [`Handle::command`].
+    /// Does what [`Handle::command`] does.
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// Returns a [`Refused`] if the server refuses the command.
     pub fn command(&self, words: &[&str]) -> Result<Reply, Refused> {
         self.handle.command(words)
     }
 
-    /// As [`Handle::until`].
+    /// Returns what [`Handle::until`] returns.
     pub fn until(&self) -> Until {
         self.handle.until()
     }
 
-    /// As [`Handle::clock`].
+    /// Returns what [`Handle::clock`] returns.
     pub fn clock(&self) -> Clock {
         self.handle.clock()
     }
 
-    /// As [`Handle::faults`].
+    /// Returns what [`Handle::faults`] returns.
     pub fn faults(&self) -> Faults {
         self.handle.faults()
     }
 
-    /// As [`Handle::history`].
+    /// Returns what [`Handle::history`] returns.
     pub fn history(&self) -> History {
         self.handle.history()
     }
 
-    /// As [`Handle::verify`].
+    /// Does what [`Handle::verify`] does.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn verify(&self, level: Level, key: Option<&str>) -> Result<Verdict, Refused> {
         self.handle.verify(level, key)
     }
 
-    /// As [`Handle::report`].
+    /// Returns what [`Handle::report`] returns.
     pub fn report(&self) -> String {
         self.handle.report()
     }
 
-    /// What is to be said at the end of a test, and whether that fails it.
+    /// Returns the text to print at the end of a test, and whether the test fails because of it.
     fn end_of_test(&self) -> Option<(String, bool)> {
         let level = self.verify?;
         if std::thread::panicking() {
@@ -481,18 +488,18 @@ impl Drop for Server {
     }
 }
 
-/// Prints what a server knew when its test failed, beside what the test itself has said.
+/// Prints the report of a server after its test has failed, in addition to the output of the test.
 #[expect(clippy::print_stderr, reason = "a test's output is where its failure is told")]
 fn report_of_failure(report: &str) {
     eprintln!("{report}");
 }
 
-/// 64 bits that the system chooses anew for each server.
+/// Returns 64 random bits from the system, new for each server.
 fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The ports that a server announces, each 0 where it announces none.
+/// Returns the ports that a server announces; 0 means not announced.
 fn announced_ports(config: &mut Config) -> [&mut u16; 4] {
     let (node, replica) = (&mut config.cluster, &mut config.replication);
     [

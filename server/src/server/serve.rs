@@ -1,25 +1,25 @@
-//! A server that is a process of its own.
+//! A server that owns its process.
 
 use super::crash;
 use super::error::StartError;
 use super::instance::{Builder, Server};
 use std::time::Duration;
 
-/// How long a shutdown waits for running commands: supervisors expect a process to end within a second.
+/// The time for which a shutdown waits for running commands. Supervisors expect a process to end within a second.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A stage in the server's life, as [`Builder::serve`] reports it.
+/// A stage in the life of a server, as [`Builder::serve`] reports it.
 #[derive(Debug)]
 pub enum Stage<'a> {
-    /// It accepts connections.
+    /// The server accepts connections.
     Ready(&'a Server),
-    /// It was asked to end, and is going to.
+    /// The server was asked to end and is about to.
     Stopping,
 }
 
 impl Builder {
-    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: this
-    /// is what the program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this
+    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it. The
+    /// program `lockwheel` does the same after it has read its configuration. `tell` is called at each stage, on this
     /// thread.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// When the server cannot be started, or `tell` fails: then the server ends.
+    /// Returns an error if the server cannot be started, or if `tell` fails. In the latter case the server ends.
     pub fn serve<E: From<StartError>>(
         self,
         mut tell: impl FnMut(Stage<'_>) -> Result<(), E>,

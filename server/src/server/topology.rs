@@ -1,4 +1,4 @@
-//! Several servers in this process, on one clock: a master with its replicas, sentinels that watch them, a cluster.
+//! Several servers in this process on one clock: a master with replicas, sentinels that watch them, or a cluster.
 
 use super::error::StartError;
 use super::handle::Handle;
@@ -8,28 +8,28 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::cluster::{ClusterPlan, PlannedAddress};
 use std::time::Duration;
 
-/// Servers to be started together.
+/// The configuration of servers to be started together.
 #[derive(Clone, Debug)]
 pub struct TopologyBuilder {
-    /// What all of them are like; the port is that of the first.
+    /// The configuration of every server. The port is that of the first server.
     each: Builder,
     shape: Shape,
     lag: Duration,
 }
 
-/// What the servers are to one another.
+/// The shape of a topology.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// The first is the master of so many others.
+    /// One master, and this number of replicas.
     Replicas(usize),
-    /// The same, and sentinels that watch them.
+    /// One master, its replicas, and sentinels that watch them.
     Sentinel { replicas: usize, sentinels: usize },
-    /// So many masters of a cluster, each with so many replicas.
+    /// A cluster: the number of masters, and the number of replicas of each master.
     Cluster { masters: usize, replicas: usize },
 }
 
 impl Shape {
-    /// How many servers, the first ones, begin as masters.
+    /// Returns the number of servers, at the front of the list, that begin as masters.
     fn masters(self) -> usize {
         match self {
             Shape::Replicas(_) | Shape::Sentinel { .. } => 1,
@@ -37,32 +37,32 @@ impl Shape {
         }
     }
 
-    /// How many servers, the first ones, hold data.
+    /// Returns the number of servers, at the front of the list, that hold data.
     fn holders(self) -> usize {
         let (Shape::Replicas(replicas) | Shape::Sentinel { replicas, .. } | Shape::Cluster { replicas, .. }) =
             self;
         self.masters() * (1 + replicas)
     }
 
-    /// How many servers, the last ones, are sentinels.
+    /// Returns the number of sentinels, which are at the end of the list.
     fn sentinels(self) -> usize {
         if let Shape::Sentinel { sentinels, .. } = self { sentinels } else { 0 }
     }
 }
 
-/// Servers of a topology know one another by their ports for plain clients.
+/// The error if a server has no port for plain clients, which identifies it to the other servers.
 const NO_PLAIN_PORT: &str = "The servers of a topology reach one another without TLS: \
      beside --tls-port, --tls-port-file or --unixsocket they need a --port or a --port-file";
 
-/// Each server of a topology announces the port behind that of the one before.
+/// The error if the ports run out. Each server of a topology announces the port after that of its predecessor.
 const NO_PORT_LEFT: &str = "The servers of a topology have consecutive ports where these are announced: the last would \
      be behind 65535";
 
-/// What sentinels call the master.
+/// The name under which sentinels know the master.
 const MASTER_NAME: &str = "mymaster";
 
-/// Servers that run in this process on one clock. What one sends another arrives before the client that has caused it
-/// is answered. Dropping it ends all of them.
+/// Servers that run in this process on one clock. A message between two servers arrives before the client that caused
+/// it gets its reply. Dropping the topology ends all servers.
 #[derive(Debug)]
 pub struct Topology {
     servers: Vec<Server>,
@@ -70,8 +70,8 @@ pub struct Topology {
 }
 
 impl Builder {
-    /// A master with so many replicas, all in this process and on one clock. The port is the master's; the replicas
-    /// choose free ones.
+    /// Configures a master with `count` replicas, all in this process and on one clock. The port is the master's; the
+    /// replicas choose free ones.
     ///
     /// ```
     /// use lockwheel::{Reply, Server};
@@ -87,10 +87,10 @@ impl Builder {
         TopologyBuilder { each: self, shape: Shape::Replicas(count), lag: Duration::ZERO }
     }
 
-    /// A master with a replica, or as many as [`TopologyBuilder::replicas`] says, and so many sentinels that watch them
-    /// under the name `mymaster`, by majority; all in this process and on one clock. The port is the master's; the
-    /// others choose free ones. The sentinels know the replicas and each other from the start; what they come to know
-    /// is in no file.
+    /// Configures a master, its replicas and `count` sentinels, all in this process and on one clock. There is one
+    /// replica, unless [`TopologyBuilder::replicas`] sets another number. The sentinels watch the servers under the
+    /// name `mymaster`; the quorum is a majority. The port is the master's; the others choose free ones. The sentinels
+    /// know the replicas and each other from the start. No file stores what they learn.
     ///
     /// ```
     /// use lockwheel::{Reply, Server};
@@ -105,10 +105,10 @@ impl Builder {
         TopologyBuilder { each: self, shape, lag: Duration::ZERO }
     }
 
-    /// A cluster of so many masters, at least one, each with so many replicas, all in this process and on one clock.
-    /// The port is the first master's; the others choose free ones. [`Topology::servers`] has the masters first, then
-    /// the first replica of each, and so on. Each knows all of them when this has started, and keeps what it knows in
-    /// no file.
+    /// Configures a cluster of `masters` masters (at least one), each with `replicas` replicas, all in this process and
+    /// on one clock. The port is the first master's; the others choose free ones. [`Topology::servers`] lists the
+    /// masters first, then the first replica of each, and so on. Every node knows all nodes when the topology has
+    /// started. No file stores what the nodes know.
     ///
     /// ```
     /// use lockwheel::Server;
@@ -126,14 +126,14 @@ impl Builder {
 }
 
 impl TopologyBuilder {
-    /// A replica is told everything so much later, in whole milliseconds of the clock that all share: what it had not
-    /// been told when it is promoted is lost. By default it is told before who has changed something is answered.
+    /// Delays replication by this time, in whole milliseconds of the common clock. Writes that have not arrived when a
+    /// replica is promoted are lost. By default a write arrives before its client gets the reply.
     pub fn lag(mut self, lag: Duration) -> Self {
         self.lag = lag;
         self
     }
 
-    /// How many replicas each master has.
+    /// Sets the number of replicas of each master.
     pub fn replicas(mut self, count: usize) -> Self {
         let (Shape::Replicas(replicas) | Shape::Sentinel { replicas, .. } | Shape::Cluster { replicas, .. }) =
             &mut self.shape;
@@ -141,10 +141,10 @@ impl TopologyBuilder {
         self
     }
 
-    /// Starts all of them; they are what they are to one another when this returns.
+    /// Starts all servers. Replication, monitoring or the cluster is set up when this function returns.
     ///
     /// # Errors
-    /// What keeps one of them from starting; then none runs.
+    /// Returns a [`StartError`] if one of the servers cannot be started. No server runs then.
     pub fn start(self) -> Result<Topology, StartError> {
         let shape = self.shape;
         let clock = OsClock::new();
@@ -197,17 +197,17 @@ impl TopologyBuilder {
 }
 
 impl Topology {
-    /// All servers: the masters first, then their replicas, then sentinels.
+    /// Returns all servers: the masters first, then their replicas, then the sentinels.
     pub fn servers(&self) -> &[Server] {
         &self.servers
     }
 
-    /// Those of them that are sentinels.
+    /// Returns the servers that are sentinels.
     pub fn sentinels(&self) -> &[Server] {
         &self.servers[self.shape.holders()..]
     }
 
-    /// What each of them began as: `master`, `replica` or `sentinel`.
+    /// Returns each server with its role at the start: `master`, `replica` or `sentinel`.
     pub fn roles(&self) -> impl Iterator<Item = (&'static str, &Server)> {
         let role = |place| match place {
             place if place < self.shape.masters() => "master",
@@ -217,7 +217,7 @@ impl Topology {
         self.servers.iter().enumerate().map(move |(place, server)| (role(place), server))
     }
 
-    /// Waits until a signal or the process ends one of them, or clients have ended all by SHUTDOWN.
+    /// Waits until a signal or the process ends one of the servers, or until clients have ended all by SHUTDOWN.
     pub fn wait(&self) {
         for server in &self.servers {
             server.wait();
@@ -227,17 +227,17 @@ impl Topology {
         }
     }
 
-    /// Ends all of them, as [`Server::stop`] does.
+    /// Ends all servers, as [`Server::stop`] does.
     pub fn stop(self, patience: Duration) {
         self.servers.into_iter().for_each(|server| server.stop(patience));
     }
 
-    /// The clock of all, and the locks of the first.
+    /// Returns a handle to the common clock and to the locks of the first server.
     pub fn handle(&self) -> Handle {
         self.servers[0].handle()
     }
 
-    /// The first is the master of the others that hold data.
+    /// Makes the other servers that hold data replicas of the first.
     fn replicate(&self) {
         let (host, port) = (self.servers[0].addr().ip().to_string(), self.servers[0].port());
         for replica in &self.servers[1..self.shape.holders()] {
@@ -245,11 +245,11 @@ impl Topology {
         }
     }
 
-    /// The sentinels know all others, and have looked at them.
+    /// Makes the sentinels watch all servers and know each other.
     fn watch(&self) {
         let host = self.servers[0].addr().ip().to_string();
         let place = |(at, server): (usize, &Server)| {
-            // A master is watched where it is, a replica where it says that it is.
+            // Sentinels use the real address of a master, but the announced address of a replica.
             let (ip, port) = match at {
                 0 => (String::new(), 0),
                 _ => server.handle().shared.with_engine(|engine| {

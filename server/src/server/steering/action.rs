@@ -1,9 +1,9 @@
-//! Rules for faults: what they match, what they do, and whom they hit.
+//! The parts of a fault rule: matching, action and affected clients.
 
 use super::words::Words;
 use std::time::Duration;
 
-/// What a rule does. Durations are of the monotonic clock.
+/// The action of a rule. Durations refer to the monotonic clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action(pub(super) Words);
 
@@ -12,7 +12,8 @@ impl Action {
         Action(Words::of(words))
     }
 
-    /// Loses the request, and all that its connection sends and is sent from there on, until the client closes it.
+    /// Loses the request. Everything after it on the connection is lost too, in both directions, until the client
+    /// closes the connection.
     pub fn drop_request() -> Self {
         Action::of(&["DROPREQUEST"])
     }
@@ -22,57 +23,58 @@ impl Action {
         Action::of(&["DROPREPLY"])
     }
 
-    /// [`Action::drop_request`] or [`Action::drop_reply`] on a connection that the server cuts after so long.
+    /// Extends [`Action::drop_request`] or [`Action::drop_reply`]: the server cuts the connection after this duration.
     pub fn cut_after(self, duration: Duration) -> Self {
         Action(self.0.and("CLOSEAFTER").milliseconds(duration))
     }
 
-    /// [`Action::delay`] or [`Action::delay_reply`] by up to so much sooner or later; the seed draws.
+    /// Varies [`Action::delay`] or [`Action::delay_reply`] at random by at most this duration in either direction. The
+    /// seed determines the draw.
     pub fn jitter(self, most: Duration) -> Self {
         Action(self.0.and("JITTER").milliseconds(most))
     }
 
-    /// Executes the request so much later; what is behind it on its connection waits too.
+    /// Delays the request. Later requests of the connection wait too.
     pub fn delay(by: Duration) -> Self {
         Action(Words::of(&["DELAY"]).milliseconds(by))
     }
 
-    /// Executes the request at once and answers it so much later.
+    /// Executes the request at once and delays its reply.
     pub fn delay_reply(by: Duration) -> Self {
         Action(Words::of(&["DELAYREPLY"]).milliseconds(by))
     }
 
-    /// Executes the request when [`Faults::go`](super::Faults::go) says so.
+    /// Holds the request until [`Faults::go`](super::Faults::go) releases it.
     pub fn hold() -> Self {
         Action::of(&["HOLD"])
     }
 
-    /// Executes the request at once and answers it when [`Faults::go`](super::Faults::go) says so.
+    /// Executes the request at once and holds its reply until [`Faults::go`](super::Faults::go) releases it.
     pub fn hold_reply() -> Self {
         Action::of(&["HOLDREPLY"])
     }
 
-    /// Answers this error and does not execute the request.
+    /// Replies with this error and does not execute the request.
     pub fn error(text: &str) -> Self {
         Action::of(&["ERROR", text])
     }
 
-    /// Executes the request and answers null.
+    /// Executes the request and replies null.
     pub fn reply_null() -> Self {
         Action::of(&["REPLY", "NULL"])
     }
 
-    /// Executes the request and answers `OK`.
+    /// Executes the request and replies `OK`.
     pub fn reply_ok() -> Self {
         Action::of(&["REPLY", "OK"])
     }
 
-    /// Executes the request and answers this integer.
+    /// Executes the request and replies with this integer.
     pub fn reply_int(number: i64) -> Self {
         Action(Words::of(&["REPLY", "INT"]).number(number))
     }
 
-    /// Executes the request and answers this string.
+    /// Executes the request and replies with this string.
     pub fn reply_bulk(text: impl AsRef<[u8]>) -> Self {
         Action(Words::of(&["REPLY", "BULK"]).and(text))
     }
@@ -87,47 +89,48 @@ impl Action {
         Action::of(&["CLOSE"])
     }
 
-    /// Cuts the connection after the request was executed; there is no reply.
+    /// Executes the request, then cuts the connection without a reply.
     pub fn close_after() -> Self {
         Action::of(&["CLOSEAFTER"])
     }
 
-    /// [`Action::close`] by a reset of TCP instead of an end of the stream.
+    /// Does what [`Action::close`] does, by a TCP reset instead of an end of the stream.
     pub fn reset() -> Self {
         Action::of(&["RESET"])
     }
 
-    /// [`Action::close_after`] by a reset of TCP instead of an end of the stream.
+    /// Does what [`Action::close_after`] does, by a TCP reset instead of an end of the stream.
     pub fn reset_after() -> Self {
         Action::of(&["RESETAFTER"])
     }
 
-    /// Sends the reply in pieces of so many bytes, each in a write of its own.
+    /// Sends the reply in pieces of this number of bytes, each in a separate write.
     pub fn slice(bytes: usize) -> Self {
         Action(Words::of(&["SLICE"]).number(bytes))
     }
 
-    /// [`Action::slice`] with one piece each time that so long has passed.
+    /// Extends [`Action::slice`]: one piece is sent per period.
     pub fn every(self, period: Duration) -> Self {
         Action(self.0.and("EVERY").milliseconds(period))
     }
 
-    /// Sends the reply at so many kilobytes a second.
+    /// Sends the reply at this number of kilobytes a second.
     pub fn bandwidth(kilobytes: u64) -> Self {
         Action(Words::of(&["BANDWIDTH"]).number(kilobytes))
     }
 
-    /// Ends the reply after so many bytes and cuts the connection.
+    /// Sends this number of bytes of the reply, then cuts the connection.
     pub fn truncate(bytes: usize) -> Self {
         Action(Words::of(&["TRUNCATE"]).number(bytes))
     }
 
-    /// Executes the request twice and answers it once.
+    /// Executes the request twice and replies once.
     pub fn duplicate() -> Self {
         Action::of(&["DUPLICATE"])
     }
 
-    /// Executes the request; the messages that it publishes reach nobody, or not the clients that are named.
+    /// Executes the request and drops the messages that it publishes. If the rule names clients, only these subscribers
+    /// miss the messages.
     pub fn lose_publish() -> Self {
         Action::of(&["LOSEPUBLISH"])
     }
@@ -142,29 +145,29 @@ impl Action {
         Action::of(&["EXPIRE"])
     }
 
-    /// Executes the request with this integer argument changed; 1 is the first behind the command.
+    /// Adds `by` to an integer argument, then executes the request. Index 1 is the first argument after the command.
     pub fn arg_add(index: usize, by: i64) -> Self {
         Action(Words::of(&["ARG"]).number(index).and("ADD").number(by))
     }
 
-    /// Executes the request with the instants among its arguments moved as far as the clock was turned.
+    /// Shifts the times among the arguments by the distance that the clock was advanced, then executes the request.
     pub fn time_shift() -> Self {
         Action::of(&["TIMESHIFT"])
     }
 }
 
-/// Some clients.
+/// A selection of clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// One, by its number.
+    /// The client with this id.
     Id(u64),
-    /// Those with a name like this.
+    /// Clients whose name matches this pattern.
     Named(String),
-    /// Those whose library has a name like this, as CLIENT SETINFO told it.
+    /// Clients whose library name, as set by CLIENT SETINFO, matches this pattern.
     Lib(String),
-    /// Those from this address, with or without a port.
+    /// Clients from this address, with or without a port.
     Addr(String),
-    /// All but those that are exempt.
+    /// All clients except those that are exempt.
     All,
 }
 
@@ -179,7 +182,8 @@ impl Clients {
         }
     }
 
-    /// As a rule names them; what a rule cannot name, the server refuses.
+    /// Returns the words that select these clients in a rule. A rule does not support all selections; the server
+    /// refuses the others.
     fn of_rule(&self) -> Words {
         match self {
             Clients::Id(id) => Words::of(&["CLIENT"]).number(id),
@@ -189,12 +193,12 @@ impl Clients {
     }
 }
 
-/// Which requests a rule matches, and which of these it acts on: all that is named has to match.
+/// The conditions of a rule: which requests match, and on which matches the rule acts. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Match(pub(super) Words);
 
 impl Match {
-    /// Every request.
+    /// Matches every request.
     pub fn any() -> Self {
         Match::default()
     }
@@ -203,57 +207,57 @@ impl Match {
         Match(self.0.and(name).and(value))
     }
 
-    /// Of these, those of a command.
+    /// Restricts the match to requests of this command.
     pub fn on(self, command: &str) -> Self {
         self.option("ON", command)
     }
 
-    /// Of these, those that run the script with this digest.
+    /// Restricts the match to requests that run the script with this SHA-1 digest.
     pub fn script(self, digest: &str) -> Self {
         self.option("SCRIPT", digest)
     }
 
-    /// Of these, those that run a script with this in its text.
+    /// Restricts the match to requests that run a script whose source contains this text.
     pub fn contains(self, text: &str) -> Self {
         self.option("CONTAINS", text)
     }
 
-    /// Of these, those with a key like this.
+    /// Restricts the match to requests with a key that matches this pattern.
     pub fn key(self, pattern: &str) -> Self {
         self.option("KEY", pattern)
     }
 
-    /// Of these, those with a channel like this.
+    /// Restricts the match to requests with a channel that matches this pattern.
     pub fn channel(self, pattern: &str) -> Self {
         self.option("CHANNEL", pattern)
     }
 
-    /// Of these, those with this argument; 1 is the first behind the command.
+    /// Restricts the match to requests with this argument. Index 1 is the first argument after the command.
     pub fn arg(self, index: usize, value: impl AsRef<[u8]>) -> Self {
         Match(self.0.and("ARG").number(index).and(value))
     }
 
-    /// Of these, those of clients by id, name or library.
+    /// Restricts the match to requests of clients that are selected by id, name or library.
     pub fn client(self, clients: &Clients) -> Self {
         Match(self.0.then(&clients.of_rule()))
     }
 
-    /// Of these, for actions on the reply, those that are answered `OK`, `ERROR` or `NIL`.
+    /// Restricts a rule with an action on replies to requests whose reply is of this kind: `OK`, `ERROR` or `NIL`.
     pub fn result(self, kind: &str) -> Self {
         self.option("RESULT", kind)
     }
 
-    /// Of these, not the first so many.
+    /// Skips this number of matches before the rule acts.
     pub fn skip(self, matches: u64) -> Self {
         self.option("SKIP", matches.to_string())
     }
 
-    /// Of these, until the rule has acted so often.
+    /// Limits how often the rule acts.
     pub fn times(self, hits: u64) -> Self {
         self.option("TIMES", hits.to_string())
     }
 
-    /// Of these, each with this chance, from 0 to 1; the seed draws.
+    /// Makes the rule act on each match with this probability, from 0 to 1. The seed determines the draw.
     pub fn prob(self, chance: f64) -> Self {
         self.option("PROB", chance.to_string())
     }

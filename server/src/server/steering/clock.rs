@@ -1,72 +1,74 @@
-//! The clock by what its commands say: beside the methods of a handle, what only they can do or tell.
+//! Control of the clock through its commands. It offers more than the methods of a handle.
 
 use super::reply::{Refused, Reply};
 use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// Sets the wall clock, turns both clocks with any option, and tells where they stand and what has fired.
+/// Control of the clock: sets the wall clock, advances both clocks with any option, and reports their times and the
+/// deadlines that fired.
 #[derive(Clone, Debug)]
 pub struct Clock(pub(super) Handle);
 
-/// How a turn of the clock goes. By default clients are not waited for, and waiters of Redisson are woken.
+/// Options of a clock advance. By default it does not wait for clients, and it wakes Redisson's waiters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn(Words);
 
-/// Where a clock stands.
+/// The state of the clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockInfo {
     /// `real` or `manual`.
     pub mode: String,
     /// The wall clock, in milliseconds since the epoch.
     pub wall_ms: i64,
-    /// The monotonic clock: since the server's start.
+    /// The monotonic clock: the time since the start of the server.
     pub monotonic: Duration,
     /// The wall clock minus the system's time, in milliseconds.
     pub offset_ms: i64,
-    /// Until the next deadline on either hand; `None`: there is none.
+    /// The time until the next deadline on either clock; `None` if no deadline is pending.
     pub next: Option<Duration>,
-    /// How many deadlines there are.
+    /// The number of pending deadlines.
     pub timers: i64,
 }
 
-/// What a turn of the clock did.
+/// The result of a clock advance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedTo {
     /// The wall clock, in milliseconds since the epoch.
     pub wall_ms: i64,
-    /// How many deadlines have fired.
+    /// The number of deadlines that fired.
     pub fired: i64,
-    /// False when a limit ended the waiting for clients to be quiet.
+    /// Whether clients became quiet in time. False if a limit ended the waiting.
     pub settled: bool,
-    /// What has fired, in order; of [`Clock::next`] alone.
+    /// The deadlines that fired, in order. Filled only by [`Clock::next`].
     pub what: Vec<Deadline>,
 }
 
 /// A deadline that has fired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadline {
-    /// `expiry`, `timeout`, …
+    /// The kind of the deadline: `expiry`, `timeout`, …
     pub kind: String,
-    /// Its key, or the number of its client; empty where it has neither.
+    /// The key or the client id of the deadline; empty if it has neither.
     pub of: String,
 }
 
 impl Turn {
-    /// A turn without options.
+    /// Returns an advance without options.
     pub fn new() -> Self {
         Turn::default()
     }
 
-    /// After each instant at which clients were sent something, it goes on only when no request has come for `quiet`;
-    /// when the turn has lasted for `limit` it goes to its end without waiting. Whole milliseconds of real time.
+    /// Waits for clients after each instant at which they were sent something. The advance continues once no request
+    /// has arrived for `quiet`. After `limit` in total it runs to its end without waiting. Both are whole milliseconds
+    /// of real time.
     #[must_use]
     pub fn settle(self, quiet: Duration, limit: Duration) -> Self {
         let words = self.0.and("SETTLE").milliseconds(quiet);
         Turn(words.and("LIMIT").milliseconds(limit))
     }
 
-    /// Redisson's waiters are not woken for what ends by the turn.
+    /// Does not wake Redisson's waiters for what the advance ends.
     #[must_use]
     pub fn no_wake(self) -> Self {
         Turn(self.0.and("NOWAKE"))
@@ -74,27 +76,27 @@ impl Turn {
 }
 
 impl Clock {
-    /// Sets the wall clock alone, in milliseconds since the epoch. Where it stands then.
+    /// Sets the wall clock alone, in milliseconds since the epoch. Returns the wall clock after the change.
     ///
     /// # Errors
-    /// When the hand would leave its range.
+    /// Returns a [`Refused`] if the wall clock would leave its range.
     pub fn set(&self, wall_ms: i64) -> Result<i64, Refused> {
         self.0.ask(&Words::of(&["CLOCK.SET"]).number(wall_ms)).map(|reply| reply.integer())
     }
 
-    /// The wall clock is the system's time again, and both clocks run. Where it stands then, in milliseconds since the
-    /// epoch.
+    /// Resets the wall clock to the system's time and lets both clocks run. Returns the wall clock, in milliseconds
+    /// since the epoch.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn reset(&self) -> Result<i64, Refused> {
         self.0.ask(&Words::of(&["CLOCK.RESET"])).map(|reply| reply.integer())
     }
 
-    /// Where both clocks stand, and when the next deadline is.
+    /// Returns the state of both clocks and the time until the next deadline.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn info(&self) -> Result<ClockInfo, Refused> {
         let told = self.0.ask(&Words::of(&["CLOCK.INFO"]))?;
         Ok(ClockInfo {
@@ -107,20 +109,20 @@ impl Clock {
         })
     }
 
-    /// Moves both clocks by whole milliseconds, firing every deadline on the way at its own instant.
+    /// Moves both clocks by whole milliseconds. Every deadline on the way fires at its own instant.
     ///
     /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
+    /// Returns a [`Refused`] if a clock would leave its range. Neither clock has moved then.
     pub fn advance(&self, by: Duration, turn: &Turn) -> Result<TurnedTo, Refused> {
         let words = Words::of(&["CLOCK.ADVANCE"]).milliseconds(by).then(&turn.0);
         self.0.ask(&words).map(|told| TurnedTo::of(&told))
     }
 
-    /// Moves both clocks to the next deadline, so many times; deadlines at one instant count once. `None` when none is
-    /// pending.
+    /// Moves both clocks to the next deadline, `count` times. Deadlines at the same instant count once. Returns `None`
+    /// if no deadline is pending.
     ///
     /// # Errors
-    /// When `count` is 0.
+    /// Returns a [`Refused`] if `count` is 0.
     pub fn next(&self, count: u64, turn: &Turn) -> Result<Option<TurnedTo>, Refused> {
         let words = Words::of(&["CLOCK.NEXT", "COUNT"]).number(count).then(&turn.0);
         let told = self.0.ask(&words)?;
@@ -150,7 +152,7 @@ impl Deadline {
     }
 }
 
-/// What the server says in milliseconds; it is never negative.
+/// Converts a number of milliseconds from the server, which is never negative.
 fn milliseconds(ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! Faults in what goes between the server and its clients.
+//! Faults between the server and its clients.
 
 use super::action::{Action, Clients, Match};
 use super::reply::{Refused, Reply};
@@ -6,38 +6,38 @@ use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// Makes faults: by rules for single requests, and for whole clients or the whole server. Requests of the handle are
+/// Injects faults: by rules for single requests, and for whole clients or the whole server. Requests of the handle are
 /// exempt. A reset of the server ends every fault.
 #[derive(Clone, Debug)]
 pub struct Faults(pub(super) Handle);
 
-/// A rule, and what came of it.
+/// A rule and its counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its words behind the name.
+    /// The words of the rule after its name.
     pub rule: String,
-    /// How often all that it names has matched.
+    /// The number of requests that matched all conditions.
     pub matched: i64,
-    /// How many of these it let pass first.
+    /// The number of matches that were skipped first.
     pub skipped: i64,
-    /// How often it has acted.
+    /// The number of times that the rule has acted.
     pub hits: i64,
-    /// How often it can still act; `None`: there is no end to it.
+    /// The number of times that the rule can still act; `None` if unlimited.
     pub left: Option<i64>,
-    /// How many requests or replies it holds.
+    /// The number of requests or replies that the rule holds.
     pub held: i64,
 }
 
-/// What of clients a partition stops.
+/// The direction of traffic that a partition stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// What they send.
+    /// From clients to the server.
     In,
-    /// What they are sent.
+    /// From the server to clients.
     Out,
-    /// Both.
+    /// Both directions.
     Both,
 }
 
@@ -51,29 +51,29 @@ impl Direction {
     }
 }
 
-/// What becomes of the numbers of grants.
+/// The effect of a failover or restart on grant numbers (fencing tokens).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantNumbers {
-    /// They go on.
+    /// Grant numbers continue.
     GoOn,
-    /// They go back too.
+    /// Grant numbers go back, too.
     GoBack,
 }
 
 impl Faults {
-    /// Adds a rule: requests that match meet the action. Of several rules the oldest acts.
+    /// Adds a rule: its action applies to each request that matches. If several rules match, the oldest acts.
     ///
     /// # Errors
-    /// When the server refuses the rule.
+    /// Returns a [`Refused`] if the server refuses the rule.
     pub fn add(&self, name: &str, matching: &Match, action: &Action) -> Result<(), Refused> {
         let words = Words::of(&["FAULT.ADD", name]).then(&matching.0).and("DO").then(&action.0);
         self.0.ask(&words).map(drop)
     }
 
-    /// Lets go on what a rule holds, the oldest first, at most so many. How many there were.
+    /// Releases what a rule holds, the longest held first, at most `most` items. Returns the number released.
     ///
     /// # Errors
-    /// When there is no such rule.
+    /// Returns a [`Refused`] if no such rule exists.
     pub fn go(&self, name: &str, most: Option<u64>) -> Result<i64, Refused> {
         let words = Words::of(&["FAULT.GO", name]);
         let words = match most {
@@ -83,43 +83,43 @@ impl Faults {
         self.0.ask(&words).map(|reply| reply.integer())
     }
 
-    /// The rules, the oldest first.
+    /// Returns the rules, the oldest first.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn list(&self) -> Result<Vec<Rule>, Refused> {
         Ok(self.0.ask(&Words::of(&["FAULT.LIST"]))?.items().iter().map(Rule::of).collect())
     }
 
-    /// Removes a rule, if it is there; what it holds goes on.
+    /// Removes a rule and releases everything that it holds. Returns whether the rule existed.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn remove(&self, name: &str) -> Result<bool, Refused> {
         Ok(self.0.ask(&Words::of(&["FAULT.DEL", name]))?.integer() == 1)
     }
 
-    /// Removes all rules; what they hold goes on. How many there were.
+    /// Removes all rules and releases everything that they hold. Returns the number of rules.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn clear(&self) -> Result<i64, Refused> {
         self.0.ask(&Words::of(&["FAULT.CLEAR"])).map(|reply| reply.integer())
     }
 
-    /// Draws for [`Match::prob`] from this seed from now on.
+    /// Sets the seed of future draws for [`Match::prob`].
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn seed(&self, seed: i64) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["FAULT.SEED"]).number(seed)).map(drop)
     }
 
-    /// Reads nothing from clients and writes nothing to them, as if their processes stood still: for so long on the
-    /// monotonic clock, or until [`Faults::thaw_client`]. How many there are.
+    /// Stops reading from clients and writing to them, as if their processes were paused. The freeze lasts for
+    /// `duration` on the monotonic clock, or until [`Faults::thaw_client`]. Returns the number of these clients.
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// Returns a [`Refused`] if the server refuses the request.
     pub fn freeze_client(&self, clients: &Clients, duration: Option<Duration>) -> Result<i64, Refused> {
         let words = Words::of(&["FAULT.FREEZECLIENT"]).then(&clients.words());
         let words = match duration {
@@ -129,36 +129,36 @@ impl Faults {
         self.0.ask(&words).map(|reply| reply.integer())
     }
 
-    /// Lets frozen clients go on. How many there are.
+    /// Ends the freeze of clients. Returns the number of these clients.
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// Returns a [`Refused`] if the server refuses the request.
     pub fn thaw_client(&self, clients: &Clients) -> Result<i64, Refused> {
         let words = Words::of(&["FAULT.THAWCLIENT"]).then(&clients.words());
         self.0.ask(&words).map(|reply| reply.integer())
     }
 
-    /// Cuts clients off, new connections of theirs too. How many there are now.
+    /// Cuts clients off, including their new connections. Returns the number of clients that are cut off now.
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// Returns a [`Refused`] if the server refuses the request.
     pub fn partition(&self, clients: &Clients, direction: Direction) -> Result<i64, Refused> {
         let words = Words::of(&["FAULT.PARTITION"]).then(&clients.words()).and(direction.word());
         self.0.ask(&words).map(|reply| reply.integer())
     }
 
-    /// Ends all partitions. How many there were.
+    /// Ends all partitions. Returns how many there were.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn heal(&self) -> Result<i64, Refused> {
         self.0.ask(&Words::of(&["FAULT.HEAL"])).map(|reply| reply.integer())
     }
 
-    /// From now on writes, of keys like this if there is a pattern, reach no replica.
+    /// Stops replication: later writes reach no replica. With a pattern, only writes to matching keys are held back.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn lag(&self, pattern: Option<&str>) -> Result<(), Refused> {
         let words = Words::of(&["FAULT.LAG"]);
         let words = match pattern {
@@ -168,29 +168,31 @@ impl Faults {
         self.0.ask(&words).map(drop)
     }
 
-    /// A replica takes over: keys are as they were at [`Faults::lag`], the scripts are gone, every connection is cut.
+    /// Simulates a failover to a replica: keys return to their state at [`Faults::lag`], scripts are lost, and every
+    /// connection is cut.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn failover(&self, numbers: GrantNumbers) -> Result<(), Refused> {
         let goes_back = numbers == GrantNumbers::GoBack;
         self.0.ask(&Words::of(&["FAULT.FAILOVER"]).and_if(goes_back, "TOKENS")).map(drop)
     }
 
-    /// As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long.
+    /// Simulates a restart without persistence: keys, scripts and connections are lost. New connections are refused for
+    /// `down`.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn restart(&self, down: Duration, numbers: GrantNumbers) -> Result<(), Refused> {
         let goes_back = numbers == GrantNumbers::GoBack;
         let words = Words::of(&["FAULT.RESTART", "DOWN"]).milliseconds(down).and_if(goes_back, "TOKENS");
         self.0.ask(&words).map(drop)
     }
 
-    /// Cuts the connections alone, and lets nobody in for so long: keys, scripts and functions stay.
+    /// Cuts all connections and refuses new ones for `down`. Keys, scripts and functions stay.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn restart_keeping_data(&self, down: Duration) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["FAULT.RESTART", "DOWN"]).milliseconds(down).and("KEEP")).map(drop)
     }

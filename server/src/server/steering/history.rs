@@ -1,103 +1,103 @@
-//! What happened to locks.
+//! The history of locks.
 
 use super::reply::{Refused, Reply};
 use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// What happened to locks, whoever took them. It is filled while `lock-history` is yes, as
+/// The history of locks, no matter which client took them. Events are recorded while `lock-history` is yes, as
 /// [`Builder::lock_history`](crate::Builder::lock_history) says.
 #[derive(Clone, Debug)]
 pub struct History(pub(super) Handle);
 
-/// Which entries: all that match everything that is named.
+/// A selection of entries. An entry must match every condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(pub(super) Words);
 
-/// What the history has of what was asked for.
+/// The result of a query of the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entries {
-    /// The oldest number that it still has.
+    /// The number of the oldest entry that the history still has.
     pub first: i64,
-    /// Its newest number.
+    /// The number of the newest entry.
     pub last: i64,
-    /// Whether older entries had to go.
+    /// Whether older entries were discarded.
     pub is_truncated: bool,
-    /// The entries, the oldest first.
+    /// The selected entries, the oldest first.
     pub entries: Vec<Entry>,
 }
 
-/// Something that happened to a lock, or beside one. What an event does not have is `None`.
+/// An event of a lock, or an event that affects locks. A field that does not apply is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its number.
+    /// The number of the entry.
     pub seq: i64,
-    /// When, on the wall clock: milliseconds since the epoch.
+    /// The wall clock at the event, in milliseconds since the epoch.
     pub wall_ms: i64,
-    /// When, on the monotonic clock: since the server's start.
+    /// The monotonic clock at the event: the time since the start of the server.
     pub monotonic: Duration,
-    /// `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
+    /// The event: `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
     pub event: String,
     /// The database.
     pub db: Option<i64>,
     /// The lock.
     pub key: Option<String>,
-    /// `native`, or `foreign` where a script or a bare command took the lock.
+    /// `native`, or `foreign` if a script or a plain command took the lock.
     pub kind: Option<String>,
     /// `exclusive`, `shared` or `write`.
     pub mode: Option<String>,
-    /// Whose.
+    /// The owner of the lock.
     pub owner: Option<String>,
     /// The number of the grant.
     pub grant: Option<i64>,
-    /// How many holds the owner has.
+    /// The number of holds of the owner.
     pub holds: Option<i64>,
     /// The lease, in milliseconds.
     pub ttl_ms: Option<i64>,
-    /// How long the owner had waited, in milliseconds.
+    /// The time for which the owner had waited, in milliseconds.
     pub waited_ms: Option<i64>,
-    /// Why.
+    /// The cause of the event.
     pub cause: Option<String>,
-    /// The number of the client.
+    /// The id of the client.
     pub client: Option<i64>,
-    /// Its name.
+    /// The name of the client.
     pub client_name: Option<String>,
     /// The command, or the digest of the script.
     pub by: Option<String>,
-    /// What a fault did.
+    /// The effect of a fault.
     pub fault: Option<String>,
-    /// Where it happened, in a topology: the address of a server.
+    /// The address of the server in a topology where the event occurred.
     pub node: Option<String>,
-    /// The line of a mark.
+    /// The text of a mark.
     pub text: Option<String>,
-    /// From where to where a clock was turned, in milliseconds.
+    /// The times before and after a change of a clock, in milliseconds.
     pub clock_ms: Option<(i64, i64)>,
-    /// How many permits of a semaphore are left, and how many are held.
+    /// The numbers of free and of held permits of a semaphore.
     pub permits: Option<(i64, i64)>,
 }
 
 impl Filter {
-    /// All.
+    /// Selects all entries.
     pub fn all() -> Self {
         Filter::default()
     }
 
-    /// Of these, those of keys like this.
+    /// Restricts the selection to keys that match this pattern.
     pub fn key(self, pattern: &str) -> Self {
         Filter(self.0.and("KEY").and(pattern))
     }
 
-    /// Of these, those of owners like this.
+    /// Restricts the selection to owners that match this pattern.
     pub fn owner(self, pattern: &str) -> Self {
         Filter(self.0.and("OWNER").and(pattern))
     }
 
-    /// Of these, those after an entry.
+    /// Restricts the selection to entries after the one with this number.
     pub fn since(self, seq: i64) -> Self {
         Filter(self.0.and("SINCE").number(seq))
     }
 
-    /// Of these, no more than so many; of events that are awaited, so many.
+    /// Limits the number of entries. For an awaited event, sets the number of occurrences to wait for.
     pub fn count(self, count: u64) -> Self {
         Filter(self.0.and("COUNT").number(count))
     }
@@ -108,10 +108,10 @@ impl History {
         Words::of(&["LOCK.HISTORY"]).then(&filter.0)
     }
 
-    /// The entries, the oldest first.
+    /// Returns the selected entries, the oldest first.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn entries(&self, filter: &Filter) -> Result<Entries, Refused> {
         let told = self.0.ask(&Self::words(filter))?;
         Ok(Entries {
@@ -122,51 +122,51 @@ impl History {
         })
     }
 
-    /// The same as JSON.
+    /// Returns the selected entries as JSON.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn json(&self, filter: &Filter) -> Result<String, Refused> {
         self.0.ask(&Self::words(filter).and("FORMAT").and("JSON")).map(|reply| reply.text())
     }
 
-    /// The operations on locks as EDN, as Jepsen's checkers read them.
+    /// Returns the lock operations as EDN, in the format of Jepsen's checkers.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn edn(&self, filter: &Filter) -> Result<String, Refused> {
         self.0.ask(&Self::words(filter).and("FORMAT").and("EDN")).map(|reply| reply.text())
     }
 
-    /// Writes a line of the test's own.
+    /// Writes a line of the test into the history.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn mark(&self, line: &str) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["LOCK.MARK", line])).map(drop)
     }
 
-    /// Keys like this are locks too.
+    /// Treats keys that match this pattern as locks.
     ///
     /// # Errors
-    /// When there are too many patterns.
+    /// Returns a [`Refused`] if there are too many patterns.
     pub fn observe(&self, pattern: &str) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["LOCK.OBSERVE", pattern])).map(drop)
     }
 
-    /// They are no longer, for this pattern of [`History::observe`].
+    /// Removes a pattern of [`History::observe`].
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn unobserve(&self, pattern: &str) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["LOCK.OBSERVE", "DEL", pattern])).map(drop)
     }
 
-    /// Declares that an owner is now in the section that a lock protects, with the token of its grant if there is one:
-    /// two there at once are a violation.
+    /// Declares that an owner has entered the critical section of a lock, with the fencing token of its grant if it has
+    /// one. Two owners inside at once are a violation.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn enter(&self, key: &str, owner: &str, token: Option<u64>) -> Result<(), Refused> {
         let words = Words::of(&["LOCK.ENTER", key, owner]);
         let words = match token {
@@ -176,10 +176,10 @@ impl History {
         self.0.ask(&words).map(drop)
     }
 
-    /// Declares that an owner has left it; whether it was there.
+    /// Declares that an owner has left the critical section. Returns whether the owner was inside.
     ///
     /// # Errors
-    /// When `lock-history` is no.
+    /// Returns a [`Refused`] if `lock-history` is no.
     pub fn leave(&self, key: &str, owner: &str) -> Result<bool, Refused> {
         Ok(self.0.ask(&Words::of(&["LOCK.LEAVE", key, owner]))?.integer() == 1)
     }

@@ -1,4 +1,4 @@
-//! What a test steers beside the clock and the locks: states that it waits for, faults, the history of locks.
+//! Test control beside the clock and the locks: waits for states, faults, the history of locks.
 
 mod action;
 mod clock;

@@ -1,30 +1,30 @@
-//! Faults of the servers of a topology, and between them. A server by itself refuses them.
+//! Faults of the servers of a topology and of the links between them. A standalone server refuses these requests.
 
 use super::faults::{Direction, Faults, GrantNumbers};
 use super::reply::Refused;
 use super::words::Words;
 use std::time::Duration;
 
-/// The places of servers in a topology, as a request lists them.
+/// Formats the places of servers as a request lists them.
 fn list(places: &[usize]) -> String {
     places.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// For members of a topology, each named by its place, from 0.
+/// Faults for members of a topology. A server is named by its place, from 0.
 impl Faults {
-    /// Kills a server as if its process had ended: its clients and links are cut, its data is gone, and connections are
-    /// refused for so long, or until [`Faults::up`].
+    /// Kills a server as if its process had ended: clients and links are cut, the data is lost. New connections are
+    /// refused for `back_after`, or until [`Faults::up`].
     ///
     /// # Errors
-    /// When there is no such server.
+    /// Returns a [`Refused`] if there is no such server.
     pub fn down(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
         self.kill(server, back_after, false)
     }
 
-    /// Kills it likewise, but its data stay: clients are refused as by a disabled proxy.
+    /// Kills a server but keeps its data: clients are refused as by a disabled proxy.
     ///
     /// # Errors
-    /// When there is no such server.
+    /// Returns a [`Refused`] if there is no such server.
     pub fn down_keeping_data(&self, server: usize, back_after: Option<Duration>) -> Result<(), Refused> {
         self.kill(server, back_after, true)
     }
@@ -39,19 +39,20 @@ impl Faults {
         self.0.ask(&words.and_if(keeps_data, "KEEP")).map(drop)
     }
 
-    /// Lets a server that was killed come back. Whether it was down.
+    /// Brings a killed server back. Returns whether it was down.
     ///
     /// # Errors
-    /// When there is no such server.
+    /// Returns a [`Refused`] if there is no such server.
     pub fn up(&self, server: usize) -> Result<bool, Refused> {
         let place = server.to_string();
         self.0.ask(&Words::of(&["FAULT.UP", &place])).map(|reply| reply.integer() != 0)
     }
 
-    /// Cuts servers off from these others, or from all. How many connections between them that holds.
+    /// Cuts servers off from others, or from all other servers. Returns the number of connections between them that are
+    /// held up.
     ///
     /// # Errors
-    /// When there are no such servers.
+    /// Returns a [`Refused`] if there are no such servers.
     pub fn part(&self, servers: &[usize], from: Option<&[usize]>) -> Result<i64, Refused> {
         let servers = list(servers);
         let words = Words::of(&["FAULT.PARTITION", "NODES", &servers]);
@@ -62,28 +63,29 @@ impl Faults {
         self.0.ask(&words).map(|reply| reply.integer())
     }
 
-    /// Cuts servers off from their clients, new ones included. How many there are now.
+    /// Cuts servers off from their clients, including new ones. Returns the number of clients that are cut off now.
     ///
     /// # Errors
-    /// When there are no such servers.
+    /// Returns a [`Refused`] if there are no such servers.
     pub fn part_from_clients(&self, servers: &[usize], direction: Direction) -> Result<i64, Refused> {
         let servers = list(servers);
         let words = Words::of(&["FAULT.PARTITION", "NODES", &servers, "FROM", "CLIENTS"]);
         self.0.ask(&words.and(direction.word())).map(|reply| reply.integer())
     }
 
-    /// From now on replicas are told everything so much later, in whole milliseconds of the clock that all share.
+    /// Delays replication by `lag` from now on, in whole milliseconds of the common clock.
     ///
     /// # Errors
-    /// When the server is in no topology.
+    /// Returns a [`Refused`] if the server belongs to no topology.
     pub fn lag_by(&self, lag: Duration) -> Result<(), Refused> {
         self.0.ask(&Words::of(&["FAULT.LAG"]).milliseconds(lag)).map(drop)
     }
 
-    /// A replica takes over with what it has; clients of its master are cut, and that follows it.
+    /// Promotes a replica with the data that it has. The clients of its master are cut off, and the master becomes a
+    /// replica of the promoted server.
     ///
     /// # Errors
-    /// When it is no replica.
+    /// Returns a [`Refused`] if the server is no replica.
     pub fn failover_to(&self, replica: usize, numbers: GrantNumbers) -> Result<(), Refused> {
         let (place, goes_back) = (replica.to_string(), numbers == GrantNumbers::GoBack);
         self.0.ask(&Words::of(&["FAULT.FAILOVER", &place]).and_if(goes_back, "TOKENS")).map(drop)

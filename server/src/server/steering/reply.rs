@@ -4,7 +4,7 @@ use lockwheel_resp::{Elements, Replies, ReplyLimits, ReplyParser, Value};
 use std::error::Error;
 use std::fmt;
 
-/// What the server answers.
+/// A reply of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// Null.
@@ -15,9 +15,9 @@ pub enum Reply {
     Double(f64),
     /// A boolean.
     Boolean(bool),
-    /// A string, whatever its kind.
+    /// A string of any kind.
     Text(Vec<u8>),
-    /// An error within an array.
+    /// An error inside an array.
     Error(Refused),
     /// An array, a set or a message.
     Array(Vec<Reply>),
@@ -25,7 +25,7 @@ pub enum Reply {
     Map(Vec<(Reply, Reply)>),
 }
 
-/// The server has refused a request; the text is its own, as `ERR syntax error`.
+/// An error reply, with the text of the server, for instance `ERR syntax error`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
@@ -38,7 +38,7 @@ impl fmt::Display for Refused {
 impl Error for Refused {}
 
 impl Reply {
-    /// The one reply in these bytes. Pushes may come with it.
+    /// Parses the single reply in these bytes. Pushes may accompany the reply.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Refused> {
         let mut replies = Replies::new();
         let parsed = ReplyParser::new().parse(bytes, &ReplyLimits::default(), &mut replies);
@@ -82,39 +82,39 @@ impl Reply {
         }
     }
 
-    /// The value of this name in a map; null where there is none.
+    /// Returns the value of this field of a map; null if there is none.
     pub(super) fn field(&self, name: &str) -> &Reply {
         let Reply::Map(pairs) = self else { return &Reply::Null };
         let is_it = |key: &Reply| matches!(key, Reply::Text(text) if text == name.as_bytes());
         pairs.iter().find(|(key, _)| is_it(key)).map_or(&Reply::Null, |(_, value)| value)
     }
 
-    /// The integer; 0 where it is none.
+    /// Returns the integer; 0 if the reply is none.
     pub(super) fn integer(&self) -> i64 {
         self.maybe_integer().unwrap_or(0)
     }
 
-    /// The integer, if it is one.
+    /// Returns the integer, if the reply is one.
     pub(super) fn maybe_integer(&self) -> Option<i64> {
         if let Reply::Integer(integer) = self { Some(*integer) } else { None }
     }
 
-    /// The string; empty where it is none.
+    /// Returns the string; empty if the reply is none.
     pub(super) fn text(&self) -> String {
         self.maybe_text().unwrap_or_default()
     }
 
-    /// The string, if it is one; bytes that are no text are replaced.
+    /// Returns the string, if the reply is one. Invalid UTF-8 is replaced.
     pub(super) fn maybe_text(&self) -> Option<String> {
         if let Reply::Text(text) = self { Some(String::from_utf8_lossy(text).into_owned()) } else { None }
     }
 
-    /// The elements; none where it is no array.
+    /// Returns the elements; empty if the reply is no array.
     pub(super) fn items(&self) -> &[Reply] {
         if let Reply::Array(items) = self { items } else { &[] }
     }
 
-    /// Whether it says yes.
+    /// Whether the reply is true or 1.
     pub(super) fn is_true(&self) -> bool {
         matches!(self, Reply::Boolean(true) | Reply::Integer(1))
     }

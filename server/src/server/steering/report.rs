@@ -1,4 +1,4 @@
-//! What a server knows of a test that has failed; and the ways from a handle to what it steers.
+//! The report of a server after a failed test, and the access from a handle to test control.
 
 use super::clock::Clock;
 use super::faults::Faults;
@@ -9,11 +9,12 @@ use super::verify::Level;
 use super::words::Words;
 use crate::server::handle::Handle;
 
-/// How many entries of the history a report shows, the last ones.
+/// The number of entries of the history that a report shows, from the end.
 const ENTRIES_SHOWN: i64 = 100;
 
 impl Handle {
-    /// Runs any command, as a client of its own that faults spare. What may wait for ever blocks this thread as long.
+    /// Runs any command, as a separate client that is exempt from faults. A command that blocks forever blocks this
+    /// thread, too.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -26,7 +27,7 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// When the server refuses it.
+    /// Returns a [`Refused`] if the server refuses the command.
     pub fn command(&self, words: &[&str]) -> Result<Reply, Refused> {
         self.ask(&Words::of(words))
     }
@@ -36,7 +37,7 @@ impl Handle {
         Reply::parse(&self.shared.ask(&words.all()).ok_or_else(ended)?)
     }
 
-    /// Waits for states instead of sleeping.
+    /// Returns waits for states, to be used instead of sleeping.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -49,7 +50,7 @@ impl Handle {
         Until { handle: self.clone(), limit: None, comparison: Words::default() }
     }
 
-    /// The clock with every option of its commands, and what only they tell.
+    /// Returns the clock with every option of its commands.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -67,18 +68,18 @@ impl Handle {
         Clock(self.clone())
     }
 
-    /// Makes faults.
+    /// Returns the control of faults.
     pub fn faults(&self) -> Faults {
         Faults(self.clone())
     }
 
-    /// Tells what happened to locks.
+    /// Returns the history of locks.
     pub fn history(&self) -> History {
         History(self.clone())
     }
 
-    /// What the server knows, for a test that has failed: its clock, the faults that have acted, what it finds in the
-    /// history of locks, and the end of that history.
+    /// Returns a report for a failed test. It contains the clock, the faults that have acted, the findings in the lock
+    /// history, and the last entries of that history.
     pub fn report(&self) -> String {
         let mut report = String::new();
         for (title, lines) in [
@@ -126,7 +127,7 @@ impl Handle {
     }
 }
 
-/// An entry with all that is known of it.
+/// Formats all fields of an entry.
 fn entry_line(entry: &Reply) -> String {
     let part = |name: &str| shown(entry.field(name));
     let rest = fields(entry, &["seq", "wall", "monotonic", "event", "key"]);
@@ -134,7 +135,7 @@ fn entry_line(entry: &Reply) -> String {
     [begin, part("key"), rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What a map has, but for these names and what is empty.
+/// Formats the fields of a map, without empty values and without these names.
 fn fields(reply: &Reply, without: &[&str]) -> String {
     let Reply::Map(pairs) = reply else { return String::new() };
     let words = pairs.iter().filter_map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! Waiting for states instead of sleeping.
+//! Waits for states, as a replacement for sleeping in tests.
 
 use super::history::Filter;
 use super::reply::Refused;
@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Waits for a state instead of sleeping, five seconds of real time at most unless [`Until::within`] says otherwise.
-/// Counts mean at least so many, unless [`Until::exact`] or [`Until::at_most`] says otherwise. Blocks this thread.
+/// Waits for a state instead of sleeping. The limit is five seconds of real time, unless [`Until::within`] sets
+/// another. A count is a minimum, unless [`Until::exact`] or [`Until::at_most`] changes that. Blocks this thread.
 #[derive(Clone, Debug)]
 pub struct Until {
     pub(super) handle: Handle,
@@ -17,12 +17,12 @@ pub struct Until {
     pub(super) comparison: Words,
 }
 
-/// A state did not come.
+/// The reason why a wait failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotInTime {
-    /// The limit has passed. The text has the server's report.
+    /// The limit has passed. The text contains the report of the server.
     Limit(String),
-    /// The server has refused the question.
+    /// The server has refused the wait.
     Refused(Refused),
 }
 
@@ -37,118 +37,120 @@ impl fmt::Display for NotInTime {
 
 impl Error for NotInTime {}
 
-/// That a state is there, or is not.
+/// The result of a wait.
 type Came = Result<(), NotInTime>;
 
 impl Until {
-    /// The same with another limit of real time.
+    /// Sets another limit, in real time.
     pub fn within(self, limit: Duration) -> Self {
         Until { limit: Some(limit), ..self }
     }
 
-    /// The same, waiting for just so many.
+    /// Makes a count exact.
     pub fn exact(self) -> Self {
         Until { comparison: Words::of(&["EXACT"]), ..self }
     }
 
-    /// The same, waiting for no more than so many.
+    /// Makes a count a maximum.
     pub fn at_most(self) -> Self {
         Until { comparison: Words::of(&["ATMOST"]), ..self }
     }
 
-    /// So many clients are blocked, on a key if one is given.
+    /// Waits until `count` clients are blocked, on `key` if given.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn blocked(&self, count: u64, key: Option<&str>) -> Came {
         self.counted(option(Words::of(&["AWAIT.BLOCKED"]).number(count), "KEY", key))
     }
 
-    /// So many clients wait for a lock, in the server or subscribed to its Redisson channels.
+    /// Waits until `count` clients wait for a lock, in the server or as subscribers of its Redisson channels.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn waiters(&self, key: &str, count: u64) -> Came {
         self.counted(Words::of(&["AWAIT.WAITERS", key]).number(count))
     }
 
-    /// A channel has so many subscribers.
+    /// Waits until a channel has `count` subscribers.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn subscribers(&self, channel: &str, count: u64) -> Came {
         self.counted(Words::of(&["AWAIT.SUBSCRIBERS", channel]).number(count))
     }
 
-    /// So many clients are connected, requests of handles being one of them or more; with a pattern, so many with a
-    /// name like this.
+    /// Waits until `count` clients are connected. The clients of handles count too. With a pattern, only clients whose
+    /// name matches count.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn clients(&self, count: u64, name: Option<&str>) -> Came {
         self.counted(option(Words::of(&["AWAIT.CLIENTS"]).number(count), "NAME", name))
     }
 
-    /// There is a key.
+    /// Waits until a key exists.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn exists(&self, key: &str) -> Came {
         self.ask(Words::of(&["AWAIT.KEY", key, "EXISTS"])).map(drop)
     }
 
-    /// There is no such key.
+    /// Waits until a key does not exist.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn gone(&self, key: &str) -> Came {
         self.ask(Words::of(&["AWAIT.KEY", key, "GONE"])).map(drop)
     }
 
-    /// A key has this type, as TYPE names it.
+    /// Waits until a key has this type, as TYPE names it.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn has_type(&self, key: &str, kind: &str) -> Came {
         self.ask(Words::of(&["AWAIT.KEY", key, "TYPE", kind])).map(drop)
     }
 
-    /// A command was executed so often, on keys like this if there is a pattern.
+    /// Waits until a command was executed `count` times. With a pattern, only calls on matching keys count.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn calls(&self, command: &str, count: u64, key: Option<&str>) -> Came {
         self.ask(option(Words::of(&["AWAIT.CALLS", command]).number(count), "KEY", key)).map(drop)
     }
 
-    /// No client, or none with a name like this, has sent a command for so long, in real time.
+    /// Waits until no client has sent a command for `quiet`, in real time. With a pattern, only clients whose name
+    /// matches are watched.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn idle(&self, quiet: Duration, name: Option<&str>) -> Came {
         self.ask(option(Words::of(&["AWAIT.IDLE"]).milliseconds(quiet), "NAME", name)).map(drop)
     }
 
-    /// The history has this event among these entries, so often as their count says. The number of its entry.
+    /// Waits until the history has this event among the entries that the filter selects, as often as the filter's count
+    /// demands. Returns the number of the entry.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn event(&self, event: &str, filter: &Filter) -> Result<i64, NotInTime> {
         self.ask(Words::of(&["AWAIT.EVENT", event]).then(&filter.0))
     }
 
-    /// A rule has acted so often.
+    /// Waits until a rule has acted `count` times.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn fault(&self, name: &str, count: u64) -> Came {
         self.ask(Words::of(&["AWAIT.FAULT", name]).number(count)).map(drop)
     }
 
-    /// A rule holds so many requests or replies.
+    /// Waits until a rule holds `count` requests or replies.
     ///
     /// # Errors
-    /// When the limit passes first.
+    /// Returns a [`NotInTime`] if the limit passes first.
     pub fn held(&self, name: &str, count: u64) -> Came {
         self.ask(Words::of(&["AWAIT.HELD", name]).number(count)).map(drop)
     }
@@ -169,7 +171,7 @@ impl Until {
     }
 }
 
-/// These and an option, if it has a value.
+/// Appends an option if it has a value.
 fn option(words: Words, name: &str, value: Option<&str>) -> Words {
     match value {
         Some(value) => words.and(name).and(value),

@@ -1,57 +1,57 @@
-//! What the server finds wrong in the history of locks.
+//! Verification of the lock history by the server.
 
 use super::reply::{Refused, Reply};
 use super::words::Words;
 use crate::server::handle::Handle;
 use std::fmt;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// It breaks a promise of a lock.
+    /// A guarantee of a lock was broken.
     Violation,
-    /// It may have.
+    /// A guarantee of a lock may have been broken.
     Suspect,
-    /// A bad habit.
+    /// A bad practice.
     Lint,
 }
 
-/// What the server finds in the history.
+/// The result of a verification of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// `ok`, `suspect`, `violated`, or `inconclusive` where the history is not whole.
+    /// `ok`, `suspect`, `violated`, or `inconclusive` if the history is incomplete.
     pub verdict: String,
-    /// The reason why the history is not whole, if it is not.
+    /// The reason why the history is incomplete, if it is.
     pub reason: Option<String>,
-    /// How many entries it has looked at.
+    /// The number of entries that were examined.
     pub events: i64,
-    /// Whether older entries had to go.
+    /// Whether older entries were discarded.
     pub is_truncated: bool,
-    /// What is wrong.
+    /// The problems found.
     pub findings: Vec<Finding>,
 }
 
-/// Something wrong in the history.
+/// A problem in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How much it weighs.
+    /// The severity.
     pub level: Level,
-    /// What does not hold.
+    /// The invariant that is violated.
     pub invariant: String,
-    /// The lock; empty where it is none.
+    /// The lock; empty if the finding concerns no lock.
     pub key: String,
-    /// The entries that show it.
+    /// The numbers of the entries that prove the finding.
     pub seqs: Vec<i64>,
-    /// Whose.
+    /// The owners involved.
     pub owners: Vec<String>,
-    /// The same in words.
+    /// The entries of `seqs` in words.
     pub evidence: Vec<String>,
-    /// The whole in a sentence.
+    /// The finding in a sentence.
     pub text: String,
 }
 
 impl Level {
-    /// As LOCK.VERIFY names it.
+    /// Returns the name that LOCK.VERIFY uses.
     fn name(self) -> &'static str {
         match self {
             Level::Violation => "violation",
@@ -80,11 +80,11 @@ impl fmt::Display for Finding {
 }
 
 impl Handle {
-    /// What the server finds wrong in the history, from this level on; with a pattern, in that of locks with names like
-    /// this.
+    /// Verifies the history and returns the findings of this level and of more serious ones. With a pattern, only locks
+    /// whose name matches are verified.
     ///
     /// # Errors
-    /// When the server cannot be steered.
+    /// Returns a [`Refused`] if the server cannot be controlled.
     pub fn verify(&self, level: Level, key: Option<&str>) -> Result<Verdict, Refused> {
         let words = Words::of(&["LOCK.VERIFY", "LEVEL", level.name()]);
         let words = match key {

@@ -1,50 +1,50 @@
-//! Words of a command.
+//! The words of a command.
 
 use std::time::Duration;
 
-/// Words of a command, one behind the other.
+/// The words of a command, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words(Vec<Vec<u8>>);
 
 impl Words {
-    /// These.
+    /// Returns these words.
     pub(super) fn of(words: &[&str]) -> Self {
         Words(words.iter().map(|word| word.as_bytes().to_vec()).collect())
     }
 
-    /// These and one more.
+    /// Appends a word.
     pub(super) fn and(mut self, word: impl AsRef<[u8]>) -> Self {
         self.0.push(word.as_ref().to_vec());
         self
     }
 
-    /// These and a number.
+    /// Appends a number.
     pub(super) fn number(self, number: impl ToString) -> Self {
         self.and(number.to_string())
     }
 
-    /// These and whole milliseconds.
+    /// Appends a duration, in whole milliseconds.
     pub(super) fn milliseconds(self, duration: Duration) -> Self {
         self.number(duration.as_millis())
     }
 
-    /// These and those.
+    /// Appends other words.
     pub(super) fn then(mut self, words: &Words) -> Self {
         self.0.extend_from_slice(&words.0);
         self
     }
 
-    /// These and, if `condition`, one more.
+    /// Appends a word if `condition` holds.
     pub(super) fn and_if(self, condition: bool, word: &str) -> Self {
         if condition { self.and(word) } else { self }
     }
 
-    /// Each word.
+    /// Returns the words as byte strings.
     pub(super) fn all(&self) -> Vec<&[u8]> {
         self.0.iter().map(Vec::as_slice).collect()
     }
 
-    /// As one writes it.
+    /// Returns the command as a user would type it.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.join(&b' ')).into_owned()
     }
