@@ -1,4 +1,4 @@
-//! Accepting clients, and listening elsewhere while the server runs.
+//! Accepting clients, and moving to other addresses while the server runs.
 
 use super::admission::DENIED;
 use super::busy::Job;
@@ -20,17 +20,17 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// What a client gets that is one too many.
+/// The reply to a client beyond `maxclients`.
 const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
-/// Other sockets for the network's clients.
+/// A request to accept on other sockets.
 struct Rebind {
     sockets: Vec<TcpListener>,
-    /// Signalled when the former ones are closed.
+    /// Signalled when the former sockets are closed.
     done: Option<SyncSender<()>>,
 }
 
-/// The network's listening sockets for plain clients, or for those over TLS, and how they are changed.
+/// The network's listening sockets for plain clients, or for clients over TLS, and the means to change them.
 pub(super) struct Acceptor {
     endpoints: Mutex<Endpoints>,
     port: AtomicU16,
@@ -38,21 +38,21 @@ pub(super) struct Acceptor {
     doors: Arc<Mutex<Doors>>,
 }
 
-/// The other end of a [`Acceptor`], for the thread that accepts.
+/// The other end of an [`Acceptor`], for the thread that accepts.
 pub(super) struct Rebinds {
     received: UnboundedReceiver<Rebind>,
     doors: Arc<Mutex<Doors>>,
 }
 
 impl Drop for Rebinds {
-    /// Closes the sockets: nothing accepts any more.
+    /// Closes the sockets: no connection is accepted any more.
     fn drop(&mut self) {
         *self.doors.lock() = Doors::default();
     }
 }
 
 impl Acceptor {
-    /// An acceptor for these sockets, whose port is known.
+    /// Creates an acceptor for these sockets, whose port is known.
     pub(super) fn new(listening: &Listening) -> (Self, Rebinds) {
         let (rebinds, received) = unbounded_channel();
         let endpoints = listening.endpoints.clone();
@@ -62,8 +62,9 @@ impl Acceptor {
         (acceptor, Rebinds { received, doors })
     }
 
-    /// Lets clients connect, or lets the system refuse them while the addresses stay this server's. Both take effect at
-    /// once, on systems that end listening at once; elsewhere when the thread that accepts has closed its sockets.
+    /// Lets clients connect, or lets the system refuse them while the server keeps its addresses. The change takes
+    /// effect at once on systems that can stop listening at once. Elsewhere it takes effect when the accepting thread
+    /// has closed its sockets.
     pub(super) fn let_in(&self, are_let_in: bool) {
         let mut doors = self.doors.lock();
         if are_let_in != doors.are_closed() {
@@ -76,28 +77,28 @@ impl Acceptor {
                 Vec::new()
             }
         };
-        // It fails when the server ends and stops accepting.
+        // Fails if the server has ended and stopped accepting.
         let _stops = self.rebinds.send(Rebind { sockets, done: None });
     }
 
-    /// The port it listens on; 0: none.
+    /// Returns the port; 0 if the server does not listen.
     pub(super) fn port(&self) -> u16 {
         self.port.load(Ordering::Relaxed)
     }
 
-    /// Where it listens.
+    /// Returns the addresses and the port.
     pub(super) fn endpoints(&self) -> Endpoints {
         self.endpoints.lock().clone()
     }
 
-    /// Listens there instead. When that fails, nothing changes.
+    /// Listens on other addresses instead. If that fails, nothing changes.
     pub(super) fn move_to(&self, wanted: Endpoints) -> Result<(), BindError> {
         let mut endpoints = self.endpoints.lock();
         if *endpoints == wanted {
             return Ok(());
         }
         match wanted.listen() {
-            // Old and new addresses most likely overlap: the old sockets must be closed first.
+            // The old and new addresses most likely overlap: the old sockets must be closed first.
             Err(error) if error.is_in_use() => {
                 self.rebind(Vec::new())?;
                 match wanted.listen() {
@@ -115,7 +116,7 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Replaces the sockets; when this returns the former ones are closed.
+    /// Replaces the sockets. The former sockets are closed when this function returns.
     fn rebind(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
         let mut sockets = sockets;
         {
@@ -128,12 +129,12 @@ impl Acceptor {
         }
         let (done, told) = sync_channel(1);
         let sent = self.rebinds.send(Rebind { sockets, done: Some(done) });
-        // Both fail when the server ends and stops accepting.
+        // Both steps fail if the server has ended and stopped accepting.
         sent.ok().and_then(|()| told.recv().ok()).ok_or(BindError::Nowhere)
     }
 }
 
-/// Accepts on all of them until the server ends. Must be called within a tokio runtime.
+/// Accepts on all listeners until the server ends. Must be called within a tokio runtime.
 pub(super) fn serve(
     shared: &Arc<Shared>,
     listeners: Listeners,
@@ -152,16 +153,16 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// The network's clients of one kind.
+/// The accepting of one kind of network clients.
 #[derive(Clone)]
 struct Clients {
     shared: Arc<Shared>,
-    /// How connections over TLS are made; none: these are plain.
+    /// The parameters of connections over TLS; `None` for plain connections.
     tls: Option<Arc<CurrentTls>>,
 }
 
 impl Clients {
-    /// Accepts on these sockets too.
+    /// Accepts on these sockets, too.
     fn open(&self, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>) -> io::Result<()> {
         for socket in sockets {
             tasks.spawn(self.clone().accept(tokio::net::TcpListener::from_std(socket)?));
@@ -172,7 +173,7 @@ impl Clients {
     async fn accept(self, listener: tokio::net::TcpListener) {
         while let Some(accepted) = self.shared.shutdown.unless_requested(listener.accept()).await {
             let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-            // It listens no more.
+            // The socket listens no more.
             if accepted.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput) {
                 return;
             }
@@ -184,7 +185,7 @@ impl Clients {
 }
 
 impl Clients {
-    /// Refuses clients from other machines in protected mode. Over TLS, before the handshake, there is nothing to say.
+    /// Refuses clients from other machines in protected mode. Over TLS no reply is possible before the handshake.
     fn let_in(&self, accepted: io::Result<TcpStream>) -> Option<io::Result<TcpStream>> {
         match accepted {
             Ok(mut stream) if !self.shared.admission.admits(&stream) => {
@@ -208,7 +209,7 @@ impl Clients {
         match &self.tls {
             None => admit(&self.shared, accepted, TOO_MANY, NewConnection::new).await,
             Some(tls) => {
-                // Before the handshake there is nothing to say.
+                // No reply is possible before the handshake.
                 let open = |stream, guard| NewConnection::tls(stream, &tls.get()?, guard);
                 admit(&self.shared, accepted, b"", open).await;
             }
@@ -216,7 +217,7 @@ impl Clients {
     }
 }
 
-/// Accepts on these sockets, and on those that take their place.
+/// Accepts on these sockets, and later on the sockets that replace them.
 fn keep_accepting(clients: Clients, sockets: Vec<TcpListener>, rebinds: Rebinds) -> io::Result<()> {
     let mut tasks = JoinSet::new();
     clients.open(sockets, &mut tasks)?;
@@ -232,7 +233,7 @@ async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: Rebinds) 
         if let Err(error) = clients.open(sockets, &mut tasks) {
             tracing::error!(%error, "a listening socket could not be watched");
         }
-        // The caller may have given up.
+        // The caller may have stopped waiting.
         let _unheard = done.map(|done| done.send(()));
     }
 }
@@ -259,14 +260,14 @@ async fn admit<S: Write>(
             }
         }
         Err(error) => {
-            // Most likely out of descriptors: retry when some may be free again.
+            // Most likely the process has run out of descriptors: retry when some may be free again.
             tracing::warn!(%error, "accepting a connection failed");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
-/// Gives a client to the loop with the fewest connections, or refuses it when there are too many.
+/// Passes a client to the loop with the fewest connections, or refuses it if there are too many clients.
 fn hand_over<S: Write>(
     shared: &Arc<Shared>,
     mut stream: S,

@@ -1,4 +1,4 @@
-//! Both kinds of the network's clients: where they are accepted, and how this follows the parameters.
+//! The acceptors of plain clients and of clients over TLS, and their response to changed parameters.
 
 use super::accept::{Acceptor, Rebinds};
 use super::current_tls::CurrentTls;
@@ -16,7 +16,7 @@ pub(crate) struct Acceptors {
 }
 
 impl Acceptors {
-    /// Those of `listeners`, and the other ends for the thread that accepts.
+    /// Creates the acceptors of `listeners`, and the other ends for the thread that accepts.
     pub(super) fn new(listeners: &Listeners) -> (Arc<Self>, [Rebinds; 2]) {
         let (tcp, tcp_rebinds) = Acceptor::new(&listeners.tcp);
         let (tls, tls_rebinds) = Acceptor::new(&listeners.tls);
@@ -24,18 +24,18 @@ impl Acceptors {
         (Arc::new(Acceptors { tcp, tls, tls_context }), [tcp_rebinds, tls_rebinds])
     }
 
-    /// Lets clients connect, or lets the system refuse them while the ports stay this server's.
+    /// Lets clients connect, or lets the system refuse them while the server keeps its ports.
     pub(crate) fn let_in(&self, are_let_in: bool) {
         self.tcp.let_in(are_let_in);
         self.tls.let_in(are_let_in);
     }
 
-    /// The port of plain clients; 0: none.
+    /// Returns the port of plain clients; 0 if there is none.
     pub(crate) fn port(&self) -> u16 {
         self.tcp.port()
     }
 
-    /// The port of clients over TLS; none: there is none.
+    /// Returns the port of clients over TLS; `None` if there is none.
     pub(crate) fn tls_port(&self) -> Option<u16> {
         Some(self.tls.port()).filter(|&port| port != 0)
     }
@@ -44,7 +44,7 @@ impl Acceptors {
         &self.tls_context
     }
 
-    /// Follows parameters that were changed: all of them or none. Port 0 means none here.
+    /// Applies changed parameters: all of them or none. Port 0 means no port here.
     pub(super) fn follow(&self, config: &Config, changes: HostChanges) -> Result<(), HostRefusal> {
         if changes.clients {
             let most = descriptors::make_room_for(config.maxclients);

@@ -1,4 +1,4 @@
-//! Who is let in: protected mode, and what the sockets of those who are keep alive.
+//! Admission of clients: protected mode, and keep-alive of admitted connections.
 
 use lockwheel_engine::Engine;
 use socket2::{SockRef, TcpKeepalive};
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a client from another machine gets in protected mode.
+/// The reply to a client from another machine in protected mode.
 pub(super) const DENIED: &[u8] = b"-DENIED Redis is running in protected mode because protected mode is enabled and \
 no password is set for the default user. In this mode connections are only accepted from the loopback interface. If \
 you want to connect from external computers to Redis you may adopt one of the following solutions: 1) Just disable \
@@ -18,7 +18,7 @@ editing the Redis configuration file, and setting the protected mode option to '
 an authentication password for the default user. NOTE: You only need to do one of the above things in order for the \
 server to start accepting connections from the outside.\r\n";
 
-/// The parameters of accepting, as the thread that accepts sees them.
+/// The parameters of accepting, as the accepting thread sees them.
 #[derive(Debug)]
 pub(super) struct Admission {
     is_protected: AtomicBool,
@@ -26,7 +26,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// By the parameters of an engine.
+    /// Creates the admission with the parameters of an engine.
     pub(super) fn of(engine: &Engine) -> Self {
         let (is_protected, keep_alive_seconds) = (AtomicBool::new(true), AtomicU64::new(0));
         let admission = Admission { is_protected, keep_alive_seconds };
@@ -34,7 +34,7 @@ impl Admission {
         admission
     }
 
-    /// Follows the parameters of the engine.
+    /// Updates the parameters from the engine.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
         let is_protected = engine.config.protected_mode && engine.users().is_default_without_password();
@@ -42,15 +42,15 @@ impl Admission {
         self.keep_alive_seconds.store(engine.config.tcp_keepalive, Ordering::Relaxed);
     }
 
-    /// Whether a client is let in that comes from there.
+    /// Whether a client with this connection is admitted.
     pub(super) fn admits(&self, stream: &TcpStream) -> bool {
-        // Who has left is found out later.
+        // A client that has already left is detected later.
         let is_local = || stream.peer_addr().is_ok_and(|peer| is_local(peer.ip()));
         !self.is_protected.load(Ordering::Relaxed) || is_local()
     }
 
-    /// Has the system probe whether a silent client is still there, as Redis does: after `tcp-keepalive` seconds, then
-    /// three times at a third of that.
+    /// Enables keep-alive probes for a silent client, as Redis does: after `tcp-keepalive` seconds, then three times at
+    /// a third of that interval.
     pub(super) fn keep_alive(&self, stream: &TcpStream) {
         let seconds = self.keep_alive_seconds.load(Ordering::Relaxed);
         if seconds == 0 {
@@ -60,14 +60,14 @@ impl Admission {
             .with_time(Duration::from_secs(seconds))
             .with_interval(Duration::from_secs((seconds / 3).max(1)))
             .with_retries(3);
-        // A time beyond what the system takes leaves its own, as in Redis.
+        // If the time is beyond the system's range, the system's own stays in force, as in Redis.
         if let Err(error) = SockRef::from(stream).set_tcp_keepalive(&probes) {
             tracing::debug!(%error, "the system's times of keep-alive probes stay");
         }
     }
 }
 
-/// Whether a peer counts as local: as in Redis these two addresses, not all of 127.0.0.0/8.
+/// Whether a peer counts as local. As in Redis, only these two addresses do, not all of 127.0.0.0/8.
 fn is_local(ip: IpAddr) -> bool {
     ip.to_canonical() == IpAddr::V4(Ipv4Addr::LOCALHOST) || ip == IpAddr::V6(Ipv6Addr::LOCALHOST)
 }

@@ -1,4 +1,4 @@
-//! Requests of this process: a thread asks as a client does, without a socket, and waits for the reply.
+//! Requests of this process: a thread sends a request like a client, but without a socket, and waits for the reply.
 
 use super::callers::Caller;
 use super::shared::Shared;
@@ -8,8 +8,8 @@ use lockwheel_engine::core::Progress;
 use std::thread;
 
 impl Shared {
-    /// Runs a request, as a client of its own that rules for faults do not see: the reply as RESP3 has it. Blocks this
-    /// thread until there is one; `None` when the server ends before that.
+    /// Runs a request as a separate client that is exempt from fault rules. Returns the reply as RESP3. Blocks this
+    /// thread until the reply arrives; returns `None` if the server ends first.
     pub(crate) fn ask(&self, request: &[&[u8]]) -> Option<Vec<u8>> {
         let caller = self.with_engine(|engine| self.caller(engine));
         self.callers.waiting.insert(caller.id, thread::current());
@@ -28,7 +28,7 @@ impl Shared {
         Some(reply.bytes().to_vec()).filter(|bytes| !bytes.is_empty())
     }
 
-    /// A session that is idle, or a new one.
+    /// Returns an idle session, or a new one.
     fn caller(&self, engine: &mut Engine) -> Caller {
         while let Some(caller) = self.callers.idle.lock().pop() {
             if !caller.is_cut(engine) {

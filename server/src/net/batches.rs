@@ -1,24 +1,24 @@
-//! The count of batches, by which the watchdog sees activity.
+//! The count of batches, which shows activity to the watchdog.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
-/// What batches share with the watchdog.
+/// The state that batches share with the watchdog.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// How many have begun.
+    /// The number of batches that have begun.
     pub(super) count: AtomicU64,
-    /// The last that has begun has not ended: a script may still begin in it.
+    /// Whether the latest batch is still running: a script may still start in it.
     pub(super) under_way: AtomicBool,
-    /// The watchdog is awake.
+    /// Whether the watchdog is awake.
     pub(super) watched: AtomicBool,
-    /// The watchdog.
+    /// The thread of the watchdog.
     pub(super) thread: OnceLock<Thread>,
 }
 
 impl Batches {
-    /// A batch begins. Called under the engine's lock, so that there is one writer.
+    /// Records the start of a batch. Called under the engine's lock, so that there is one writer.
     pub(super) fn begin(&self) {
         self.under_way.store(true, Ordering::Relaxed);
         self.count.store(self.count.load(Ordering::Relaxed) + 1, Ordering::SeqCst);
@@ -27,7 +27,7 @@ impl Batches {
         }
     }
 
-    /// A batch ends; again, if something was left over. Called under the engine's lock.
+    /// Records the end of a batch; called again if work was left over. Called under the engine's lock.
     pub(super) fn end(&self) {
         self.under_way.store(false, Ordering::Release);
     }

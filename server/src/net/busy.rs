@@ -1,9 +1,9 @@
-//! What clients get while a slow script holds the engine.
+//! Replies to clients while a slow script holds the engine.
 //!
-//! Commands that change only their session (AUTH, HELLO, MULTI…), SCRIPT KILL, FUNCTION KILL and SHUTDOWN NOSAVE are
-//! run by the script's own thread, from the armed hook: for its own sockets at once, for those of other threads from a
-//! queue. Only the engine knows what a client may do by now, and whether it is still one. Everything else is answered
-//! `BUSY` at once.
+//! Some commands change only their session (AUTH, HELLO, MULTI…) or end the script or the server: SCRIPT KILL, FUNCTION
+//! KILL, SHUTDOWN NOSAVE. The script's own thread runs them from the armed hook. Requests from its own sockets run at
+//! once; those of other threads come from a queue. Only the engine knows what a client may do at this moment, and
+//! whether the client still exists. Every other request is answered `BUSY` at once.
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
@@ -17,32 +17,32 @@ use lockwheel_engine::statistics::ConnectionEvent;
 use lockwheel_scripting::EntryKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Work on the engine that does not disturb a running script: it touches sessions only. It notifies its sender itself,
-/// if that waits.
+/// Work on the engine that does not disturb a running script, because it touches sessions only. The work itself
+/// notifies its sender, if the sender waits.
 pub(super) struct Job {
-    /// The session that it is for: skipped if that has disconnected.
+    /// The session of the work, which is skipped if that session has disconnected.
     session: Option<Slot>,
     work: Box<dyn FnOnce(&mut Engine) + Send>,
 }
 
 impl Job {
-    /// For the whole server.
+    /// Creates work for the whole server.
     pub(super) fn new(work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: None, work: Box::new(work) }
     }
 
-    /// Counts what has happened to a connection.
+    /// Counts an event of a connection.
     pub(super) fn count(event: ConnectionEvent) -> Self {
         Job::new(move |engine| engine.count_connection_event(event))
     }
 
-    /// For a session, skipped once that has disconnected.
+    /// Creates work for a session. The work is skipped once the session has disconnected.
     pub(super) fn of(session: Slot, work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: Some(session), work: Box::new(work) }
     }
 
-    /// Whether it has to wait: it is for the session whose script is running, to which nothing is done in the midst of
-    /// its request, least of all its end.
+    /// Whether the work has to wait because its session runs the current script. A session must not change during its
+    /// own request, and certainly not end.
     pub(super) fn must_wait(&self, engine: &Engine) -> bool {
         self.session.is_some_and(|slot| engine.scripts().run_for(slot))
     }
@@ -57,16 +57,16 @@ impl Job {
     }
 }
 
-/// How a request is handled while a script is slow.
+/// The handling of a request while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhileBusy {
-    /// The script's thread runs it.
+    /// The thread of the script runs the request.
     Queue,
-    /// It is answered `BUSY`.
+    /// The request is answered `BUSY`.
     Refuse(CommandId),
 }
 
-/// A client that makes a request while a script is slow, as its connection knows it.
+/// A client that sends a request while a script is slow, as its connection knows it.
 struct Waiting {
     status: SessionStatus,
     running: EntryKind,
@@ -96,8 +96,9 @@ impl Caller for Waiting {
     }
 }
 
-/// How a request is answered while a script or a function is slow, of a session in this state. On a server that is not
-/// open to all (`Engine::is_open`) the engine is asked, whatever the request: only it knows what a user may do by now.
+/// Decides how to answer a request while a script or a function is slow, for a session in this state. Only valid if the
+/// server is open to all (`Engine::is_open`). Otherwise ask the engine, whatever the request: only the engine knows the
+/// current permissions of a user.
 pub(super) fn answer(
     table: &CommandTable,
     argv: &[&[u8]],
@@ -108,7 +109,7 @@ pub(super) fn answer(
         Ok(_) => WhileBusy::Queue,
         Err(Refusal { reason: Reason::Busy(_), command: Some(command), .. }) => {
             match &*table.get(command).name {
-                // It ends the transaction, though without running it.
+                // EXEC ends the transaction, though without running it.
                 "exec" => WhileBusy::Queue,
                 _ => WhileBusy::Refuse(command),
             }
@@ -118,7 +119,7 @@ pub(super) fn answer(
     }
 }
 
-/// How many requests were refused without the engine, by command, until the engine has counted them.
+/// The number of requests per command that were refused without the engine, until the engine has counted them.
 pub(super) struct Refused(Box<[AtomicU64]>);
 
 impl Refused {
@@ -130,7 +131,7 @@ impl Refused {
         self.0[command.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds them to the engine's counters.
+    /// Adds the numbers to the engine's counters.
     pub(super) fn report(&self, engine: &mut Engine, table: &CommandTable) {
         for (count, command) in self.0.iter().zip(table.iter_all()) {
             let count = count.swap(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The clients that this process is itself: sessions without a socket, and the threads that wait for their replies.
+//! Clients inside this process: sessions without a socket, and the threads that wait for their replies.
 
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
@@ -7,11 +7,11 @@ use lockwheel_engine::core::Progress;
 use parking_lot::Mutex;
 use std::thread::Thread;
 
-/// The sessions of this process' own requests. They are kept: who asks again is the same client.
+/// The sessions for requests of this process. Sessions are kept for reuse, so later requests come from the same client.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     pub(super) idle: Mutex<Vec<Caller>>,
-    /// The threads that wait for a reply, by the numbers of their sessions.
+    /// The threads that wait for a reply, by session id.
     pub(super) waiting: DashMap<u64, Thread>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Caller {
 }
 
 impl Callers {
-    /// The session has output, or its state has changed.
+    /// Wakes the thread of a session that has output or whose state has changed.
     pub(super) fn wake(&self, id: u64) {
         if let Some(thread) = self.waiting.get(&id) {
             thread.unpark();
@@ -35,19 +35,19 @@ impl Callers {
         self.waiting.contains_key(&id)
     }
 
-    /// The server ends.
+    /// Wakes all threads because the server ends.
     pub(super) fn wake_all(&self) {
         self.waiting.iter().for_each(|thread| thread.unpark());
     }
 }
 
 impl Caller {
-    /// Whether the server would close its connection.
+    /// Whether the server would close the connection of this session.
     pub(super) fn is_cut(self, engine: &Engine) -> bool {
         engine.sessions().get(self.slot).closing().is_some()
     }
 
-    /// Takes what there is of the reply; whether more has to come.
+    /// Takes the available part of the reply. Returns whether more is to come.
     pub(super) fn look(self, engine: &mut Engine, reply: &mut Outbox) -> Progress {
         engine.take_output(self.slot, reply);
         if engine.sessions().get(self.slot).is_blocked() { Progress::Blocked } else { Progress::Continue }

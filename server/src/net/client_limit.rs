@@ -1,14 +1,14 @@
-//! `maxclients`: the limit of clients, and their number.
+//! `maxclients`: the limit and the current number of clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::watch;
 
-/// The number of clients, and its limit.
+/// The current number of clients, and its limit.
 #[derive(Debug)]
 pub(super) struct ClientLimit {
     most: AtomicUsize,
-    /// How many there are now.
+    /// The current number of clients.
     count: watch::Sender<usize>,
     last_id: AtomicU64,
 }
@@ -17,7 +17,7 @@ pub(super) struct ClientLimit {
 #[derive(Debug)]
 pub(super) struct ClientGuard {
     limit: Arc<ClientLimit>,
-    /// The client's number, in the order of accepting.
+    /// The id of the client, in the order of accepting.
     pub(super) id: u64,
 }
 
@@ -28,7 +28,7 @@ impl Drop for ClientGuard {
 }
 
 impl ClientLimit {
-    /// No clients, at most `most`; the first gets the number `first_id`.
+    /// Creates a limit of `most` clients. The first client gets the id `first_id`.
     pub(super) fn new(most: usize, first_id: u64) -> Arc<Self> {
         let (most, count) = (AtomicUsize::new(most), watch::Sender::new(0));
         Arc::new(ClientLimit { most, count, last_id: AtomicU64::new(first_id - 1) })
@@ -40,7 +40,7 @@ impl ClientLimit {
         self.most.store(most, Ordering::Relaxed);
     }
 
-    /// Counts one more client; none at the limit.
+    /// Counts one more client; returns `None` at the limit.
     pub(super) fn try_acquire(self: &Arc<Self>) -> Option<ClientGuard> {
         let most = self.most.load(Ordering::Relaxed);
         let is_below = self.count.send_if_modified(|count| {
@@ -54,12 +54,12 @@ impl ClientLimit {
         Some(ClientGuard { limit: self.clone(), id: self.next_id() })
     }
 
-    /// The number of the next client, which is given to no other.
+    /// Returns the id of the next client. No other client gets this id.
     pub(super) fn next_id(&self) -> u64 {
         self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The number of clients, and its changes.
+    /// Returns the number of clients, as a watch of its changes.
     pub(super) fn subscribe(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }

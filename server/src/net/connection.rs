@@ -1,4 +1,4 @@
-//! One connection: parses what has been read, runs whole batches on the engine, keeps unwritten output.
+//! One connection: parses its input, runs whole batches on the engine, keeps unwritten output.
 
 use super::busy::{self, Job, WhileBusy};
 use super::client_limit::ClientGuard;
@@ -22,27 +22,29 @@ use parking_lot::MutexGuard;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Replies beyond this are written before the next batch runs, so that neither side's buffers fill up.
+/// The bytes of replies beyond which they are written before the next batch runs, so that neither side's buffers fill
+/// up.
 const FULL: usize = 64 * 1024;
-/// Requests whose keys are fetched together.
+/// The number of requests whose keys are fetched together.
 const BATCH: usize = 64;
-/// Requests longer than this together may each take long to parse.
+/// The total length of requests, in bytes, from which each may take long to parse.
 const LONG_INPUT: usize = 256 * 1024;
-/// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
+/// The number of requests from which a batch fetches its own keys. The keys of smaller batches are fetched with those
+/// of other connections.
 const MANY: usize = 4;
-/// Bytes that are looked at while nothing is read: the request that gets through a partition has fewer.
+/// The number of bytes to peek at while reading is held. A request that may pass a partition is shorter.
 const PEEKED: usize = 64;
 
-/// What to do with a connection after its turn.
+/// The next step for a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing, until it is ready again.
+    /// Nothing to do until the socket is ready again.
     Wait,
-    /// It may have requests to run, once the other sockets have been read.
+    /// The connection may have requests to run, once the other sockets have been read.
     Run,
-    /// The same, and there may be more to read.
+    /// The connection may have requests to run, and more to read.
     RunAndRead,
-    /// It has something to write, or is to be closed.
+    /// The connection has output to write, or must be closed.
     Write,
 }
 
@@ -51,26 +53,26 @@ pub(super) struct Connection {
     pub(super) socket: Arc<Socket>,
     pub(super) slot: Slot,
     pub(super) id: u64,
-    /// Its key in the loop.
+    /// The key of the connection in its loop.
     pub(super) key: usize,
-    /// Counts what goes over it.
+    /// The traffic counters of the loop.
     traffic: Arc<LoopTraffic>,
-    /// The peer may have closed; keep reading until EOF.
+    /// Whether the peer may have closed the connection. Reading then continues until EOF.
     pub(super) ends: bool,
     input: Input,
-    /// Something was read and has not been run yet.
+    /// Whether input was read and has not been run yet.
     unrun: bool,
     output: WriteBuffer,
     notices: Notices,
     /// The session's status, as last seen.
     status: SessionStatus,
-    /// A request of an open transaction was refused because a script was slow: EXEC must fail.
+    /// Whether a request of an open transaction was refused because a script was slow. EXEC must fail then.
     refused: bool,
-    /// The session has output that was not taken, because the socket is full.
+    /// Whether the session has output that was not taken because the socket is full.
     output_left: bool,
-    /// The slow script's thread is to answer the last request; later ones wait.
+    /// Whether the thread of the slow script still has to answer the last request. Later requests wait.
     asked: bool,
-    /// Nothing was read for a while, whatever came.
+    /// Whether reading was held for a while, so that input may have arrived unnoticed.
     was_held: bool,
     _guard: ClientGuard,
 }
@@ -99,11 +101,11 @@ impl Connection {
         connection
     }
 
-    /// Reads what is there, at most one buffer. Requests run when all sockets have been read: without system calls in
-    /// between, which would evict the engine from the caches.
+    /// Reads the available input, at most one buffer. The requests run when all sockets have been read: system calls in
+    /// between would evict the engine from the caches.
     ///
     /// # Errors
-    /// When the client is gone.
+    /// Returns an error if the client is gone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Next> {
         if self.status.closing.is_some() {
             return Ok(Next::Write);
@@ -112,10 +114,11 @@ impl Connection {
             return Ok(Next::Wait);
         }
         let read = match (&*self.socket).read(buffer) {
-            // Input that was read before EOF is answered first.
+            // Requests that were read before EOF are answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
             Ok(0) => {
-                // Answers that are still to be written go out: the client may have closed its half only.
+                // Replies that are still to be written go out: the client may have closed only its half of the
+                // connection.
                 self.write_output()?;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -137,7 +140,7 @@ impl Connection {
         Ok(if may_have_more { Next::RunAndRead } else { Next::Run })
     }
 
-    /// Whether the request that comes next, some of which may have been read, gets through a partition. Reads nothing.
+    /// Whether the next request passes a partition. Part of the request may have been read already. Reads nothing.
     #[cold]
     fn next_gets_through(&self) -> bool {
         let begun = self.input.bytes();
@@ -152,7 +155,8 @@ impl Connection {
         })
     }
 
-    /// Whether what the input begins with was read, but is to be held: so many complete requests, or what is none.
+    /// Whether the input must be held although it was read. `requests` is the number of complete requests at its front,
+    /// or `None` after a protocol error.
     fn keeps_back(&self, requests: Option<usize>) -> bool {
         let link = self.status.link;
         link.holds_input
@@ -163,10 +167,10 @@ impl Connection {
             }
     }
 
-    /// Runs the complete requests of the input, as far as the session may go.
+    /// Runs the complete requests of the input, as far as the session allows.
     ///
     /// # Errors
-    /// When the client has exceeded a limit, or its socket is broken.
+    /// Returns an error if the client has exceeded a limit, or if its socket is broken.
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
         self.input.record_len();
@@ -174,7 +178,7 @@ impl Connection {
         while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
             let parsed = self.input.parse();
             if self.keeps_back(parsed.as_ref().ok().copied()) {
-                // It runs when that is over, though the client has closed meanwhile.
+                // The request runs when the hold is over, even if the client has closed meanwhile.
                 self.unrun = true;
                 break;
             }
@@ -211,7 +215,7 @@ impl Connection {
         Ok(Next::Write)
     }
 
-    /// The slow script's thread has answered.
+    /// Accepts the answer of the slow script's thread and continues.
     pub(super) fn answered(&mut self, turn: &mut Turn<'_>, answer: Answer) -> io::Result<Next> {
         self.asked = false;
         self.accept_answer(answer);
@@ -222,8 +226,8 @@ impl Connection {
         !self.status.blocked && self.status.closing.is_none() && !self.asked && !self.status.link.is_lost
     }
 
-    /// Runs the requests that have been parsed, as far as possible. How many ran: none when nothing is to be read any
-    /// more.
+    /// Runs the parsed requests as far as possible. Returns the number of requests that ran; 0 if nothing is to be read
+    /// any more.
     fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
         let engine = match &mut turn.access {
             EngineAccess::Lent(_) => {
@@ -245,7 +249,7 @@ impl Connection {
         }
     }
 
-    /// The same, with the engine locked.
+    /// Runs the parsed requests with the engine locked.
     fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         shared.begin(&mut engine);
         if engine.link(self.slot) != self.status.link {
@@ -267,8 +271,7 @@ impl Connection {
         ran.unwrap_or(self.input.requests())
     }
 
-    /// What may be read and written has changed since the connection looked: it begins anew with that. No request has
-    /// run.
+    /// Adopts a link that has changed since the connection last looked. No request has run; the caller begins again.
     #[cold]
     fn follow_link(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         self.refresh(&mut engine);
@@ -300,7 +303,7 @@ impl Connection {
         ran
     }
 
-    /// Notes what the next requests will touch.
+    /// Fetches the data that the next requests will touch.
     fn prefetch(&self, engine: &mut Engine, from: usize) {
         if engine.prefetch().is_large(self.slot) {
             for i in from..self.input.requests().min(from + BATCH) {
@@ -309,9 +312,9 @@ impl Connection {
         }
     }
 
-    /// Notes the keys of the requests that are about to run, unless they are so many that the batch fetches its own.
+    /// Fetches the keys of the requests that are about to run, unless the batch is large enough to fetch its own keys.
     pub(super) fn prefetch_few(&mut self, engine: &mut Engine) {
-        // An error is answered when it is reached.
+        // A protocol error is answered when it is reached.
         let may_run = self.may_run() && !self.status.link.holds_input;
         if may_run && matches!(self.input.parse(), Ok(1..MANY)) {
             self.prefetch(engine, 0);
@@ -331,22 +334,22 @@ impl Connection {
         }
     }
 
-    /// What may be read and written has changed, of which the engine need not be asked.
+    /// Adopts a changed link without asking the engine. A link says what may be read and written.
     pub(super) fn relink(&mut self, link: Link) {
         self.was_held |= self.status.link.holds_input;
         self.status.link = link;
         self.output.hold(link.holds_output);
     }
 
-    /// Takes all output of the session. Replies to its own requests never stay there: replies given without the engine
-    /// must come after them.
+    /// Takes all output of the session. Replies to its own requests never stay in the session: replies given without
+    /// the engine must come after them.
     fn take_output(&mut self, engine: &mut Engine) {
         self.output_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));
     }
 
     fn learn(&mut self, status: SessionStatus) {
-        // A protocol error closes the connection whatever the session says.
+        // A protocol error closes the connection, whatever the session says.
         let closing = status.closing.or(self.status.closing);
         self.status = SessionStatus { closing, ..status };
         self.output.hold(status.link.holds_output);
@@ -355,27 +358,27 @@ impl Connection {
         self.input.limits.max_bulk = status.max_bulk;
     }
 
-    /// Whether something may have come while nothing was read, and can be read now.
+    /// Whether input may have arrived while reading was held, and can be read now.
     pub(super) fn take_unread(&mut self) -> bool {
         self.was_held
             && (!self.status.link.holds_input || self.next_gets_through())
             && std::mem::take(&mut self.was_held)
     }
 
-    /// The requests that wait behind one that had not ended when this was last asked: that may be over, and one that is
-    /// held on its way is followed by them even when the client has gone.
+    /// Takes the requests that wait behind a blocked one, as of the last check. The blocked request may have ended
+    /// since. If it is held by a fault, the later requests follow it even when the client has gone.
     pub(super) fn take_unrun(&mut self) -> Vec<Vec<Vec<u8>>> {
         if self.status.blocked { self.input.take_requests() } else { Vec::new() }
     }
 
-    /// Lets the end of the connection be a reset, if it is to be one.
+    /// Makes the end of the connection a reset, if a fault demands that.
     pub(super) fn prepare_end(&self) {
         if self.status.resets {
             self.socket.reset_at_close();
         }
     }
 
-    /// Whether it is to be closed.
+    /// Whether the connection must be closed.
     pub(super) fn is_closing(&self) -> bool {
         self.status.closing.is_some()
     }
@@ -398,7 +401,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
+    /// Writes as much as the socket takes now. Returns false if all output has been written and the connection must be
+    /// closed.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         self.write_output()?;
         Ok(match self.status.closing {
@@ -408,13 +412,13 @@ impl Connection {
         })
     }
 
-    /// Answers the first request while a slow script runs: itself, with the engine that the script lends, or through
-    /// that script's thread.
+    /// Answers the first request while a slow script runs: directly, with the engine that the script lends, or through
+    /// the thread of the script.
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
         let running = shared.script.kind();
         let answer = |argv: &[&[u8]]| busy::answer(&shared.table, argv, status, running);
-        // The engine knows which replies a client does not want.
+        // Only the engine knows which replies a client does not want.
         let asks = status.muted || !shared.is_open();
         let way = if asks { WhileBusy::Queue } else { self.input.with_arguments(0, answer) };
         match (way, &mut turn.access) {
@@ -442,12 +446,13 @@ impl Connection {
         self.output.extend(|waiting| waiting.append(&mut answer.out));
     }
 
-    /// Hands a request to the slow script's thread.
+    /// Passes a request to the thread of the slow script.
     fn ask(&mut self, turn: &Turn<'_>) {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
         let (slot, key, id) = (self.slot, self.key, self.id);
         let (index, answering) = (turn.index, turn.shared.clone());
-        // The script may have ended when it runs: an open transaction then fails because of what was refused.
+        // The script may have ended when the request runs. An open transaction then fails because of the refused
+        // request.
         let refused = std::mem::take(&mut self.refused);
         self.asked = true;
         turn.defer(Job::of(slot, move |engine| {
@@ -472,18 +477,19 @@ impl Connection {
         self.status.closing = Some(Closing::AfterOutput);
     }
 
-    /// Closes it; once its output has been written, unless it closes at once.
+    /// Closes the connection once its output has been written, unless it must close at once.
     fn close(&mut self) {
         self.status.closing.get_or_insert(Closing::AfterOutput);
     }
 }
 
-/// Runs a request that only touches its session, from within a slow script. `refused`: another of its transaction was.
+/// Runs a request that touches only its session, from within a slow script. `refused` says whether an earlier request
+/// of the transaction was refused.
 fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> Answer {
     if refused {
         engine.sessions_mut().refuse_transaction(slot);
     }
-    // What stops it shows in the session, or comes from [`Engine::poll_output`].
+    // The effect of a stop shows in the session, or comes from [`Engine::poll_output`].
     let _shown = engine.execute(slot, argv);
     let mut out = Outbox::default();
     engine.take_output(slot, &mut out);

@@ -1,9 +1,10 @@
-//! Contains panics: they are logged, and the loop goes on.
+//! Containment of panics: a panic is logged, and the loop continues.
 
 use lockwheel_resp::allocation::OutOfMemory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Does `work`; none if it panicked. What it was working on must still be usable, or be dropped by the caller.
+/// Does `work`; returns `None` if it panicked. The data that it worked on must still be usable, or the caller must drop
+/// it.
 pub(super) fn contained<T>(what: &'static str, work: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => return Some(done),

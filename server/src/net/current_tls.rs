@@ -1,10 +1,10 @@
-//! How connections over TLS are made at present.
+//! The current TLS parameters of new connections.
 
 use super::tls::TlsContext;
 use parking_lot::Mutex;
 use std::io;
 
-/// How connections over TLS are made at present; nothing, until they are wanted.
+/// The current TLS parameters of new connections; empty until TLS is enabled.
 pub(super) struct CurrentTls(Mutex<Option<TlsContext>>);
 
 impl CurrentTls {
@@ -12,12 +12,12 @@ impl CurrentTls {
         CurrentTls(Mutex::new(context))
     }
 
-    /// How the next one is made.
+    /// Returns the parameters for the next connection.
     pub(super) fn get(&self) -> io::Result<TlsContext> {
         self.0.lock().clone().ok_or(io::ErrorKind::NotConnected.into())
     }
 
-    /// Changes how those are made that come from now on.
+    /// Changes the parameters for future connections.
     pub(super) fn set(&self, context: TlsContext) {
         *self.0.lock() = Some(context);
     }

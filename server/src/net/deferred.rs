@@ -1,33 +1,34 @@
 //! State behind a lock, and a queue of work that the lock's holder does.
 //!
-//! Deferring work tries the lock afterwards, and unlocking checks for work afterwards, so that one of the two does it.
-//! This file knows nothing of engines and sockets: a model of it is checked against all interleavings.
+//! The defer operation tries the lock after queueing, and unlocking checks the queue afterwards; so one of the two does
+//! the work. This file knows nothing of engines and sockets, so that a model of it can be checked against all
+//! interleavings.
 
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, fence};
 use std::collections::VecDeque;
 
-/// A state `S` behind its lock, and the queue of work `W` on it.
+/// A state `S` behind its lock, and a queue of work `W` on the state.
 pub(super) struct Deferred<S, W> {
     state: Mutex<S>,
     work: Mutex<VecDeque<W>>,
-    /// The next unlock must check: there is work, or a waiter.
+    /// Whether the next unlock must check, because there is work or a waiter.
     asked: AtomicBool,
 }
 
 impl<S, W> Deferred<S, W> {
-    /// A state without work.
+    /// Creates a state without work.
     pub(super) fn new(state: S) -> Self {
         let (state, work) = (Mutex::new(state), Mutex::new(VecDeque::new()));
         Deferred { state, work, asked: AtomicBool::new(false) }
     }
 
-    /// The lock. Unlock with [`Deferred::unlock`].
+    /// Returns the lock. Unlock with [`Deferred::unlock`].
     pub(super) fn lock(&self) -> &Mutex<S> {
         &self.state
     }
 
-    /// Queues work. The lock's holder does it, before or after unlocking; when the lock is free, the caller gets it,
-    /// and does the work by [`Deferred::unlock`].
+    /// Queues work. The holder of the lock does the work, before or after unlocking. If the lock is free, the caller
+    /// gets it and does the work by [`Deferred::unlock`].
     #[must_use = "who gets the lock gives it back by `unlock`"]
     pub(super) fn defer(&self, work: W) -> Option<MutexGuard<'_, S>> {
         self.work.lock().push_back(work);
@@ -57,7 +58,7 @@ impl<S, W> Deferred<S, W> {
     /// Does the work queued so far, in order; the request for a check stays. Call with the lock held.
     pub(super) fn run_all(&self, state: &mut S, mut run: impl FnMut(&mut S, W)) {
         loop {
-            // Not in the loop's condition, which would keep the queue locked during the work.
+            // The queue would stay locked during the work if this were the condition of the loop.
             let Some(work) = self.work.lock().pop_front() else { return };
             run(state, work);
         }

@@ -1,26 +1,27 @@
-//! The number of clients that the system has descriptors for.
+//! The number of clients for which the system has file descriptors.
 
 use lockwheel_engine::config::system_reason;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// Descriptors that are left for other things than clients, as in Redis: listeners, loops, files, other servers.
+/// The number of descriptors reserved for other purposes than clients, as in Redis: listeners, loops, files, other
+/// servers.
 const RESERVED: u64 = 32;
 
-/// The limit of open files when it has been raised as far as it could be, in descriptors.
+/// The limit of open files after an attempt to raise it, in descriptors.
 struct Raised {
     wanted: u64,
     before: u64,
     now: u64,
-    /// The system's reason for not raising it to `wanted`.
+    /// The system's reason for not raising the limit to `wanted`.
     refused: Option<io::Error>,
 }
 
-/// Returns `maxclients` of a server that is about to start: what is wished, or what the system has descriptors for.
-/// Logs what it has done for that, in Redis' lines.
+/// Returns `maxclients` for a server that is about to start: the wished number, or the number that the system has
+/// descriptors for. Logs the outcome in Redis' words.
 ///
 /// # Errors
-/// If there are none for any client.
+/// Returns an error if there are no descriptors for any client.
 pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
     let Raised { wanted, before, now, refused } = raise_for(wished);
     if now >= wanted {
@@ -50,18 +51,18 @@ pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
     Ok(most)
 }
 
-/// Lets this process open as many descriptors as so many clients need, as far as the system allows that. Returns for
-/// how many clients there are enough: no more than `clients`, and 0 if there are none for any.
+/// Raises the limit of open descriptors for this number of clients, as far as the system allows. Returns the number of
+/// clients that have descriptors: at most `clients`, and 0 if there are none for any.
 pub(super) fn make_room_for(clients: usize) -> usize {
     clients_of(raise_for(clients).now).min(clients)
 }
 
-/// Returns for how many clients a limit of open files is enough.
+/// Returns the number of clients for which a limit of open files is enough.
 fn clients_of(limit: u64) -> usize {
     usize::try_from(limit.saturating_sub(RESERVED)).unwrap_or(usize::MAX)
 }
 
-/// Raises the limit for so many clients, if it is lower than they need.
+/// Raises the limit for this number of clients, if it is lower than they need.
 fn raise_for(clients: usize) -> Raised {
     let wanted = u64::try_from(clients).unwrap_or(u64::MAX).saturating_add(RESERVED);
     let current = || getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -71,10 +72,10 @@ fn raise_for(clients: usize) -> Raised {
     }
     let maximum = getrlimit(Resource::Nofile).maximum;
     let set = |current, maximum| setrlimit(Resource::Nofile, Rlimit { current, maximum });
-    // Some may raise the maximum too.
+    // Some processes may raise the maximum, too.
     let refused = set(Some(wanted), maximum.map(|maximum| maximum.max(wanted))).err();
     if refused.is_some() {
-        // Where even that is refused, the limit stays.
+        // If even that is refused, the limit stays.
         let _refused = set(maximum, maximum);
     }
     Raised { wanted, before, now: current(), refused: refused.map(io::Error::from) }

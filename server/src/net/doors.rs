@@ -1,11 +1,12 @@
-//! The addresses of listening sockets. For a while the system refuses connections there, and they stay the server's.
+//! The addresses of listening sockets. The system can refuse connections there for a while, and the server keeps the
+//! addresses.
 
 use super::listener::socket_for;
 use socket2::{SockRef, Socket};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
 
-/// The addresses on which the network's clients of one kind are accepted, or refused.
+/// The addresses at which network clients of one kind are accepted or refused.
 #[derive(Debug, Default)]
 pub(super) struct Doors {
     doors: Vec<Door>,
@@ -13,7 +14,7 @@ pub(super) struct Doors {
     are_closed: bool,
 }
 
-/// An address, and the socket there.
+/// An address and its socket.
 #[derive(Debug)]
 struct Door {
     address: SocketAddr,
@@ -22,16 +23,16 @@ struct Door {
 
 #[derive(Debug)]
 enum State {
-    /// It listens. The socket is a copy of the one that connections are accepted from.
+    /// The socket listens. It is a copy of the socket from which connections are accepted.
     Open(TcpListener),
-    /// The socket is bound and does not listen: no other process is given the port.
+    /// The socket is bound but does not listen. No other process can get the port.
     Closed(Socket),
-    /// The system has allowed neither.
+    /// The system has refused both to listen and to bind.
     Without,
 }
 
 impl Doors {
-    /// The addresses of these sockets, which listen.
+    /// Creates the doors of listening sockets.
     pub(super) fn of(sockets: &[TcpListener], backlog: i32) -> Self {
         let door = |socket: &TcpListener| {
             let state = socket.try_clone().map_or(State::Without, State::Open);
@@ -45,26 +46,27 @@ impl Doors {
         self.are_closed
     }
 
-    /// How many connections may wait to be accepted.
+    /// Returns the number of connections that may wait to be accepted.
     pub(super) fn backlog(&self) -> i32 {
         self.backlog
     }
 
-    /// Lets the system refuse connections. Those that wait to be accepted are reset. Where the system cannot end
-    /// listening by itself, that is when all copies of the sockets are closed.
+    /// Lets the system refuse connections. Connections that wait to be accepted are reset. If the system cannot stop
+    /// listening directly, that happens when all copies of the sockets are closed.
     pub(super) fn close(&mut self) {
         self.are_closed = true;
         for door in &mut self.doors {
             if let State::Open(socket) = &door.state {
                 let kept = keep(socket, door.address);
-                // Not every system knows this of a socket that listens.
+                // Not every system supports this for a listening socket.
                 let _refused = SockRef::from(socket).shutdown(Shutdown::Read);
                 door.state = kept.map_or(State::Without, State::Closed);
             }
         }
     }
 
-    /// Listens again; the sockets to accept connections from. An address on which that fails is logged and left out.
+    /// Listens again. Returns the sockets to accept connections from. If listening fails on an address, the address is
+    /// logged and left out.
     pub(super) fn open(&mut self) -> Vec<TcpListener> {
         self.are_closed = false;
         let mut sockets = Vec::new();
@@ -82,21 +84,21 @@ impl Doors {
     }
 }
 
-/// A socket that is bound to the address of one that listens.
+/// Binds a new socket to the address of a listening one.
 #[cfg(unix)]
 fn keep(listening: &TcpListener, address: SocketAddr) -> io::Result<Socket> {
     let (listening, socket) = (SockRef::from(listening), socket_for(address)?);
-    // Two sockets may have an address at once if both ask for it, and at no other time.
+    // Two sockets may share an address only while both ask for that.
     listening.set_reuse_port(true)?;
     socket.set_reuse_port(true)?;
     socket.bind(&address.into())?;
     socket.set_reuse_port(false)?;
-    // Nor is a process given it that asks for an address whose connections are still ending.
+    // The address is also denied to a process that asks to reuse an address whose connections are still ending.
     socket.set_reuse_address(false)?;
     Ok(socket)
 }
 
-/// Keeps no port: the system cannot.
+/// Keeps no port, because this system cannot.
 #[cfg(not(unix))]
 fn keep(_: &TcpListener, _: SocketAddr) -> io::Result<Socket> {
     Err(io::ErrorKind::Unsupported.into())
@@ -141,7 +143,7 @@ mod tests {
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, address.port())),
         };
         let mut doors = Doors::of(&sockets, 16);
-        // Connections that exempt clients keep, which do not hinder the server.
+        // Connections that exempt clients keep. They do not hinder the server.
         let mut kept = Vec::new();
         for _ in 0..3 {
             for (address, socket) in addresses.iter().zip(&sockets) {
@@ -154,7 +156,7 @@ mod tests {
             for address in &addresses {
                 let refused = TcpStream::connect(address).expect_err("nobody listens");
                 assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-                // Both ask for an address that may be used again, as any program does that is written in Rust.
+                // Both listeners ask to reuse the address, as any Rust program does.
                 for taken in [*address, wildcard(address)] {
                     let refused = TcpListener::bind(taken).expect_err("it is kept");
                     assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{taken}");

@@ -1,13 +1,14 @@
-//! One thread's sockets: waits for readiness, lets each ready connection run what it has read, writes the replies.
+//! The event loop of one thread: waits for ready sockets, lets each ready connection run its requests, writes the
+//! replies.
 //!
-//! A turn reads from all sockets that are ready, then runs what they have sent, connection by connection, and then
-//! writes: this keeps the caches warm, and answers clients that wait for different connections together. Connections
-//! never change their loop.
+//! A turn reads from all ready sockets, then runs the requests connection by connection, and then writes. This order
+//! keeps the caches warm, and clients that wait for different connections get their replies together. Connections never
+//! change their loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn,
-//! with the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
-//! while a connection runs, the connection itself is taken out of the table, and the remaining tasks of this turn wait
-//! in a queue that the inner turn continues.
+//! While a slow script of this thread runs, the interpreter's hook calls this module again ([`CurrentLoop`]). Another
+//! turn, with the engine that the script lends, replies `BUSY` to the other sockets of the thread. Therefore nothing
+//! here is borrowed while a connection runs, and the connection itself is taken out of the table. The remaining tasks
+//! of this turn wait in a queue that the inner turn continues.
 
 use super::busy::Job;
 use super::connection::{Connection, Next};
@@ -32,17 +33,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The token of the inbox: there are messages.
+/// The token of the inbox, which has messages.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
-/// The token of the timer: a deadline has come.
+/// The token of the timer, which has expired.
 pub(super) const DEADLINE: Token = Token(usize::MAX - 1);
-/// Events taken from the system at a time.
+/// The number of events taken from the system at a time.
 const EVENTS: usize = 1024;
-/// Bytes read at a time, from any socket.
+/// The number of bytes read from a socket at a time.
 const READ: usize = 64 * 1024;
-/// Connections whose keys are fetched together: these stay in the caches until they have run.
+/// The number of connections whose keys are fetched together. These keys stay in the caches until the connections have
+/// run.
 const PREFETCHED: usize = 128;
-/// How often a loop that waits for the engine tries again, in case it was not woken.
+/// The interval at which a loop that waits for the engine tries again, in case it was not woken.
 const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
 /// A task of a turn.
@@ -64,7 +66,7 @@ pub(super) struct EventLoop {
     shared: Arc<Shared>,
     index: usize,
     poll: RefCell<Poll>,
-    /// The first loop keeps the time for all.
+    /// The timer of the first loop, which keeps the time for all.
     timer: Option<Timer>,
     connections: RefCell<Connections>,
     /// The remaining tasks of this turn.
@@ -73,13 +75,13 @@ pub(super) struct EventLoop {
     unread: RefCell<Vec<usize>>,
     /// Connections whose sessions have changed.
     changed: RefCell<Vec<usize>>,
-    /// Connections with something to be written.
+    /// Connections with output to be written.
     unwritten: RefCell<Vec<usize>>,
     /// The read buffer; taken while a connection runs its content.
     buffer: Cell<Vec<u8>>,
-    /// Something waits for the engine, which a slow script of another thread holds.
+    /// Whether work waits for the engine, which a slow script of another thread holds.
     awaits_engine: Cell<bool>,
-    /// Measures turns.
+    /// The stopwatch that measures turns.
     stopwatch: Stopwatch,
 }
 
@@ -107,21 +109,21 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
             break;
         }
         let began_ns = this.stopwatch.ns();
-        // Before anything that may run a slow script: a socket says only once that it is ready.
+        // Collect events before anything that may run a slow script: a socket reports only once that it is ready.
         this.collect(&events);
         contained("what had to wait", || this.retry_engine());
         this.turn(EngineAccess::Lock);
         this.shared.traffic[index].has_turned(this.stopwatch.ns() - began_ns);
     }
     current_loop::set(None);
-    // Other threads share the sockets: close them with the loop.
+    // Other threads share the sockets: close them together with the loop.
     this.shared.clients.retain(|_, client| client.address.index != index);
 }
 
 impl CurrentLoop for EventLoop {
     fn serve_while_slow(&self, shared: &Shared, engine: &mut Engine) {
-        // A thread that turns the clock of several servers, or brings what they send one another, may run a script of
-        // another than its own: to that engine its clients are unknown, and they wait.
+        // A thread that advances the clock of several servers, or carries messages between them, may run a script of
+        // another server. The engine of that server does not know the clients of this thread, so they wait.
         if !std::ptr::eq(&raw const *self.shared, shared) {
             return;
         }
@@ -134,7 +136,7 @@ impl CurrentLoop for EventLoop {
 }
 
 impl EventLoop {
-    /// How long the loop may sleep.
+    /// Returns how long the loop may sleep.
     fn timeout(&self) -> Option<Duration> {
         if !self.unread.borrow().is_empty()
             || (!self.awaits_engine.get() && !self.changed.borrow().is_empty())
@@ -150,7 +152,7 @@ impl EventLoop {
         timer.set(at, left)
     }
 
-    /// Waits for readiness; false when the system refuses, which it never does with a valid poll.
+    /// Waits for ready sockets. Returns false if the system refuses, which never happens with a valid poll.
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> bool {
         match self.poll.borrow_mut().poll(events, timeout) {
             Ok(()) => true,
@@ -166,7 +168,7 @@ impl EventLoop {
         }
     }
 
-    /// Retries what had to wait for the engine, and fires what is due.
+    /// Retries work that had to wait for the engine, and fires due deadlines.
     fn retry_engine(&self) {
         if self.awaits_engine.get() {
             self.awaits_engine.set(self.shared.run_deferred(self.index).is_err());
@@ -195,10 +197,10 @@ impl EventLoop {
         }
     }
 
-    /// What clients have sent that completes no request, or have not read, may be too much for `maxmemory-clients`.
+    /// Evicts clients if their unread replies and incomplete requests exceed `maxmemory-clients`.
     #[cold]
     fn evict_clients(&self) {
-        // A slow script keeps them: the next turn after it looks again.
+        // A slow script prevents the eviction. The next turn after the script checks again.
         let _looked = self.shared.run_unless_busy(self.index, |engine: &mut Engine| engine.evict_clients());
     }
 
@@ -208,7 +210,7 @@ impl EventLoop {
         tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
         for event in events {
             match event.token() {
-                // Even while a slow script runs, since the loop must not wait for it again afterwards.
+                // Handled even while a slow script runs, since the loop must not wait for the timer again afterwards.
                 DEADLINE => self.timer.iter().for_each(Timer::on_fired),
                 MESSAGES => {
                     tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Message));
@@ -254,8 +256,9 @@ impl EventLoop {
         }
     }
 
-    /// Lets requests that were paused go before those of a connection, while it is in its place: one of them may be a
-    /// script without an end, beside which it is answered `BUSY`. False when that is not possible now.
+    /// Runs formerly paused requests before those of a connection, while the connection is in the table. One of them
+    /// may be an endless script, during which this connection is answered `BUSY`. Returns false if the engine is not
+    /// available now.
     #[cold]
     fn lets_go_before(&self, key: usize, turn: &Turn<'_>) -> bool {
         if turn.is_lent() {
@@ -269,7 +272,7 @@ impl EventLoop {
         went
     }
 
-    /// Fetches the keys of small batches, those of all connections together.
+    /// Fetches the keys of small batches, for all connections together.
     fn prefetch(&self, turn: &Turn<'_>) {
         let tasks = self.tasks.borrow();
         if tasks.len() < 2 || turn.is_lent() {
@@ -296,8 +299,8 @@ impl EventLoop {
         turn.pass_on(&mut notices);
     }
 
-    /// Takes a connection out of the table, runs something on it, and puts it back or closes it. One that is out
-    /// already will be read when it is back.
+    /// Takes a connection out of the table, runs `run` on it, and puts it back or closes it. A connection that is
+    /// already out is read when it is back.
     fn with(
         &self,
         key: usize,
@@ -307,7 +310,7 @@ impl EventLoop {
         let Some(mut connection) = self.connections.borrow_mut().take(key) else { return };
         let mut buffer = self.buffer.take();
         buffer.resize(READ, 0);
-        // A panic costs one connection, not the thread with all the others.
+        // A panic costs one connection, not the thread with all its connections.
         let done = contained("a connection", || run(&mut connection, turn, &mut buffer));
         self.buffer.set(buffer);
         match done {
@@ -333,7 +336,7 @@ impl EventLoop {
     }
 
     /// Ends a connection and its session. The socket closes last: while the session exists, the engine may ask whether
-    /// its client has closed.
+    /// the client has closed the connection.
     fn close(&self, key: usize, mut connection: Connection, turn: &mut Turn<'_>) {
         self.connections.borrow_mut().remove(key);
         self.shared.clients.remove(&connection.id);
@@ -437,13 +440,13 @@ impl EventLoop {
         }
         let next = if connection.is_closing() { Next::Write } else { Next::Wait };
         self.put_back(key, Box::new(connection), next);
-        // What has changed since it got its session could tell nobody.
+        // A change since the session began could not be reported to any connection.
         self.changed.borrow_mut().push(key);
     }
 
-    /// Lets connections take pushed output, with the lock held once for all of them.
+    /// Passes pushed output to the connections, and takes the lock once for all of them.
     fn refresh_changed(&self, turn: &mut Turn<'_>) {
-        // What a script causes for other clients is delivered when it has ended.
+        // Output of a script for other clients is delivered when the script has ended.
         if turn.is_lent() || self.changed.borrow().is_empty() {
             return;
         }
@@ -485,7 +488,7 @@ impl EventLoop {
                 }
             });
         }
-        // Keeps the memory, unless more came meanwhile.
+        // Keeps the memory for reuse, unless more connections were added meanwhile.
         let mut unwritten = self.unwritten.borrow_mut();
         if unwritten.is_empty() {
             *unwritten = keys;

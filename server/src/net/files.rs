@@ -7,53 +7,53 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The path from the root of a directory that can be worked in; a path is relative to this directory.
+/// Returns the absolute path of a directory that the process may enter. A relative path starts at `directory`.
 ///
 /// # Errors
-/// The system's: it is not there, or is none, or may not be entered.
+/// Returns the system's error: the path does not exist, is no directory, or may not be entered.
 pub(super) fn enter(directory: &str, path: &str) -> io::Result<String> {
     if path.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
     let entered = Path::new(directory).join(path);
-    // What stands in it can be named only by those who may enter it.
+    // Only a process that may enter the directory can name what it contains.
     fs::metadata(entered.join("."))?;
     Ok(fs::canonicalize(entered)?.to_string_lossy().into_owned())
 }
 
-/// The bytes of a file; a path is relative to this directory.
+/// Reads a file. A relative path starts at `directory`.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
     fs::read(Path::new(directory).join(path))
 }
 
-/// Gives a file these bytes as a whole, by way of another file beside it; a path is relative to this directory. One
-/// that is there keeps its permissions.
+/// Replaces the whole content of a file, by way of another file in the same directory. A relative path starts at
+/// `directory`. An existing file keeps its permissions.
 ///
 /// # Errors
-/// The system's; then the file is as it was, and the other one is gone.
+/// Returns the system's error. The file is then unchanged, and the other file is gone.
 pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
     replace(directory, path, bytes, File::sync_all).map(drop)
 }
 
-/// A file that a server keeps for itself, as long as it says so.
+/// A file that a server keeps locked for itself until it gives the file up.
 #[derive(Debug, Default)]
 pub(super) struct Claim(Mutex<Option<File>>);
 
 impl Claim {
-    /// Keeps a file, which is made if it is not there; a path is relative to this directory.
+    /// Locks a file, and creates it if necessary. A relative path starts at `directory`.
     ///
     /// # Errors
-    /// The system's; that it would have to wait when another process, or another server of this one, has the file.
+    /// Returns the system's error, or `WouldBlock` if another process or another server of this process has the file.
     #[cfg(unix)]
     pub(super) fn take(&self, directory: &str, path: &str) -> io::Result<()> {
         let path = Path::new(directory).join(path);
         loop {
             let file = File::options().read(true).append(true).create(true).open(&path)?;
             lock(&file)?;
-            // Whoever had it may have put another one in its place since it was opened.
+            // The former owner may have replaced the file since it was opened.
             if is_at(&file, &path) {
                 *self.0.lock() = Some(file);
                 return Ok(());
@@ -61,16 +61,16 @@ impl Claim {
         }
     }
 
-    /// The file is anybody's.
+    /// Gives the file up.
     pub(super) fn give_up(&self) {
         *self.0.lock() = None;
     }
 
-    /// Gives a file these bytes as [`write`] does, but without waiting until the disk has it: the end of this process
-    /// does not take it, a power failure may. If the file is kept, so is the one that takes its place.
+    /// Replaces the content of a file as [`write`] does, but does not wait for the disk. The content survives the end
+    /// of this process, but perhaps not a power failure. If the file is locked, so is its replacement.
     ///
     /// # Errors
-    /// As of [`write`].
+    /// Returns the errors of [`write`].
     pub(super) fn note(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         let mut kept = self.0.lock();
         let is_kept = kept.is_some();
@@ -80,7 +80,7 @@ impl Claim {
     }
 }
 
-/// Locks a file for whoever has opened it. Not every file system can.
+/// Locks a file for its opener. Some file systems have no locks; the lock is then omitted.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -90,7 +90,7 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a file still has this path.
+/// Whether a file is still the one at this path.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -122,7 +122,7 @@ fn replace(
     moved
 }
 
-/// A name beside a file that no other process and no other server of this one uses.
+/// Returns a name in the same directory that no other process and no other server of this process uses.
 fn beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.as_os_str().to_owned();

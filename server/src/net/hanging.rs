@@ -1,8 +1,8 @@
-//! A server of several in one process as the others see it: whether its engine can be had, and what it has missed.
+//! One of several servers in a process, as the others see it: whether its engine is available, and what it has missed.
 //!
-//! A server hangs when it sleeps (DEBUG SLEEP), runs a slow script or any other long batch, or waits for another server
-//! (MIGRATE). The others go on without it, as they would with a process that hangs. It makes up for what it has missed
-//! when its batch ends.
+//! A server hangs while it sleeps (DEBUG SLEEP), runs a slow script or any other long batch, or waits for another
+//! server (MIGRATE). The other servers continue without it, as if its process were hung. The server catches up when its
+//! batch ends.
 
 use super::shared::Shared;
 use lockwheel_engine::Engine;
@@ -13,46 +13,47 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// Longest time of one attempt to get a lock.
+/// The longest time of one attempt to get a lock.
 pub(super) const ATTEMPT: Duration = Duration::from_millis(2);
-/// Longest time of a script before the others go on without its server, in milliseconds.
+/// The longest time of a script, in milliseconds, before the other servers continue without its server.
 const SLOW_SCRIPT_MS: u64 = 20;
-/// Longest time of any other batch before that. What a server was sent arrives before its sender is answered, unless
-/// it hangs: the limit is far above the time for which a busy machine stops a thread.
+/// The longest time of any other batch before the other servers continue. A message to a server arrives before its
+/// sender gets a reply, unless the server hangs. Therefore the limit is far above the time for which a busy machine
+/// stops a thread.
 const SLOW_BATCH: Duration = Duration::from_millis(500);
 
-/// A server of several in one process.
+/// One of several servers in a process.
 pub(super) struct Place {
     shared: Weak<Shared>,
-    /// Its connections that are to be looked at.
+    /// The connections of the server that have work.
     pub(super) pending: Mutex<Vec<OutboundId>>,
-    /// Whether it has ended.
+    /// Whether the server has ended.
     pub(super) has_left: AtomicBool,
-    /// Whether it is to be killed, its script or its sleep with it.
+    /// Whether the server is about to be killed, together with its script or its sleep.
     pub(super) is_doomed: AtomicBool,
-    /// How many of the times that all partitions were to end it has heard of.
+    /// The number of heals of all partitions that the server has taken note of.
     healed: AtomicU64,
-    /// Whether the last exchange has left it out.
+    /// Whether the last exchange left the server out.
     is_left_out: AtomicBool,
-    /// Whether an exchange holds its engine.
+    /// Whether an exchange holds the engine of the server.
     is_held: AtomicBool,
     /// The number of the batch that was found to be slow.
     slow_batch: AtomicU64,
-    /// The clock of all, which it has to follow.
+    /// The common clock, which the server still has to adopt.
     missed_clock: Mutex<Option<Clock>>,
 }
 
-/// The time for which a server's batch has been waited for.
+/// The time spent waiting for a batch of a server.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited(Option<(u64, Instant)>);
 
-/// An attempt to get a server's engine.
+/// The result of an attempt to get a server's engine.
 pub(super) enum Attempt<'a> {
     /// The engine is held now.
     Held(MutexGuard<'a, Engine>),
     /// The server hangs.
     Hangs,
-    /// A batch runs, which ends soon.
+    /// A batch runs and will end soon.
     Busy,
 }
 
@@ -71,7 +72,7 @@ impl Place {
         }
     }
 
-    /// The server, unless all that belongs to it is gone.
+    /// Returns the server, unless all its parts have been dropped.
     pub(super) fn shared(&self) -> Option<Arc<Shared>> {
         self.shared.upgrade()
     }
@@ -99,27 +100,29 @@ impl Place {
         Attempt::Busy
     }
 
-    /// Whether an exchange that holds its engine is itself kept by it, as by a script that has begun in the exchange.
+    /// Whether an exchange holds the engine and is itself stopped by it, for instance by a script that began in the
+    /// exchange.
     pub(super) fn keeps_exchange(&self) -> bool {
         self.is_held.load(Ordering::SeqCst) && self.shared().is_some_and(|shared| is_slow(&shared))
     }
 
-    /// An exchange begins, which holds its engine or leaves it out.
+    /// Records the start of an exchange, which holds the engine or leaves the server out.
     pub(super) fn exchange_begins(&self, is_held: bool) {
         self.is_left_out.store(!is_held, Ordering::SeqCst);
         self.is_held.store(is_held, Ordering::SeqCst);
         if is_held {
-            // Clients that wait for its end are answered now.
+            // The exchange now reaches the server itself: clients that wait for the kill are answered.
             self.is_doomed.store(false, Ordering::SeqCst);
         }
     }
 
-    /// All partitions were to end so many times until now. Whether it has not heard of the last one before.
+    /// Records the number of heals of all partitions so far. Returns whether the last one is new to the server.
     pub(super) fn has_to_heal(&self, heals: u64) -> bool {
         self.healed.fetch_max(heals, Ordering::SeqCst) < heals
     }
 
-    /// The exchange has unlocked its engine; or it was left out, and this is the clock of all that it has to follow.
+    /// Records the end of an exchange, which has unlocked the engine. If the exchange left the server out, `clock` is
+    /// the common clock that the server has to adopt.
     pub(super) fn exchange_ends(&self, clock: Option<&Clock>) {
         self.is_held.store(false, Ordering::SeqCst);
         if self.is_left_out() {
@@ -127,13 +130,13 @@ impl Place {
         }
     }
 
-    /// Whether the last exchange has left it out: it has to take part in another.
+    /// Whether the last exchange left the server out. The server must then take part in another exchange.
     pub(super) fn is_left_out(&self) -> bool {
         self.is_left_out.load(Ordering::SeqCst)
     }
 
-    /// Follows the clock of all, if it has missed that at this instant; whether it had. An exchange that holds the
-    /// engine again, before its own batch could follow, does so too.
+    /// Adopts the common clock at this instant, if the server has missed it. Returns whether it had. An exchange does
+    /// the same if it holds the engine again before a batch of the server could.
     pub(super) fn catch_up(&self, engine: &mut Engine, now: Now) -> bool {
         let clock = self.missed_clock.lock().take();
         clock.iter().for_each(|clock| engine.catch_up(clock, now));

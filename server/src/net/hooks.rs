@@ -1,11 +1,11 @@
-//! Points in the loops at which a test forces an interleaving, or a panic. Empty in a server.
+//! Points in the loops at which a test forces an interleaving or a panic. The hooks do nothing in production.
 
-/// A point that a test can hook.
+/// A point at which a test can intervene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Point {
-    /// A batch begins: what is due fires.
+    /// A batch begins: due deadlines fire.
     Begin,
-    /// A slow script has served others.
+    /// A slow script has served other clients.
     Slow,
     /// A deferred job is about to run.
     Deferred,
@@ -13,13 +13,13 @@ pub(super) enum Point {
     Disconnect,
     /// A connection is about to refresh its session's status.
     Refresh,
-    /// A new connection has its session, and nobody can find it yet.
+    /// A new connection has its session, and no other thread can find it yet.
     Connected,
     /// A message of the loop is about to be handled.
     LoopMessage,
     /// A connection is about to be read.
     Read,
-    /// A connection is about to run what it has read.
+    /// A connection is about to run its input.
     Run,
     /// A connection is about to be written to.
     Write,
@@ -31,7 +31,7 @@ pub(super) struct Hooks(());
 
 #[cfg(not(test))]
 impl Hooks {
-    /// Called at the point.
+    /// Does nothing.
     #[inline(always)]
     pub(super) fn reach(&self, _: Point) {}
 }
@@ -47,7 +47,7 @@ mod hooked {
 
     type Hook = Arc<dyn Fn(Point) + Send + Sync>;
 
-    /// What a test does at the points.
+    /// The hook of a test.
     #[derive(Default)]
     pub(in crate::net) struct Hooks(Mutex<Option<Hook>>);
 

@@ -22,7 +22,7 @@ pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
     pub(super) acceptors: Arc<Acceptors>,
-    /// It owns the engine, which owns this.
+    /// The shared state. A weak reference, since it owns the engine, which owns this host.
     pub(super) shared: Weak<Shared>,
 }
 
@@ -45,7 +45,7 @@ impl Host for NetHost {
         if let Some(shared) = self.shared.upgrade() {
             shared.run_jobs(engine);
             current_loop::serve_while_slow(&shared, engine);
-            // Everything else comes out when the script has ended.
+            // All other output is handled when the script has ended.
             if let Output::Shutdown = engine.poll_output() {
                 shared.shut_down();
             }
@@ -105,7 +105,7 @@ impl Host for NetHost {
     }
 
     fn is_gone(&self, session: u64) -> bool {
-        // A client without a connection has closed it, and its session will be removed next.
+        // A client without a connection has closed it. Its session is about to be removed.
         self.shared.upgrade().is_some_and(|shared| match shared.clients.get(&session) {
             Some(client) => client.socket.is_closed_by_peer(),
             None => !shared.callers.is_waiting(session),

@@ -1,11 +1,11 @@
-//! `idle-exit`: the end of a server that has no clients.
+//! `idle-exit`: ends a server that has no clients.
 
 use super::shared::Shared;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::error::RecvError;
 
-/// Ends the server when it has had no client for so long, in the system's time.
+/// Ends the server when it has had no client for `limit`, in the system's time.
 pub(super) async fn watch(shared: Arc<Shared>, limit: Duration) {
     let idle = shared.shutdown.unless_requested(idle_for(&shared, limit)).await;
     if let Some(Ok(())) = idle {
@@ -14,12 +14,12 @@ pub(super) async fn watch(shared: Arc<Shared>, limit: Duration) {
     }
 }
 
-/// Waits until there has been no client for so long.
+/// Waits until there has been no client for `limit`.
 async fn idle_for(shared: &Shared, limit: Duration) -> Result<(), RecvError> {
     let mut clients = shared.client_limit.subscribe();
     loop {
         clients.wait_for(|&count| count == 0).await?;
-        // One that comes and leaves at once counts too.
+        // A client that connects and leaves at once counts, too.
         match tokio::time::timeout(limit, clients.changed()).await {
             Ok(changed) => changed?,
             Err(_elapsed) => return Ok(()),

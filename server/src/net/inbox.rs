@@ -40,17 +40,17 @@ impl Inbox {
         std::mem::take(&mut *self.messages.lock())
     }
 
-    /// How many connections the loop has.
+    /// Returns the number of connections of the loop.
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// A connection is on its way to the loop.
+    /// Counts a connection that is on its way to the loop.
     pub(super) fn joined(&self) {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection of the loop is gone.
+    /// Counts a connection of the loop that is gone.
     pub(super) fn left(&self) {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Input of a client: read, parsed, not yet run.
+//! The input of a client that has been read and perhaps parsed, but not run.
 
 use lockwheel_engine::clients::ClientBuffers;
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -6,33 +6,33 @@ use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A buffer that has grown beyond this is given back once it is empty: a large request pays for its own memory, and a
-/// connection that waits after it holds little.
+/// The capacity, in bytes, beyond which an empty buffer is freed. A large request thus pays for its own memory, and an
+/// idle connection holds little.
 const KEEP: usize = 16 * 1024;
 
-/// A large argument gets room for so many times what has come of it, until it fits: it is rarely moved, and who
-/// announces much and sends little takes no memory.
+/// The room for a large argument, as a multiple of the bytes received, until it fits. The argument is rarely moved. A
+/// client that announces much and sends little costs no memory.
 const AHEAD: usize = 8;
 
 /// The arguments of one request.
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 
-/// Calls `run` with the arguments of the first of the complete requests in these bytes, if there is one.
+/// Calls `run` with the arguments of the first complete request in these bytes, if there is one.
 pub(super) fn with_first_request<T>(bytes: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> Option<T> {
     let mut batch = Batch::default();
-    // What is wrong is answered when it is read.
+    // A protocol error is answered when it is read.
     let _parsed = RequestParser::default().parse(bytes, &RequestLimits::default(), &mut batch);
     (!batch.is_empty()).then(|| batch.with_arguments(0, bytes, run))
 }
 
-/// Bytes that have been read and not yet run: complete requests, and the beginning of one.
+/// Bytes that have been read and not yet run: complete requests, and the beginning of the next one.
 pub(super) struct Input {
     pub(super) limits: RequestLimits,
     bytes: Vec<u8>,
-    /// Bytes at the front that have been run.
+    /// The number of bytes at the front that have been run.
     done: usize,
     parser: RequestParser,
-    /// The complete requests that `bytes` begins with, once parsed.
+    /// The complete requests at the front of `bytes`, once parsed.
     batch: Batch,
     parsed: Option<Result<(), ProtocolError>>,
     /// The counters shared with the session.
@@ -52,7 +52,7 @@ impl Input {
         }
     }
 
-    /// What has not been run.
+    /// Returns the bytes that have not been run.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[self.done..]
     }
@@ -61,19 +61,19 @@ impl Input {
         self.bytes.len() - self.done
     }
 
-    /// Forgets everything, as what comes from now on is forgotten.
+    /// Discards all input, since later input is discarded, too.
     pub(super) fn clear(&mut self) {
         *self = Input { limits: self.limits, ..Input::new(self.buffers.clone()) };
         self.record_len();
     }
 
-    /// Appends what has been read.
+    /// Appends bytes that have been read.
     ///
     /// # Errors
     /// Returns the size if there is no memory for it.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), OutOfMemory> {
         let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
-        // Moves no more than what was run since the last move.
+        // A move copies no more bytes than were run since the last move.
         if is_full && self.done > 0 && self.done >= self.len() {
             self.bytes.drain(..self.done);
             self.done = 0;
@@ -84,13 +84,13 @@ impl Input {
         Ok(())
     }
 
-    /// Makes room for more bytes of a large argument, and for no more than the argument has.
+    /// Makes room for more bytes of a large argument, but never more than the argument needs.
     fn make_room(&mut self, more: usize) {
         let len = self.bytes.len() + more;
         let Some(wanted) = self.parser.wanted() else { return };
         let room = (self.done + wanted).min(len.saturating_mul(AHEAD));
         if len > self.bytes.capacity() && room > KEEP && room >= len {
-            // Where there is no such room, it grows as any vector does.
+            // If there is not enough memory, the vector grows as usual.
             let _refused = self.bytes.try_reserve_exact(room - self.bytes.len());
         }
     }
@@ -100,13 +100,13 @@ impl Input {
         self.buffers.count_partial_read();
     }
 
-    /// Records how much it holds.
+    /// Records the size of the input in the counters of the session.
     pub(super) fn record_len(&self) {
         self.buffers.set_query(self.len(), self.bytes.capacity());
     }
 
-    /// Parses the complete requests, and returns how many there are: at least one unless there is none, or an error
-    /// where one should begin. Nothing is parsed twice.
+    /// Parses the complete requests and returns their number. Returns 0 only if no request is complete, and an error if
+    /// the next request is invalid. Nothing is parsed twice.
     pub(super) fn parse(&mut self) -> Result<usize, ProtocolError> {
         if self.parsed.is_none() && self.len() > 0 {
             self.batch.clear();
@@ -115,7 +115,7 @@ impl Input {
         if !self.batch.is_empty() {
             return Ok(self.batch.len());
         }
-        // Empty requests, which get no answer.
+        // Only empty requests are left here, which get no reply.
         self.drop_bytes(self.batch.consumed());
         self.batch.clear();
         if let Some(Err(error)) = self.parsed {
@@ -125,22 +125,22 @@ impl Input {
         Ok(0)
     }
 
-    /// The complete requests found so far.
+    /// Returns the number of complete requests found so far.
     pub(super) fn requests(&self) -> usize {
         self.batch.len()
     }
 
-    /// The arguments of request `i` of those.
+    /// Returns the arguments of request `i` of the batch.
     pub(super) fn arguments(&self, i: usize) -> Arguments<'_> {
         self.batch.arguments(i, &self.bytes[self.done..]).collect()
     }
 
-    /// Calls `run` with the arguments of request `i`: cheaper than keeping them.
+    /// Calls `run` with the arguments of request `i`, which is cheaper than collecting them.
     pub(super) fn with_arguments<T>(&self, i: usize, run: impl FnOnce(&[&[u8]]) -> T) -> T {
         self.batch.with_arguments(i, &self.bytes[self.done..], run)
     }
 
-    /// Drops the first `ran` of them, at least one.
+    /// Drops the first `ran` requests, at least one.
     pub(super) fn drop_requests(&mut self, ran: usize) {
         if ran == self.batch.len() {
             self.drop_bytes(self.batch.consumed());
@@ -152,7 +152,7 @@ impl Input {
         self.parsed = None;
     }
 
-    /// Takes all complete requests, up to the first that is wrong.
+    /// Takes all complete requests, up to the first invalid one.
     pub(super) fn take_requests(&mut self) -> Vec<Vec<Vec<u8>>> {
         let mut taken = Vec::new();
         while self.len() > 0 && matches!(self.parse(), Ok(1..)) {

@@ -11,25 +11,25 @@ use super::socket_file::SocketFile;
 use super::tls::TlsContext;
 use super::tls_error::TlsError;
 
-/// Why the server cannot listen.
+/// An error that keeps the server from listening.
 #[derive(Debug)]
 pub enum BindError {
     /// There is no address to listen on.
     Nowhere,
-    /// An address cannot be listened on.
+    /// The server cannot listen on an address.
     Address {
         /// The address, or a name that cannot be resolved, with the port.
         address: String,
-        /// The port that was asked for.
+        /// The configured port.
         port: u16,
         /// Whether clients were to connect there over TLS.
         tls: bool,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Connections over TLS cannot be made.
+    /// Connections over TLS are not possible.
     Tls(TlsError),
-    /// The unix socket cannot be listened on; why not.
+    /// The server cannot listen on the unix socket.
     UnixSocket(io::Error),
 }
 
@@ -63,46 +63,46 @@ impl std::error::Error for BindError {
     }
 }
 
-/// The system's reason, worded like Redis; other reasons are whole sentences already.
+/// Words the system's reason like Redis; other reasons are whole sentences already.
 fn describe(error: &io::Error) -> String {
     let reason = system_reason(error);
     if error.raw_os_error().is_some() { format!("bind: {reason}") } else { reason }
 }
 
-/// Addresses to listen on for network clients, plain ones or those over TLS.
+/// The addresses for network clients, either plain or over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Endpoints {
     pub(super) addresses: Vec<BindAddress>,
-    /// The port, the same on every address; 0: one that is free on all of them.
+    /// The port, the same on every address. 0 picks a port that is free on all of them.
     pub(super) port: u16,
     tls: bool,
     pub(super) backlog: i32,
 }
 
 impl Endpoints {
-    /// Where `config` asks for plain clients. With a unix socket or TLS port 0 means none, as in Redis, unless a port
-    /// file is asked for.
+    /// Returns the addresses for plain clients. With a unix socket or TLS, port 0 means none, as in Redis, unless a
+    /// port file is configured.
     pub(super) fn tcp(config: &Config) -> Self {
         let has_others = !config.unixsocket.is_empty() || config.tls.is_on();
         let is_on = config.port != 0 || !has_others || !config.port_file.is_empty();
         Self::at(config, Some(config.port).filter(|_| is_on), false)
     }
 
-    /// Where it asks for clients over TLS.
+    /// Returns the addresses for clients over TLS.
     pub(super) fn tls(config: &Config) -> Self {
         let port = config.tls.port.unwrap_or(0);
         Self::at(config, Some(port).filter(|_| config.tls.is_on()), true)
     }
 
-    /// On no address without a port.
+    /// Returns the addresses with this port; no addresses if there is no port.
     pub(super) fn at(config: &Config, port: Option<u16>, tls: bool) -> Self {
         let addresses = if port.is_some() { config.bind_addresses() } else { Vec::new() };
         Endpoints { addresses, port: port.unwrap_or(0), tls, backlog: config.tcp_backlog }
     }
 
-    /// Listens on each address. An optional one is skipped when the machine does not have it.
+    /// Listens on each address. An optional address is skipped if the machine does not have it.
     pub(super) fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
-        /// How often port 0 is tried until one port is free on every address.
+        /// The number of attempts to find a port that is free on every address, if the port is 0.
         const TRIES: usize = 32;
         let mut tries = TRIES;
         loop {
@@ -141,10 +141,10 @@ impl Endpoints {
     }
 }
 
-/// Listening sockets, and where they are.
+/// Listening sockets and their addresses.
 #[derive(Debug)]
 pub(super) struct Listening {
-    /// With the port that was picked.
+    /// The addresses, with the port that was picked.
     pub(super) endpoints: Endpoints,
     pub(super) sockets: Vec<TcpListener>,
 }
@@ -194,24 +194,24 @@ impl Listeners {
         if somewhere { Ok(listeners) } else { Err(BindError::Nowhere) }
     }
 
-    /// The file of the unix socket, to be dropped when accepting has ended.
+    /// Takes the file of the unix socket, to be dropped when accepting has ended.
     #[cfg(unix)]
     pub(crate) fn take_file(&mut self) -> Option<SocketFile> {
         self.file.take()
     }
 
-    /// The port of plain clients, the same on every address; 0 when none is listened on.
+    /// Returns the port of plain clients, the same on every address; 0 if there is none.
     pub(crate) fn port(&self) -> u16 {
         self.tcp.endpoints.port
     }
 
-    /// The port of clients over TLS; none when none is listened on.
+    /// Returns the port of clients over TLS; `None` if there is none.
     pub(crate) fn tls_port(&self) -> Option<u16> {
         Some(self.tls.endpoints.port).filter(|&port| port != 0)
     }
 }
 
-/// The first address that a name resolves to.
+/// Returns the first address that a name resolves to.
 fn resolve(name: &str, port: u16) -> io::Result<SocketAddr> {
     let found = (name, port).to_socket_addrs().map(|mut addrs| addrs.next());
     found.and_then(|addr| addr.ok_or_else(|| io::Error::other("the name has no address")))
@@ -230,14 +230,14 @@ fn listen(addr: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// A nonblocking socket that can be bound to an address.
+/// Creates a nonblocking socket that can be bound to an address.
 pub(super) fn socket_for(addr: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // A server that is restarted right after its predecessor ended gets the port at once. On Windows the option means
-    // something else.
+    // A server that is restarted right after the end of its predecessor gets the port at once. On Windows the option
+    // has another meaning.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! What a server of several in one process does for the others, as its loops see it.
+//! The duties of one of several servers in a process towards the others, as its loops see them.
 
 use super::shutdown::MemberEnd;
 use lockwheel_engine::Engine;
@@ -6,22 +6,22 @@ use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_store::time::Now;
 
-/// A server's place among those of its process.
+/// The membership of a server in the group of servers of its process.
 pub(crate) trait Membership: Send + Sync {
-    /// Follows the clock of all at this instant, if the server hung while others advanced it; whether it did.
+    /// Adopts the common clock at this instant, if the server hung while others advanced it. Returns whether it had to.
     fn catch_up(&self, engine: &mut Engine, now: Now) -> bool;
 
-    /// Keeps what a batch of this server leaves for the others, and notes whether there is something; `woken`: sessions
-    /// with output that have no connection and are no callers.
+    /// Stores the outgoing work of a batch for the other servers, and notes whether there is any. `woken` says whether
+    /// sessions have output that have neither a connection nor a caller.
     fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool);
 
-    /// This server ends: for the others it is gone.
+    /// Removes this server, which ends: for the others it is gone.
     fn leave(&self);
 
-    /// The ends of all servers of the process.
+    /// Returns the ends of all servers of the process.
     fn ends(&self) -> Vec<MemberEnd>;
 
-    /// Lets what the servers have sent one another arrive, if there is something. Called while no engine is held.
+    /// Delivers the messages between the servers, if there are any. Called while no engine is held.
     fn exchange(&self);
 
     /// Continues an advance of the clock of all servers.

@@ -5,12 +5,12 @@ use super::session_status::SessionStatus;
 use lockwheel_engine::clients::Outbox;
 use lockwheel_engine::faults::Link;
 
-/// Where a connection is.
+/// The location of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    /// The number of its loop.
+    /// The number of the loop.
     pub(super) index: usize,
-    /// Its key in that loop.
+    /// The key in that loop.
     pub(super) key: usize,
 }
 
@@ -18,27 +18,27 @@ pub(super) struct Address {
 pub(super) enum LoopMessage {
     /// A connection was accepted.
     Accepted(NewConnection),
-    /// The same, with the session that a slow script's thread has made for it.
+    /// A connection was accepted, and the thread of a slow script has created its session.
     Connected(NewConnection, NewSession),
-    /// The session of a connection has output that its own requests did not cause, or its state has changed.
+    /// The state of a session has changed, or the session has output that its own requests did not cause.
     SessionChanged {
         /// The connection.
         key: usize,
     },
-    /// What may be read and written of a connection has changed while a slow script holds the engine.
+    /// The link of a connection has changed while a slow script holds the engine.
     Relinked {
         /// The connection.
         key: usize,
-        /// Its session.
+        /// The session of the connection.
         id: u64,
-        /// What becomes of its bytes from now on.
+        /// The new link, which says what may be read and written.
         link: Link,
     },
-    /// The slow script's thread has run a request.
+    /// The thread of the slow script has run a request.
     Answered {
-        /// The connection that sent it.
+        /// The connection that sent the request.
         key: usize,
-        /// Its session.
+        /// The session of the connection.
         id: u64,
         /// The result.
         answer: Answer,

@@ -1,10 +1,9 @@
-//! Sockets around the engine: listeners, the threads' event loops, what is answered while a script is slow.
+//! Sockets around the engine: listeners, the event loops of the threads, and replies while a script is slow.
 //!
-//! Reading, parsing and writing run in parallel on the loops' threads; each batch of requests takes the engine's lock
-//! once. A turn of a loop reads all ready sockets, runs what they sent, and then writes: a tokio task for each
-//! connection cost a fifth more processor time on pipelined scripts. Connections are accepted and signals handled by
-//! tokio, on a thread of its own that nothing blocks. This is the only room that knows sockets, threads, locks and the
-//! system's clocks.
+//! The threads of the loops read, parse and write in parallel; each batch of requests takes the engine's lock once. A
+//! turn of a loop reads all ready sockets, runs their requests, and then writes. A tokio task for each connection cost
+//! a fifth more processor time on pipelined scripts. Tokio accepts connections and handles signals on a separate thread
+//! that nothing blocks. Only this module knows sockets, threads, locks and the system's clocks.
 
 mod accept;
 mod acceptors;

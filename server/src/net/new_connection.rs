@@ -1,4 +1,4 @@
-//! An accepted connection: its socket, its peer, and how it gets a session.
+//! An accepted connection: its socket, its peer, and the creation of its session.
 
 use super::client_limit::ClientGuard;
 use super::session_status::SessionStatus;
@@ -11,7 +11,7 @@ use socket2::SockRef;
 use std::io;
 use std::sync::Arc;
 
-/// A connection that was accepted and has no session yet.
+/// An accepted connection without a session.
 pub(super) struct NewConnection {
     pub(super) stream: Socket,
     pub(super) guard: ClientGuard,
@@ -27,13 +27,13 @@ pub(super) struct NewSession {
 }
 
 impl NewConnection {
-    /// A nonblocking socket, and its peer.
+    /// Prepares the socket of a plain client.
     pub(super) fn new(stream: std::net::TcpStream, guard: ClientGuard) -> io::Result<Self> {
         let peer = prepare(&stream)?;
         Ok(NewConnection { stream: stream.into(), guard, peer })
     }
 
-    /// The same for a client over TLS, whose handshake is still to come.
+    /// Prepares the socket of a client over TLS, whose handshake is still to come.
     pub(super) fn tls(
         stream: std::net::TcpStream,
         context: &TlsContext,
@@ -43,7 +43,7 @@ impl NewConnection {
         Ok(NewConnection { stream: context.accept(stream)?.into(), guard, peer })
     }
 
-    /// The same for a client of the unix socket at `path`.
+    /// Prepares the socket of a client of the unix socket at `path`.
     #[cfg(unix)]
     pub(super) fn unix(stream: std::os::unix::net::UnixStream, path: &str, guard: ClientGuard) -> Self {
         use std::os::fd::AsRawFd;
@@ -52,7 +52,7 @@ impl NewConnection {
         NewConnection { stream: stream.into(), guard, peer }
     }
 
-    /// Creates its session.
+    /// Creates the session of the connection.
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.guard.id;
         let slot = engine.connect_as(id, self.peer.clone());
@@ -65,7 +65,7 @@ impl NewConnection {
     }
 }
 
-/// Sets the options of a client's socket. The client, as CLIENT LIST shows it.
+/// Sets the options of a client's socket. Returns the client as CLIENT LIST shows it.
 fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
     stream.set_nodelay(true)?;
     let address = stream.peer_addr()?;
@@ -81,8 +81,8 @@ fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
     })
 }
 
-/// Within one machine there is no congestion to control. The simplest algorithm, which every Linux has, saves the work
-/// of measuring and pacing: some hundredths of a small request.
+/// Selects the simplest congestion control, since there is no congestion within one machine. Every Linux has this
+/// algorithm. It saves the work of measuring and pacing: some hundredths of a small request.
 #[cfg(target_os = "linux")]
 fn spare_pacing(stream: &std::net::TcpStream) {
     if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {

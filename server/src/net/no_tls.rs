@@ -1,4 +1,4 @@
-//! What stands for TLS in a server that was built without it: connections that cannot exist.
+//! Replacements for TLS types in a server built without TLS: connections that cannot exist.
 
 use super::tls_error::TlsError;
 use lockwheel_engine::config::TlsParameters;
@@ -6,7 +6,7 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use std::io::{self, Read, Write};
 
-/// How connections over TLS are made: not at all.
+/// A TLS context that cannot exist.
 #[derive(Clone, Debug)]
 pub(super) enum TlsContext {}
 
@@ -20,7 +20,7 @@ impl TlsContext {
     }
 }
 
-/// A connection over TLS.
+/// A TLS connection that cannot exist.
 #[derive(Debug)]
 pub(super) enum TlsSocket {}
 

@@ -3,7 +3,7 @@
 use lockwheel_store::time::Now;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Reads the system's clocks; the monotonic clock starts at 0 when this is made.
+/// A reader of the system's clocks. Its monotonic clock starts at 0 at creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OsClock {
     start: Instant,
@@ -14,12 +14,12 @@ impl OsClock {
         OsClock { start: Instant::now() }
     }
 
-    /// Microseconds since an earlier reading.
+    /// Returns the microseconds since an earlier reading.
     pub(crate) fn us_since(&self, then: Now) -> u64 {
         (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
     }
 
-    /// Both clocks, as the system shows them.
+    /// Returns both clocks, as the system shows them.
     pub(crate) fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Now { wall_us: wall.as_micros() as i64, monotonic_us: self.start.elapsed().as_micros() as u64 }

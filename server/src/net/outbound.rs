@@ -1,6 +1,6 @@
-//! Connections to other servers, on a thread of their own that is started with the first of them.
+//! Connections to other servers, on a separate thread that starts with the first of them.
 //!
-//! The engine says what is to be done ([`Outgoing`]); what comes is given to it as a batch of its own.
+//! The engine says what to do ([`Outgoing`]). Received data enters the engine as a separate batch.
 
 use super::contain::contained;
 use super::outbound_inbox::MESSAGES;
@@ -18,14 +18,14 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes read at a time.
+/// The number of bytes read at a time.
 const READ: usize = 64 * 1024;
-/// How often one connection is read before the others have their turn.
+/// The number of reads from one connection before the other connections are read.
 const READS: usize = 16;
-/// Events taken from the system at a time.
+/// The number of events taken from the system at a time.
 const EVENTS: usize = 64;
 
-/// Starts the thread that serves them, unless the server has ended.
+/// Starts the thread that serves these connections, unless the server has ended.
 pub(super) fn start(shared: &Weak<Shared>, poll: Poll) -> io::Result<()> {
     let Some(shared) = shared.upgrade() else { return Ok(()) };
     let guard = shared.shutdown.thread();
@@ -36,7 +36,7 @@ pub(super) fn start(shared: &Weak<Shared>, poll: Poll) -> io::Result<()> {
     thread::Builder::new().name("lockwheel-link".to_owned()).spawn(serve).map(drop)
 }
 
-/// Begins to connect to an address, from this one of this machine unless it is empty.
+/// Begins to connect to `address`. The local address is `source`, unless that is empty.
 fn connect(source: &str, address: SocketAddr) -> io::Result<TcpStream> {
     if source.is_empty() {
         return TcpStream::connect(address);
@@ -47,13 +47,13 @@ fn connect(source: &str, address: SocketAddr) -> io::Result<TcpStream> {
     socket.set_nonblocking(true)?;
     socket.bind(&from.into())?;
     match socket.connect(&address.into()) {
-        // The poll tells when it is there.
+        // The poll reports the end of the connection attempt.
         Err(error) if !is_on_the_way(&error) => Err(error),
         _ => Ok(TcpStream::from_std(socket.into())),
     }
 }
 
-/// Whether a socket that does not wait goes on connecting.
+/// Whether the error means that a nonblocking socket is still connecting.
 fn is_on_the_way(error: &io::Error) -> bool {
     #[cfg(unix)]
     let in_progress = rustix::io::Errno::INPROGRESS.raw_os_error();
@@ -114,7 +114,7 @@ impl Links<'_> {
         }
     }
 
-    /// How long the thread may sleep.
+    /// Returns how long the thread may sleep.
     fn timeout(&self) -> Option<Duration> {
         (!self.unread.is_empty()).then_some(Duration::ZERO)
     }
@@ -125,7 +125,7 @@ impl Links<'_> {
             let done = match outgoing {
                 Outgoing::Connect(endpoint) => self.connect(id, &endpoint),
                 Outgoing::Send(bytes) => self.send(id, &bytes),
-                // What the system has not taken by now, another end that does not read keeps waiting.
+                // Output that the system has not taken by now is discarded: its peer does not read.
                 Outgoing::Close => return drop(self.open.remove(&id)),
             };
             if let Err(error) = done {
@@ -151,13 +151,13 @@ impl Links<'_> {
         link.flush()
     }
 
-    /// The connection has ended by itself.
+    /// Reports that a connection has ended by itself.
     fn closed(&mut self, id: OutboundId, reason: &str) {
         self.open.remove(&id);
         self.shared.with_engine(|engine| engine.outbound_event(id, OutboundEvent::Closed { reason }));
     }
 
-    /// Its socket is ready; an error is why the connection has ended.
+    /// Handles a ready socket. An error is the reason why the connection has ended.
     fn ready(&mut self, id: OutboundId) -> Result<(), String> {
         let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
         if !link.is_open {
@@ -174,7 +174,7 @@ impl Links<'_> {
         self.read_some(id)
     }
 
-    /// Reads what there is, but no more than others can wait for: the rest is read in the next turn.
+    /// Reads the available input up to a limit, so that others need not wait long. The rest is read in the next turn.
     fn read_some(&mut self, id: OutboundId) -> Result<(), String> {
         for _ in 0..READS {
             let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
@@ -199,7 +199,7 @@ impl Links<'_> {
 }
 
 impl Link {
-    /// Whether connecting has ended well.
+    /// Whether the connection has been established.
     fn has_opened(&mut self) -> io::Result<bool> {
         if let Some(error) = self.stream.take_error()? {
             return Err(error);

@@ -1,31 +1,31 @@
-//! What the threads that hold the engine leave for the one that connects to other servers.
+//! Messages from the threads that hold the engine to the thread that connects to other servers.
 
 use lockwheel_engine::outbound::OutboundId;
 use mio::{Poll, Token, Waker};
 use parking_lot::Mutex;
 use std::io;
 
-/// The token of the waker: there are connections to look at.
+/// The token of the waker: some connections have work.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
 
 /// Starts the thread that serves connections with this poll.
 type Start = dyn Fn(Poll) -> io::Result<()> + Send + Sync;
 
-/// Connections to look at, and how the thread is started that does.
+/// The connections that have work, and the start of the thread that serves them.
 pub(super) struct OutboundInbox {
     pending: Mutex<Vec<OutboundId>>,
-    /// Wakes the thread; nothing before there is one.
+    /// Wakes the thread; `None` before the thread exists.
     waker: Mutex<Option<Waker>>,
     start: Box<Start>,
 }
 
 impl OutboundInbox {
-    /// Without a thread yet.
+    /// Creates an inbox without a thread.
     pub(super) fn new(start: Box<Start>) -> Self {
         OutboundInbox { pending: Mutex::default(), waker: Mutex::default(), start }
     }
 
-    /// Connections that are to be looked at.
+    /// Adds connections that have work.
     #[inline]
     pub(super) fn post(&self, ids: Vec<OutboundId>) {
         if !ids.is_empty() {
@@ -42,12 +42,12 @@ impl OutboundInbox {
         self.wake();
     }
 
-    /// Takes what is to be looked at.
+    /// Takes the connections that have work.
     pub(super) fn take(&self) -> Vec<OutboundId> {
         std::mem::take(&mut *self.pending.lock())
     }
 
-    /// Starts the thread, if there is none: the next connection tries again when that fails.
+    /// Starts the thread, if there is none. If that fails, the next connection tries again.
     fn start_once(&self) -> io::Result<()> {
         let mut waker = self.waker.lock();
         if waker.is_none() {
@@ -59,7 +59,7 @@ impl OutboundInbox {
         Ok(())
     }
 
-    /// Makes the thread look at what there is, and whether the server ends.
+    /// Makes the thread check its work, and whether the server ends.
     pub(super) fn wake(&self) {
         if let Some(waker) = &*self.waker.lock() {
             let _it_runs = waker.wake();

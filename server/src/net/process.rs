@@ -5,14 +5,14 @@ use super::stopwatch::Stopwatch;
 use lockwheel_engine::statistics::{Allocator, Process, Usage};
 use std::{env, fs};
 
-/// What sockets are waited for with.
+/// The name of the system interface that waits for sockets.
 const MULTIPLEXING_API: &str = match env::consts::OS.as_bytes() {
     b"linux" | b"android" => "epoll",
     b"macos" | b"freebsd" | b"netbsd" | b"openbsd" => "kqueue",
     _ => "poll",
 };
 
-/// This process, which listens on `port`, with its allocator if the server may know it.
+/// Describes this process, which listens on `port`. `allocator` is `None` if the server must not know it.
 pub(crate) fn this_process(port: u16, allocator: Option<Allocator>) -> Process {
     let read_allocator = allocator.as_ref().map(|allocator| allocator.usage);
     let executable = env::current_exe().map(|path| path.to_string_lossy().into_owned());
@@ -29,7 +29,7 @@ pub(crate) fn this_process(port: u16, allocator: Option<Allocator>) -> Process {
     }
 }
 
-/// Like `uname -srm`, as far as the system's files show it.
+/// Returns the name of the system as `uname -srm` prints it, as far as the system's files show it.
 fn system() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let name = match env::consts::OS {
@@ -45,7 +45,7 @@ fn system() -> String {
         .join(" ")
 }
 
-/// What it uses now; 0 where the system does not tell.
+/// Returns the current usage; 0 where the system does not report it.
 fn usage() -> Usage {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let status = read("/proc/self/status");
@@ -60,7 +60,7 @@ fn usage() -> Usage {
     }
 }
 
-/// A line `name: N kB`, in bytes.
+/// Parses a line `name: N kB` and returns bytes.
 fn kilobytes(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024

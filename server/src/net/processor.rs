@@ -1,8 +1,8 @@
-//! The processor time that the system has counted, in microseconds.
+//! Processor time as counted by the system, in microseconds.
 
 use lockwheel_engine::statistics::ProcessorTime;
 
-/// Of the process, with all its threads.
+/// Returns the time of the process, with all its threads.
 pub(super) fn of_process() -> ProcessorTime {
     #[cfg(unix)]
     return read(nix::sys::resource::UsageWho::RUSAGE_SELF);
@@ -10,7 +10,7 @@ pub(super) fn of_process() -> ProcessorTime {
     ProcessorTime::default()
 }
 
-/// Of the programs that it has started and that have ended.
+/// Returns the time of the ended child processes.
 pub(super) fn of_children() -> ProcessorTime {
     #[cfg(unix)]
     return read(nix::sys::resource::UsageWho::RUSAGE_CHILDREN);
@@ -18,7 +18,7 @@ pub(super) fn of_children() -> ProcessorTime {
     ProcessorTime::default()
 }
 
-/// Of the thread that asks; nothing where the system counts no single thread.
+/// Returns the time of the calling thread; zero if the system does not count single threads.
 pub(super) fn of_thread() -> ProcessorTime {
     #[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "openbsd"))]
     return read(nix::sys::resource::UsageWho::RUSAGE_THREAD);
@@ -38,7 +38,7 @@ fn read(who: nix::sys::resource::UsageWho) -> ProcessorTime {
 mod tests {
     use super::*;
 
-    /// Some work for the processor.
+    /// Keeps the processor busy.
     fn work() {
         (0..1_000_000_u64).fold(1, |hash: u64, byte| (hash ^ byte).wrapping_mul(0x100_0000_01b3));
     }

@@ -1,29 +1,29 @@
-//! What a connection needs to know of its session without the engine.
+//! The state of a session that its connection needs without the engine.
 
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Closing, Slot};
 use lockwheel_engine::faults::Link;
 use lockwheel_resp::Protocol;
 
-/// What a connection needs to know of its session after it ran or changed.
+/// The state of a session that its connection needs, as of the last run or change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionStatus {
-    /// It is blocked: input is not run.
+    /// Whether the session is blocked. Its input is not run then.
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
-    /// Whether it is then reset.
+    /// Whether closing resets the connection.
     pub(super) resets: bool,
-    /// It has logged in, or needs not.
+    /// Whether the session has logged in, or need not.
     pub(super) is_authenticated: bool,
     pub(super) in_transaction: bool,
-    /// It is subscribed, and speaks RESP2.
+    /// Whether the session is subscribed and speaks RESP2.
     pub(super) is_subscribed: bool,
-    /// The server has commands to control it by.
+    /// Whether the server has control commands.
     pub(super) has_control: bool,
-    /// What is read and written, as a test wants it.
+    /// The reading and writing that faults allow.
     pub(super) link: Link,
-    /// The client has asked not to be sent the next reply, or any.
+    /// Whether the client has asked to get no reply, to the next request or to any.
     pub(super) muted: bool,
     /// `proto-max-bulk-len`, in bytes.
     pub(super) max_bulk: usize,
@@ -32,7 +32,7 @@ pub(super) struct SessionStatus {
 }
 
 impl SessionStatus {
-    /// As it is now.
+    /// Reads the present state.
     pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
         let session = engine.sessions().get(slot);
         SessionStatus {

@@ -1,4 +1,4 @@
-//! What all threads share: the engine behind its lock, the loops' inboxes, the next deadline.
+//! The state that all threads share: the engine behind its lock, the inboxes of the loops, the next deadline.
 
 use super::admission::Admission;
 use super::batches::Batches;
@@ -36,48 +36,48 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// No deadline.
+/// The instant that stands for no deadline.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The engine behind its one lock, and what loops need beside it.
+/// The engine behind its one lock, and the state that loops need without the lock.
 pub(crate) struct Shared {
     engine: Deferred<Engine, Job>,
     pub(super) clock: OsClock,
     /// The state of a running script, readable without the engine.
     pub(super) script: Arc<ScriptControl>,
-    /// The thread that holds the engine waits for another server.
+    /// Whether the thread that holds the engine waits for another server.
     pub(super) awaits_target: Arc<AtomicBool>,
-    /// The thread that holds the engine sleeps: DEBUG SLEEP.
+    /// Whether the thread that holds the engine sleeps, as DEBUG SLEEP demands.
     is_asleep: AtomicBool,
     inboxes: Box<[Inbox]>,
-    /// What goes over the connections of each loop.
+    /// The traffic counters of each loop.
     pub(super) traffic: AllTraffic,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
-    /// The file that no other server may have.
+    /// The claim on files that no other server may use.
     pub(super) claim: Claim,
     /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
     /// The connections to other servers.
     pub(super) outbound: OutboundInbox,
-    /// The other servers of this process, if it has such.
+    /// The other servers of this process, if there are any.
     pub(super) membership: OnceLock<Box<dyn Membership>>,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
-    /// What may be read and written of sessions that had no connection when that changed: some are about to get one.
+    /// The changed links of sessions that had no connection at the change: some are about to get one.
     links_of_new: Mutex<BTreeMap<u64, Link>>,
-    /// When the first loop has to wake, in microseconds of the system's monotonic clock.
+    /// The instant at which the first loop has to wake, in microseconds of the system's monotonic clock.
     pub(super) timer_at: AtomicU64,
-    /// How often a deadline has woken it.
+    /// The number of times that a deadline has woken the first loop.
     timer_wakes: AtomicU64,
-    /// The bytes of all clients' buffers, and from how many on clients are evicted.
+    /// The bytes of the buffers of all clients, and the total from which clients are evicted.
     client_buffers: BufferBytes,
     client_buffers_limit: AtomicUsize,
-    /// Every client may do everything, without logging in.
+    /// Whether every client may do everything without logging in.
     is_open: AtomicBool,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
-    /// Clients that were paused go on with the next batch that is no client's own.
+    /// Whether requests of formerly paused clients continue with the next batch that does not belong to a client.
     lets_requests_go_on: AtomicBool,
     /// The loop that locked the engine last: a running script runs there.
     holder: AtomicUsize,
@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(super) table: Arc<CommandTable>,
     pub(super) hooks: Hooks,
     pub(crate) shutdown: Arc<Shutdown>,
-    /// Ends the process in the midst of its work, where it is this server's alone.
+    /// Ends the process abruptly, if the process belongs to this server alone.
     pub(crate) on_crash: OnceLock<EndProcess>,
     /// Whether a client has ended the server.
     is_shut_down: AtomicBool,
@@ -100,30 +100,30 @@ pub(super) struct Client {
     pub(super) socket: Arc<Socket>,
 }
 
-/// Ends the process in the midst of its work.
+/// A function that ends the process abruptly.
 type EndProcess = Box<dyn Fn(Crash) + Send + Sync>;
 
-/// The engine is held by a script that has run for longer than `busy-reply-threshold`.
+/// The error if a script that has run for longer than `busy-reply-threshold` holds the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 
-/// What to notify once the engine is unlocked.
+/// The notifications to deliver once the engine is unlocked.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
-    /// The sessions with output that their own requests did not cause, or whose state has changed, by id.
+    /// The ids of sessions whose state has changed, or that have output which their own requests did not cause.
     pub(super) sessions: Vec<u64>,
-    /// The next deadline has come nearer: the first loop must wake earlier.
+    /// Whether the next deadline has come nearer, so that the first loop must wake earlier.
     pub(super) earlier_deadline: bool,
-    /// The server is to end.
+    /// Whether the server must end.
     pub(super) shutdown: bool,
-    /// The connections to other servers that are to be looked at.
+    /// The connections to other servers that have work.
     pub(super) outbound: Vec<OutboundId>,
-    /// What is to be freed.
+    /// The garbage to be freed.
     pub(super) garbage: Vec<Garbage>,
 }
 
 impl Shared {
-    /// What loops with these inboxes share, around an engine.
+    /// Creates the shared state around an engine, for loops with these inboxes.
     pub(super) fn new(
         mut engine: Engine,
         clock: OsClock,
@@ -168,7 +168,8 @@ impl Shared {
         }
     }
 
-    /// The engine, for loop number `index`; waits for it, but no longer than a script may run before it is slow.
+    /// Locks the engine for loop number `index`. Waits for it, but no longer than until the running script counts as
+    /// slow.
     pub(super) fn engine(&self, index: usize) -> Result<MutexGuard<'_, Engine>, Busy> {
         let engine = match self.lock().try_lock() {
             Some(engine) => engine,
@@ -180,7 +181,7 @@ impl Shared {
 
     #[cold]
     fn wait_for_engine(&self) -> Result<MutexGuard<'_, Engine>, Busy> {
-        /// How long it waits at a time: the batch before a script may have changed the threshold.
+        /// The longest single wait. The threshold may have changed in the batch before the script.
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         loop {
             let left = self.until_slow();
@@ -194,18 +195,18 @@ impl Shared {
         }
     }
 
-    /// The engine's lock. Unlock with [`Shared::unlock`].
+    /// Returns the engine's lock. Unlock with [`Shared::unlock`].
     pub(super) fn lock(&self) -> &Mutex<Engine> {
         self.engine.lock()
     }
 
-    /// Whether every client may do everything without logging in, as the engine was left, or its users have changed.
+    /// Whether every client may do everything without logging in. Reflects the last batch, or a later change of users.
     pub(super) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }
 
-    /// How long the running script may go on before it is slow; the whole threshold when none runs. A threshold of 0 is
-    /// never reached.
+    /// Returns the time until the running script counts as slow; the whole threshold if no script runs. A threshold of
+    /// 0 is never reached.
     pub(super) fn until_slow(&self) -> Duration {
         const NEVER: Duration = Duration::from_secs(3600);
         let threshold = self.busy_threshold_ms.load(Ordering::Relaxed);
@@ -219,13 +220,13 @@ impl Shared {
         Duration::from_millis(left).min(NEVER)
     }
 
-    /// Runs `work` on the engine at the present instant, as a batch of its own. Blocks while a script runs: for threads
-    /// of the embedding program.
+    /// Runs `work` on the engine at the present instant, as a separate batch. Blocks while a script runs. Meant for
+    /// threads of the embedding program.
     pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
         self.run(None, self.lock().lock(), work)
     }
 
-    /// Begins a batch of a client: what is due fires, and deferred work is done before what came later.
+    /// Begins a batch of a client: fires due deadlines, then does deferred work, which precedes later requests.
     pub(super) fn begin(&self, engine: &mut Engine) {
         self.begin_with(engine, Self::read_time);
     }
@@ -239,8 +240,8 @@ impl Shared {
         }
     }
 
-    /// Brings the engine to the present instant, within the batch of a client. Nobody else's request begins there: it
-    /// may be an endless script, beside which this client would be answered nothing.
+    /// Brings the engine to the present instant, within the batch of a client. No other client's request starts here:
+    /// it may be an endless script, during which this client would get no reply.
     pub(super) fn read_time(&self, engine: &mut Engine) {
         if engine.parks_requests() {
             contained("what was due", || engine.go_on_at(self.clock.now()));
@@ -249,12 +250,12 @@ impl Shared {
         }
     }
 
-    /// Brings the engine to the present instant: what is due fires.
+    /// Brings the engine to the present instant and fires due deadlines.
     fn fire(&self, engine: &mut Engine) {
         contained("what was due", || {
             self.hooks.reach(Point::Begin);
             engine.begin(self.clock.now());
-            // Firing what was due may have taken long.
+            // The deadlines may have taken long to fire.
             if !self.is_fresh(engine) {
                 engine.go_on_at(self.clock.now());
             }
@@ -263,12 +264,12 @@ impl Shared {
 
     /// Whether the engine's instant is recent enough for a request.
     pub(super) fn is_fresh(&self, engine: &Engine) -> bool {
-        /// How old it may be, in microseconds: with what the estimate of work leaves out, less than a millisecond.
+        /// The age limit, in microseconds. Together with the error of the work estimate it stays below a millisecond.
         const FRESH_US: u64 = 500;
         self.clock.us_since(engine.clock().system()) < FRESH_US
     }
 
-    /// Does deferred work; the request for a check stays. Also called from within a slow script.
+    /// Does deferred work; the request for a check stays. A slow script calls this function, too.
     pub(super) fn run_jobs(&self, engine: &mut Engine) {
         self.engine.run_all(engine, |engine, job: Job| self.run_job(engine, job));
     }
@@ -277,13 +278,13 @@ impl Shared {
         if job.must_wait(engine) { self.put_off(job) } else { job.run(engine, &self.hooks) }
     }
 
-    /// Keeps work until the batch ends.
+    /// Defers work to the end of the batch.
     pub(super) fn put_off(&self, job: Job) {
         self.put_off.lock().push(job);
         self.engine.ask();
     }
 
-    /// Runs `work` as a batch of its own, on loop number `index` or on another thread.
+    /// Runs `work` as a separate batch, on loop number `index` or on another thread.
     fn run<T>(
         &self,
         index: Option<usize>,
@@ -302,7 +303,7 @@ impl Shared {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Continues an advance of the clock, which is also that of the other servers of this process.
+    /// Continues an advance of the clock. If the clock is shared, the advance applies to all servers of this process.
     pub(crate) fn continue_advance(&self, advance: &mut ClockAdvance) -> AdvanceProgress {
         match self.membership.get() {
             Some(membership) => membership.continue_advance(advance),
@@ -327,19 +328,19 @@ impl Shared {
         }
     }
 
-    /// A client has ended the server: it is gone for the other servers of this process.
+    /// Ends the server at the request of a client. For the other servers of this process it is gone.
     pub(super) fn shut_down(&self) {
         self.is_shut_down.store(true, Ordering::SeqCst);
         self.end();
         self.membership.get().into_iter().for_each(|membership| membership.leave());
     }
 
-    /// Whether a client has ended the server, rather than a signal or its process.
+    /// Whether a client has ended the server, rather than a signal or the process.
     pub(crate) fn is_shut_down(&self) -> bool {
         self.is_shut_down.load(Ordering::SeqCst)
     }
 
-    /// Runs `work` on the engine, or returns it when a slow script holds the engine.
+    /// Runs `work` on the engine, or returns it if a slow script holds the engine.
     pub(super) fn run_unless_busy<T, W: FnOnce(&mut Engine) -> T>(
         &self,
         index: usize,
@@ -351,14 +352,15 @@ impl Shared {
         }
     }
 
-    /// Gives work to the engine's holder, or does it at once when the engine is free; whether it is done. A loop then
-    /// checks soon whether the engine is free: its holder may have unlocked it just before it could see a waiter.
+    /// Passes work to the holder of the engine, or does it at once if the engine is free. Returns whether the work is
+    /// done. Otherwise a loop checks soon whether the engine is free. The holder may have unlocked it just before it
+    /// could see the waiter.
     pub(super) fn defer(&self, job: Job) -> bool {
         let engine = self.engine.defer(job);
         engine.map(|engine| self.run(None, engine, |_| ())).is_some()
     }
 
-    /// Wakes the loops when the engine is free again.
+    /// Asks for the loops to be woken when the engine is free again.
     pub(super) fn wake_when_free(&self) {
         self.engine.ask();
     }
@@ -370,7 +372,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Fires what is due, if its time has come: for the first loop.
+    /// Fires due deadlines, if the timer has expired. Only the first loop calls it.
     pub(super) fn fire_due(&self) -> Result<(), Busy> {
         let at = self.timer_at.load(Ordering::Relaxed);
         if at == NEVER || self.clock.now().monotonic_us < at {
@@ -385,8 +387,8 @@ impl Shared {
         })
     }
 
-    /// Unlocks the engine. Its output is handled before that, or put into `notices`; work deferred meanwhile is done
-    /// too.
+    /// Unlocks the engine. The engine's output is handled first, or put into `notices`. Work that was deferred
+    /// meanwhile is done, too.
     #[inline]
     pub(super) fn unlock(&self, engine: MutexGuard<'_, Engine>, notices: &mut Notices) {
         self.engine.unlock(engine, |engine| self.before_unlock(engine, notices));
@@ -412,8 +414,8 @@ impl Shared {
         self.batches.end();
     }
 
-    /// Follows what others decide by without the engine: at the end of each batch, and when parameters or users change
-    /// in one, whose next request may run a slow script.
+    /// Copies the settings that threads read without the engine. It runs at the end of each batch. It also runs when a
+    /// request changes parameters or users, since the next request of the batch may run a slow script.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
         self.client_limit.set(engine.config.maxclients);
@@ -424,7 +426,7 @@ impl Shared {
         self.lets_requests_go_on.store(engine.lets_requests_go_on(), Ordering::Relaxed);
     }
 
-    /// Whether requests of clients that are no longer paused are to run before those that have come since.
+    /// Whether requests of clients that are no longer paused run before later requests.
     #[inline]
     pub(super) fn lets_requests_go_on(&self) -> bool {
         self.lets_requests_go_on.load(Ordering::Relaxed)
@@ -443,7 +445,7 @@ impl Shared {
         self.drain(engine, notices);
     }
 
-    /// Whether the buffers of clients take more than they may: [`Engine::evict_clients`] has to look.
+    /// Whether client buffers exceed their limit, so that [`Engine::evict_clients`] has to check.
     #[inline]
     pub(super) fn has_large_clients(&self) -> bool {
         self.client_buffers.get() >= self.client_buffers_limit.load(Ordering::Relaxed)
@@ -451,13 +453,13 @@ impl Shared {
 
     /// Handles the engine's output, as far as that needs the lock.
     pub(super) fn drain(&self, engine: &mut Engine, notices: &mut Notices) {
-        // The whole server stops: the lock stays held.
+        // The whole server stops, so the lock stays held.
         while let Some(time) = self.drain_until_sleep(engine, notices) {
             self.sleep(time);
         }
     }
 
-    /// Handles the engine's output up to a sleep, whose length it returns, or to its end.
+    /// Handles the engine's output up to a sleep, whose length it returns, or to the end of the output.
     pub(super) fn drain_until_sleep(&self, engine: &mut Engine, notices: &mut Notices) -> Option<Duration> {
         loop {
             match engine.poll_output() {
@@ -475,7 +477,7 @@ impl Shared {
         }
     }
 
-    /// Ends the process at once, if it is this server's; else the server alone ends.
+    /// Ends the process abruptly if it belongs to this server alone. Otherwise only the server ends.
     #[cold]
     fn crash(&self, engine: &mut Engine, crash: Crash) {
         if let Some(end_process) = self.on_crash.get() {
@@ -491,7 +493,7 @@ impl Shared {
         self.is_asleep.store(false, Ordering::SeqCst);
     }
 
-    /// Sleeps on a thread of its own, as a batch; on none if there can be none.
+    /// Sleeps on a new thread, as a batch. If no thread can be started, there is no sleep.
     pub(super) fn sleep_on_a_thread(self: &Arc<Self>, time: Duration) {
         let (shared, guard) = (self.clone(), self.shutdown.thread());
         let sleep = move || {
@@ -501,19 +503,19 @@ impl Shared {
         drop(thread::Builder::new().name("lockwheel-sleep".to_owned()).spawn(sleep));
     }
 
-    /// Whether it sleeps.
+    /// Whether the server sleeps.
     pub(super) fn is_asleep(&self) -> bool {
         self.is_asleep.load(Ordering::SeqCst)
     }
 
-    /// Ends its sleep.
+    /// Ends the sleep of the server.
     pub(super) fn wake(&self) {
         self.is_asleep.store(false, Ordering::SeqCst);
     }
 
-    /// The first loop has to wake at this instant at the latest; whether that is earlier than it would.
+    /// Makes the first loop wake at this instant at the latest. Returns whether that is earlier than before.
     fn set_timer(&self, at_us: u64) -> bool {
-        // An earlier timer stays: the loop then finds nothing due and sleeps on.
+        // An earlier timer stays: the loop then finds no due deadline and sleeps again.
         let is_earlier = at_us < self.timer_at.load(Ordering::Relaxed);
         if is_earlier {
             self.timer_at.store(at_us, Ordering::Relaxed);
@@ -521,7 +523,7 @@ impl Shared {
         is_earlier
     }
 
-    /// Makes the first loop, which keeps the time for all, look at the next deadline.
+    /// Makes the first loop, which keeps the time for all, check the next deadline.
     pub(super) fn wake_timekeeper(&self) {
         self.inboxes[0].wake();
     }
@@ -530,20 +532,20 @@ impl Shared {
         &self.inboxes[index]
     }
 
-    /// The loop with the fewest connections; not the one that runs a script now, if there is another.
+    /// Returns the loop with the fewest connections. A loop that runs a script is chosen last.
     pub(super) fn idlest(&self) -> usize {
         let at_work = self.script.running().map(|_| self.holder.load(Ordering::Relaxed));
         let load = |&index: &usize| (at_work == Some(index), self.inboxes[index].connections());
         (0..self.inboxes.len()).min_by_key(load).unwrap_or(0)
     }
 
-    /// Where the connection of a session is, if it still exists.
+    /// Returns the address of the connection of a session, if the connection still exists.
     pub(super) fn address(&self, id: u64) -> Option<Address> {
         self.clients.get(&id).map(|client| client.address)
     }
 
-    /// What may be read and written of connections has changed while a slow script holds the engine: they are told
-    /// without that.
+    /// Notifies connections, without the engine, of changed links while a slow script holds the engine. A link says
+    /// what may be read from and written to a connection.
     pub(super) fn relink(&self, links: &[(u64, Link)]) {
         let mut unannounced = self.links_of_new.lock();
         unannounced.clear();
@@ -557,30 +559,29 @@ impl Shared {
         }
     }
 
-    /// What may be read and written of a connection that has just been given its address, if that has changed since it
-    /// got its session.
+    /// Returns the link of a connection that has just got its address, if the link has changed since the session began.
     pub(super) fn take_link_of_new(&self, id: u64) -> Option<Link> {
         self.links_of_new.lock().remove(&id)
     }
 
-    /// Notifies a connection that its session has changed; call without the lock.
+    /// Notifies a connection that its session has changed. Call it without the lock.
     pub(super) fn notify(&self, address: Address) {
         self.inbox(address.index).post(LoopMessage::SessionChanged { key: address.key });
     }
 
-    /// How often a deadline has woken the process since the start.
+    /// Returns the number of times that a deadline has woken the process since the start.
     pub(crate) fn timer_wakes(&self) -> u64 {
         self.timer_wakes.load(Ordering::Relaxed)
     }
 
-    /// A request was refused because a script is slow; the engine counts it when it is free.
+    /// Counts a request that was refused because a script is slow. The engine takes the count over when it is free.
     pub(super) fn refuse(&self, command: CommandId) {
         self.refused.add(command);
         self.engine.ask();
     }
 
-    /// Tells the engine of a signal that is to end the server, unless it is busy; returns whether it knows it now.
-    /// `done` is called before a client can see that it does.
+    /// Notifies the engine of a signal that ends the server, unless the engine is busy. Returns whether the engine has
+    /// been notified. `done` is called before a client can see the effect.
     pub(super) fn signalled(&self, signal: EndSignal, done: &mut dyn FnMut()) -> bool {
         let Some(engine) = self.lock().try_lock() else { return false };
         self.run(None, engine, |engine| {
@@ -590,7 +591,7 @@ impl Shared {
         true
     }
 
-    /// Asks everything to end; a running script is stopped.
+    /// Asks all threads to end; a running script is killed.
     pub(crate) fn end(&self) {
         self.shutdown.request();
         self.script.force_kill();
@@ -600,21 +601,23 @@ impl Shared {
         self.inboxes.iter().for_each(Inbox::wake);
     }
 
-    /// Its threads have ended: another server may have its files, whoever still has a handle of this one.
+    /// Releases the claim on files once the threads have ended. Another server may then use them, even if a handle of
+    /// this server still exists.
     pub(crate) fn give_up_files(&self) {
         self.claim.give_up();
     }
 }
 
-/// Frees garbage: what takes long on a thread of its own, as it is rare, and no client should wait for it.
+/// Frees garbage. Large garbage is freed on a new thread, since it is rare and no client should wait for it.
 #[cold]
 pub(super) fn free(garbage: Garbage) {
-    /// Bytes that a new thread needs at most. One that finds none while it begins ends the process.
+    /// The most memory, in bytes, that a new thread needs. A thread that finds too little at its start ends the
+    /// process.
     const THREAD: usize = 4 << 20;
     if !garbage.takes_long() || allocation::check(THREAD).is_err() {
         return drop(garbage);
     }
     let thread = thread::Builder::new().name("lockwheel-free".to_owned());
-    // Without a thread it is freed here, as the closure is dropped.
+    // If no thread can be started, dropping the closure frees the garbage here.
     drop(thread.spawn(move || drop(garbage)));
 }

@@ -1,4 +1,4 @@
-//! The server's shutdown: its request, those who wait for it, and the threads it waits for.
+//! The shutdown of the server: the request, the tasks that wait for it, and the threads that it waits for.
 
 use super::first::first;
 use parking_lot::{Condvar, Mutex};
@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Whether the server is to end, and how many of its threads still run.
+/// Whether the server must end, and the number of its threads that still run.
 #[derive(Debug)]
 pub(crate) struct Shutdown {
     requested: AtomicBool,
-    /// The same, for tasks.
+    /// The request as a watch, for tasks.
     announced: watch::Sender<bool>,
     threads: Mutex<usize>,
-    /// The end was requested, or a thread has ended.
+    /// Notified when the end is requested, or when a thread has ended.
     changed: Condvar,
 }
 
-/// The end of a server, as another one of its process sees it.
+/// The end of a server, as another server of its process sees it.
 pub(super) struct MemberEnd {
     pub(super) shutdown: Arc<Shutdown>,
-    /// Requests the end.
+    /// Requests the end of the server.
     pub(super) end: Box<dyn Fn() + Send + Sync>,
 }
 
-/// A thread of the server, until dropped.
+/// A guard that counts as a thread of the server until dropped.
 pub(crate) struct ThreadGuard(Arc<Shutdown>);
 
 impl Drop for ThreadGuard {
@@ -36,7 +36,7 @@ impl Drop for ThreadGuard {
 }
 
 impl Shutdown {
-    /// No shutdown requested.
+    /// Creates the state without a request for shutdown.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Shutdown {
             requested: AtomicBool::new(false),
@@ -54,7 +54,7 @@ impl Shutdown {
         self.changed.notify_all();
     }
 
-    /// Whether the server is to end.
+    /// Whether the server must end.
     #[inline]
     pub(super) fn is_requested(&self) -> bool {
         self.requested.load(Ordering::SeqCst)
@@ -67,7 +67,7 @@ impl Shutdown {
         let _ = announced.wait_for(|&announced| announced).await;
     }
 
-    /// Waits for a future unless the end is requested before it ends: then it is dropped, and there is none.
+    /// Waits for a future. If the end is requested first, drops the future and returns `None`.
     pub(super) async fn unless_requested<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let end = async {
             self.requested().await;
@@ -76,7 +76,7 @@ impl Shutdown {
         first(end, async { Some(future.await) }).await
     }
 
-    /// The same, on a thread.
+    /// Blocks this thread until the end is requested.
     pub(crate) fn wait(&self) {
         let mut threads = self.threads.lock();
         while !self.is_requested() {
@@ -84,7 +84,7 @@ impl Shutdown {
         }
     }
 
-    /// Sleeps on this thread, but wakes at a shutdown, or when `is_woken` says so.
+    /// Sleeps on this thread. Wakes at a shutdown, or when `is_woken` returns true.
     pub(super) fn sleep(&self, time: Duration, is_woken: impl Fn() -> bool) {
         const STEP: Duration = Duration::from_millis(20);
         let end = Instant::now().checked_add(time);
@@ -97,7 +97,7 @@ impl Shutdown {
         }
     }
 
-    /// A thread of the server begins.
+    /// Counts a thread of the server until the guard is dropped.
     pub(super) fn thread(self: &Arc<Self>) -> ThreadGuard {
         *self.threads.lock() += 1;
         ThreadGuard(self.clone())

@@ -1,4 +1,4 @@
-//! Signals: those that end the server, and the hang-up of its terminal.
+//! Signals that end the server, and the hang-up of its terminal.
 
 use super::first::first;
 use super::shared::Shared;
@@ -9,14 +9,14 @@ use std::time::Duration;
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// The target of the events that say which signal has come: Redis logs them without a level.
+/// The target of the events that name a received signal. Redis logs them without a level.
 pub const SIGNAL_LOG: &str = "lockwheel::signal";
 
-/// How often, and how far apart, the engine is asked to end the server while it is busy.
+/// The number of times that a busy engine is asked to end the server, and the pause between them.
 const ATTEMPTS: usize = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// Ends the server on SIGTERM and SIGINT. Whether one of them has come.
+/// Ends the server on SIGTERM and SIGINT. Returns whether one of them has arrived.
 pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
     let mut has_come = false;
     while let Some(signal) = shared.shutdown.unless_requested(signals.recv()).await {
@@ -25,14 +25,14 @@ pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
         let is_done_or_not_begun = async {
             let _not_begun = done.await;
         };
-        // In this order: a client may see that the engine knows the first signal before this task does.
+        // The order matters: a client may see that the engine knows the first signal before this task does.
         first(is_done_or_not_begun, insist(signals)).await;
     }
     has_come
 }
 
-/// Ends the server on a thread of its own, so that another signal is heard meanwhile; the receiver hears when that is
-/// done.
+/// Ends the server on a separate thread, so that another signal can be received meanwhile. The receiver is notified
+/// when that is done.
 fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver<()> {
     let (done, receiver) = oneshot::channel();
     let ended = Arc::clone(shared);
@@ -50,8 +50,8 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
     receiver
 }
 
-/// The engine ends the server, perhaps later, for the sake of its replicas; a script that takes long is no reason to go
-/// on.
+/// Lets the engine end the server, perhaps after a delay for the sake of its replicas. If a slow script keeps the
+/// engine busy, ends the server without the engine.
 fn end(shared: &Shared, signal: EndSignal, done: oneshot::Sender<()>) {
     let mut done = Some(done);
     let mut tell = || done.take().into_iter().for_each(|done| _ = done.send(()));
@@ -72,7 +72,8 @@ fn end_all(servers: &[MemberEnd]) {
     servers.iter().for_each(|server| (server.end)());
 }
 
-/// Ends the other servers of a process on a signal, when the one that catches signals has ended. Whether one has come.
+/// Ends the other servers of a process on a signal, after the server that catches signals has ended. Returns whether a
+/// signal has arrived.
 pub(super) async fn watch_for_others(signals: &mut Signals, servers: &[MemberEnd]) -> bool {
     loop {
         let running = servers.iter().find(|server| !server.shutdown.is_requested());
@@ -84,25 +85,26 @@ pub(super) async fn watch_for_others(signals: &mut Signals, servers: &[MemberEnd
     }
 }
 
-/// Ends the process on the next one: who sends a second signal does not want to wait until all is tidied up.
+/// Ends the process on the next signal. A user who sends a second signal does not want to wait for a clean shutdown.
 pub(super) async fn insist(signals: &mut Signals) {
     signals.recv().await;
-    // Without a word: the log may be what it hangs on.
+    // Nothing is logged: the log may be what hangs.
     std::process::exit(1);
 }
 
-/// Those signals: once this exists they no longer end the process, and neither does the hang-up of its terminal.
+/// The signals that end the server. Once this value exists, they no longer end the process, and neither does the
+/// hang-up of its terminal.
 #[cfg(unix)]
 pub(super) struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
-    /// Caught and ignored, as in Redis.
+    /// The hang-up, which is caught and ignored, as in Redis.
     _hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    /// Must be called within a tokio runtime.
+    /// Catches the signals. Must be called within a tokio runtime.
     pub(super) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Signals {
@@ -125,13 +127,13 @@ impl Signals {
     }
 }
 
-/// Those signals.
+/// The signals that end the server.
 #[cfg(not(unix))]
 pub(super) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Must be called within a tokio runtime.
+    /// Catches the signals. Must be called within a tokio runtime.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Signals)
     }

@@ -8,19 +8,19 @@ use mio::net::UnixStream;
 use mio::{Interest, Registry, Token};
 use std::io::{self, IoSlice, Read, Write};
 
-/// The stream of one client. Reading and writing need no exclusive access, as with the streams themselves.
+/// The stream of one client. Reading and writing need no exclusive access, as with the streams of the standard library.
 #[derive(Debug)]
 pub(super) enum Socket {
-    /// Over the network, or the loopback interface.
+    /// A plain TCP connection.
     Tcp(TcpStream),
-    /// Over a file of this machine.
+    /// A connection over a unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
-    /// Over the network, encrypted.
+    /// A TLS connection.
     Tls(TlsSocket),
 }
 
-/// Does the same with either stream.
+/// Evaluates the same expression for each kind of stream.
 macro_rules! each {
     ($socket:expr, $stream:ident => $done:expr) => {
         match $socket {
@@ -33,8 +33,8 @@ macro_rules! each {
 }
 
 impl Socket {
-    /// Whether the other end has closed the connection, or its sending half, even if what it sent before has not been
-    /// read yet. A system call that does not block.
+    /// Whether the peer has closed the connection or its sending half, even if earlier bytes have not been read yet.
+    /// Costs one system call, which does not block.
     #[cfg(target_os = "linux")]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -44,16 +44,16 @@ impl Socket {
         poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().intersects(closed)
     }
 
-    /// On other systems only a read shows it.
+    /// Returns false: on other systems only a read shows the close.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         false
     }
 
-    /// Copies what comes next, which is still to be read afterwards; nothing where it is encrypted.
+    /// Copies the next bytes without consuming them. Copies nothing if the connection is encrypted.
     ///
     /// # Errors
-    /// As those of reading.
+    /// Returns the errors of reading.
     pub(super) fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(stream) => stream.peek(buffer),
@@ -66,13 +66,13 @@ impl Socket {
         }
     }
 
-    /// Whether there may be more to read though the last read has not filled its buffer.
+    /// Whether there may be more to read although the last read has not filled its buffer.
     #[inline]
     pub(super) fn may_have_more(&self) -> bool {
         matches!(self, Socket::Tls(socket) if socket.may_have_more())
     }
 
-    /// Whether something that was written is still to be sent, by flushing.
+    /// Whether written bytes still have to be sent by flushing.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
         matches!(self, Socket::Tls(socket) if socket.has_unsent())
@@ -80,7 +80,7 @@ impl Socket {
 }
 
 impl Socket {
-    /// Lets its close reset the connection, where it has such a thing.
+    /// Makes closing reset the connection, if its kind has resets.
     pub(super) fn reset_at_close(&self) {
         #[cfg(unix)]
         let _closed_otherwise =
@@ -138,7 +138,7 @@ impl From<TlsSocket> for Socket {
 }
 
 impl From<std::net::TcpStream> for Socket {
-    /// The stream must not block.
+    /// Takes a stream that must not block.
     fn from(stream: std::net::TcpStream) -> Self {
         Socket::Tcp(TcpStream::from_std(stream))
     }
@@ -146,7 +146,7 @@ impl From<std::net::TcpStream> for Socket {
 
 #[cfg(unix)]
 impl From<std::os::unix::net::UnixStream> for Socket {
-    /// The stream must not block.
+    /// Takes a stream that must not block.
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
         Socket::Unix(UnixStream::from_std(stream))
     }
@@ -181,9 +181,9 @@ mod tests {
         peer.write_all(b"x").expect("the server is there");
         assert!(!socket.is_closed_by_peer());
         drop(peer);
-        // What it has sent is still there to be read.
+        // The bytes that the peer has sent can still be read.
         while cfg!(target_os = "linux") && !socket.is_closed_by_peer() {}
-        // What was sent comes at once or, over the network's stack, as soon as the system has carried it.
+        // The bytes arrive at once or, over the network stack, as soon as the system has carried them.
         let read = loop {
             match socket.read(&mut buffer) {
                 Ok(read) => break read,

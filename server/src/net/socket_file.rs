@@ -1,4 +1,4 @@
-//! The unix socket that a server listens on, and its file.
+//! The unix socket of a server, and its file.
 
 use lockwheel_engine::config::Config;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -8,14 +8,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// Paths must be shorter than this, in bytes.
+/// The limit of the length of a path, in bytes. A path must be shorter.
 const PATH_MAX: usize = 108;
 
-/// The file of a listening socket. It is removed when this is dropped, unless another server has put its own there.
+/// The file of a listening socket. Dropping this value removes the file, unless another server has replaced it.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// The device and the number of the file there.
+    /// The device and the inode of the file.
     id: (u64, u64),
 }
 
@@ -31,8 +31,8 @@ fn id(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|data| (data.dev(), data.ino()))
 }
 
-/// Listens on the unix socket that `config` asks for, if it does. A file at its path is removed, as in Redis: it may be
-/// left from a server that was killed.
+/// Listens on the configured unix socket, if there is one. A file at its path is removed, as in Redis: it may be left
+/// over from a killed server.
 pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, SocketFile)>> {
     let path = Path::new(&config.unixsocket);
     let len = config.unixsocket.len();
@@ -43,12 +43,12 @@ pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, Socket
         let text = format!("unix socket path too long ({len}), must be under {PATH_MAX}");
         return Err(io::Error::other(text));
     }
-    // The next step reports what cannot be removed.
+    // The next step reports the error if the file cannot be removed.
     let _nothing_there = fs::remove_file(path);
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let file = SocketFile { path: path.to_owned(), id: id(path)? };
-    // Clients can connect only once it listens, so no client gets in before the permissions are set.
+    // Clients can connect only once the socket listens, so no client gets in before the permissions are set.
     if config.unixsocketperm != 0 {
         fs::set_permissions(path, Permissions::from_mode(config.unixsocketperm))?;
     }

@@ -1,9 +1,9 @@
-//! The clock that measures commands: the processor's own counter, where it is reliable.
+//! The clock that measures commands: the processor's own counter, if it is reliable.
 
 use quanta::Clock;
 
-/// A clock that is read after each command. Reading it takes half as long as reading the system's clock, from which it
-/// may drift by some millionths.
+/// A clock that is read after each command. Reading it takes half as long as reading the system's clock. It may drift
+/// from the system's clock by some millionths.
 #[derive(Clone, Debug)]
 pub(super) struct Stopwatch {
     clock: Clock,
@@ -11,19 +11,19 @@ pub(super) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts at 0. Calibrating the processor's counter takes half a millisecond, once in a process.
+    /// Starts a stopwatch at 0. Calibrating the processor's counter takes half a millisecond, once in a process.
     pub(super) fn new() -> Self {
         let clock = Clock::new();
         Stopwatch { start: clock.raw(), clock }
     }
 
-    /// What it reads, for people.
+    /// Returns the name of the underlying clock, for people.
     pub(super) fn kind(&self) -> &'static str {
-        // The processor's counter ticks in its own units; the system's clock in nanoseconds.
+        // The processor's counter ticks in its own units, the system's clock in nanoseconds.
         if self.clock.delta_as_nanos(0, 1 << 20) == 1 << 20 { "POSIX clock_gettime" } else { "X86 TSC" }
     }
 
-    /// Nanoseconds since it was made.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub(super) fn ns(&self) -> u64 {
         self.clock.delta_as_nanos(self.start, self.clock.raw())

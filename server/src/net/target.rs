@@ -1,4 +1,4 @@
-//! Connections to other servers, on which a thread waits.
+//! Connections to other servers for which a thread blocks.
 
 use lockwheel_engine::core::{Broken, NotConnected, Target, TargetAddress};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -7,22 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that are sent within one time limit.
+/// The number of bytes that are sent within one time limit.
 const PART: usize = 64 * 1024;
 /// The most bytes of a line that are kept.
 const LINE_MAX: usize = 1023;
-/// Longer limits are as good as none; so many milliseconds are what `poll` takes.
+/// The longest time limit: the most milliseconds that `poll` takes. A longer limit is as good as none.
 const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// A connection over TCP.
 pub(super) struct TcpTarget {
     stream: BufReader<TcpStream>,
     timeout: Duration,
-    /// Set while it is waited for.
+    /// Whether a thread waits for the other server.
     awaited: Arc<AtomicBool>,
 }
 
-/// It is waited for, until this is dropped.
+/// A guard that marks the thread as waiting until dropped.
 struct Awaiting<'a>(&'a AtomicBool);
 
 impl<'a> Awaiting<'a> {
@@ -38,7 +38,7 @@ impl Drop for Awaiting<'_> {
     }
 }
 
-/// When the time is over.
+/// The end of a time limit.
 #[derive(Clone, Copy)]
 struct Deadline(Instant);
 
@@ -47,7 +47,7 @@ impl Deadline {
         Deadline(Instant::now() + timeout)
     }
 
-    /// The time that is left.
+    /// Returns the remaining time.
     fn left(self) -> io::Result<Duration> {
         let left = self.0.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -1,4 +1,5 @@
-//! The server's threads: the event loops, one that accepts and waits for signals, one that watches scripts.
+//! The threads of the server: the event loops, one that accepts connections and waits for signals, and one that watches
+//! scripts.
 
 use super::accept::{self, Rebinds};
 use super::acceptors::Acceptors;
@@ -24,18 +25,18 @@ use std::thread;
 use std::time::Duration;
 use tokio::runtime;
 
-/// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
+/// The stack size of a loop's thread. Scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
-/// Accepts connections and catches signals. Made before the server listens: a listening server must not die of a
-/// signal.
+/// The runtime that accepts connections and catches signals. It is created before the server listens, because a signal
+/// must not kill a listening server.
 pub(crate) struct AcceptRuntime {
     runtime: runtime::Runtime,
     signals: Option<Signals>,
 }
 
 impl AcceptRuntime {
-    /// Catches signals from now on, if asked to.
+    /// Catches signals from now on, if `signals` is true.
     pub(crate) fn new(signals: bool) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let signals = {
@@ -46,7 +47,7 @@ impl AcceptRuntime {
     }
 }
 
-/// Threads to be started.
+/// The threads to be started.
 pub(crate) struct Threads {
     polls: Vec<Poll>,
     shared: Arc<Shared>,
@@ -56,7 +57,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// `loops` event loops around an engine, at least one, and the listening sockets.
+    /// Creates at least one event loop (`loops` of them) around an engine, and takes the listening sockets.
     pub(crate) fn new(
         loops: usize,
         listeners: Listeners,
@@ -82,18 +83,18 @@ impl Threads {
         Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }
 
-    /// Where the network's clients are accepted.
+    /// Returns the acceptors of the network's clients.
     pub(crate) fn acceptors(&self) -> &Arc<Acceptors> {
         &self.acceptors
     }
 
-    /// The state that all threads share.
+    /// Returns the state that all threads share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// Starts all of them; `idle_exit`: how long without a client ends them. When one cannot be started, those that
-    /// were end again.
+    /// Starts all threads. `idle_exit` is the time without a client after which they end. If one thread cannot be
+    /// started, the others end again.
     pub(crate) fn start(self, accepting: AcceptRuntime, idle_exit: Option<Duration>) -> io::Result<()> {
         let shared = self.shared;
         let start = || {
@@ -118,7 +119,7 @@ impl Threads {
     }
 }
 
-/// Starts the thread that accepts connections and, if asked to, waits for signals.
+/// Starts the thread that accepts connections and waits for signals, if it has been asked to.
 fn start_accepting(
     shared: &Arc<Shared>,
     accepting: AcceptRuntime,

@@ -1,29 +1,29 @@
-//! Wakes the first loop at a deadline: a system timer as a descriptor where there is one, because a wait for sockets is
-//! timed only in whole milliseconds.
+//! The timer that wakes the first loop at a deadline. It is a system timer with a descriptor, if the system has one,
+//! because waits for sockets are timed only in whole milliseconds.
 
 use std::cell::Cell;
 use std::io;
 use std::time::Duration;
 
-/// A timer that makes a loop's wait end.
+/// A timer that ends the wait of a loop.
 pub(super) struct Timer {
     alarm: alarm::Alarm,
-    /// The instant that it is set to, in the caller's microseconds.
+    /// The instant to which the timer is set, in the caller's microseconds.
     at: Cell<Option<u64>>,
 }
 
 impl Timer {
-    /// A timer whose end comes as an event of `token`.
+    /// Creates a timer that expires as an event of `token`.
     pub(super) fn new(registry: &mio::Registry, token: mio::Token) -> io::Result<Self> {
         Ok(Timer { alarm: alarm::Alarm::new(registry, token)?, at: Cell::new(None) })
     }
 
-    /// It has ended a wait, and must be set again to end another.
+    /// Records that the timer has ended a wait. It must be set again to end another.
     pub(super) fn on_fired(&self) {
         self.at.set(None);
     }
 
-    /// Ends the wait at the instant `at`, which is `left()` from now. The timeout that the wait needs, if any.
+    /// Sets the timer to the instant `at`, which is `left()` from now. Returns the timeout that the wait needs, if any.
     pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
         if self.at.get() == Some(at) && alarm::ENDS_WAITS {
             return None;
@@ -60,7 +60,7 @@ mod alarm {
             Ok(Alarm(timer))
         }
 
-        /// Ends waits after `left`, which is above zero; setting it again makes up for never reading it.
+        /// Ends waits after `left`, which is above zero. The timer is never read; setting it again makes up for that.
         pub(super) fn set(&self, left: Duration) -> Option<Duration> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             let it_value = Timespec::try_from(left).ok()?;

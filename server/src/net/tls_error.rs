@@ -1,8 +1,8 @@
-//! Why connections over TLS cannot be made.
+//! The error of TLS configurations.
 
 use std::fmt;
 
-/// Connections over TLS cannot be made as the parameters say; its text says why, in Redis' words where it has any.
+/// An error in the TLS parameters. The text gives the reason, in Redis' words if Redis has any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsError(String);
 

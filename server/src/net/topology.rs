@@ -1,11 +1,13 @@
-//! The servers of one process: what they send one another arrives while all of their engines are held.
+//! The servers of one process: messages between them arrive while all of their engines are held.
 //!
-//! A batch that has an effect on another server is followed by an exchange, on the same thread and before its own
-//! replies are written: who reads a reply finds its effects everywhere. A server that hangs is left out, and makes up
-//! for it when its batch has ended. Only a script or a sleep that begins in an exchange, since its request was late, is
-//! different: a sleep begins when the exchange has ended; a script keeps all, and its own server's threads can kill it.
+//! If a batch has an effect on another server, an exchange follows on the same thread, before the batch's own replies
+//! are written. A client that reads a reply therefore finds its effects everywhere. A server that hangs is left out,
+//! and catches up when its batch has ended. Only a script or a sleep that begins within an exchange is different; that
+//! happens to delayed requests. A sleep begins when the exchange has ended. A script stops all servers, and the threads
+//! of its own server can kill it.
 //!
-//! Locks: the network first, then engines in the order of their places, each only by attempts that end.
+//! Lock order: the network first, then the engines in the order of their places. Each lock is taken only by attempts
+//! with a time limit.
 
 use super::busy::Job;
 use super::hanging::{ATTEMPT, Attempt, Place, Waited};
@@ -28,33 +30,34 @@ use std::time::Duration;
 pub(crate) struct Topology {
     places: Vec<Place>,
     network: Mutex<Network>,
-    /// Whether all of them share their clock: until then none is left out.
+    /// Whether all servers share their clock. Until then none is left out.
     is_joined: AtomicBool,
-    /// There is something to exchange.
+    /// Whether there is something to exchange.
     is_due: AtomicBool,
-    /// How often all partitions were to end, also of a server that runs a script: its clients cannot kill that.
+    /// The number of heals of all partitions so far. Servers that run a script count too, since their clients cannot
+    /// kill the script.
     heals: AtomicU64,
 }
 
-/// A server's place in it.
+/// The membership of one server in the topology.
 struct Member {
     topology: Arc<Topology>,
     place: usize,
 }
 
-/// The servers, but those that are gone.
+/// The servers; `None` for those that are gone.
 type Servers = Vec<Option<Arc<Shared>>>;
 
-/// All engines, but those of servers that are gone or hang.
+/// The engines; `None` for servers that are gone or hang.
 type Held<'a> = Vec<Option<MutexGuard<'a, Engine>>>;
 
-/// The driver of a network, while engines are held.
+/// The driver of a network while engines are held.
 struct Drivers<'a> {
     servers: &'a Servers,
     notices: Vec<Notices>,
-    /// For each server its connections that lead out of the process.
+    /// The connections of each server that lead out of the process.
     outside: Vec<Vec<OutboundId>>,
-    /// For each server how long it is to sleep.
+    /// The time for which each server has to sleep.
     sleeps: Vec<Duration>,
 }
 
@@ -73,8 +76,8 @@ impl Outside for Drivers<'_> {
 }
 
 impl Topology {
-    /// The servers that listen on these ports, which share their clock from now on: that of the first. Waits for one
-    /// that hangs.
+    /// Joins the servers that listen on these ports. From now on they share the clock of the first server. Waits for a
+    /// server that hangs.
     pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) -> Arc<Self> {
         let topology = Arc::new(Topology {
             places: nodes.iter().map(Place::new).collect(),
@@ -93,13 +96,13 @@ impl Topology {
         topology
     }
 
-    /// From now on a replica is told everything so many milliseconds later.
+    /// Delays replication by this number of milliseconds from now on.
     pub(crate) fn set_lag(&self, lag_ms: i64) {
         self.network.lock().set_lag(lag_ms);
     }
 
-    /// Lets what the servers have sent one another arrive. While a script runs that has begun in an exchange, it is
-    /// left to the end of that.
+    /// Delivers the messages between the servers. While a script runs that began in an exchange, the delivery is left
+    /// to the end of that exchange.
     fn exchange(&self) {
         self.is_due.store(true, Ordering::SeqCst);
         while self.is_due.load(Ordering::SeqCst) {
@@ -109,8 +112,8 @@ impl Topology {
         }
     }
 
-    /// Ends the partitions of servers that hang, if all are to end; and the scripts and sleeps of those that are to be
-    /// killed.
+    /// Ends the partitions of hanging servers if all partitions must end. Also ends the scripts and sleeps of hanging
+    /// servers that must be killed.
     fn reach_those_that_hang(&self) {
         let heals = self.heals.load(Ordering::SeqCst);
         for place in &self.places {
@@ -127,8 +130,8 @@ impl Topology {
         }
     }
 
-    /// Runs `work` with all engines held but those of servers that hang, at one instant; then lets what they have sent
-    /// one another arrive. `None` while another exchange is kept by a script, or when no engine can be had.
+    /// Runs `work` at one instant with all engines held, except those of hanging servers. Then delivers the messages
+    /// between the servers. Returns `None` while a script stops another exchange, or if no engine is available.
     fn with_all<T>(
         &self,
         work: impl FnOnce(&mut Network, &mut [&mut Engine], &mut Drivers<'_>) -> T,
@@ -139,7 +142,7 @@ impl Topology {
             engine.as_ref().and(shared.as_ref()).map(|shared| shared.clock.now())
         })?;
         self.is_due.store(false, Ordering::SeqCst);
-        // Those that take part do what they have been asked for until now, and no more.
+        // The participants do what has been requested so far, and no more.
         let heals = self.heals.load(Ordering::SeqCst);
         for (place, engine) in self.places.iter().zip(&held) {
             place.exchange_begins(engine.is_some());
@@ -148,7 +151,7 @@ impl Topology {
             }
         }
         let mut drivers = Drivers::of(&servers);
-        // What has happened before a panic is told all the same.
+        // The notices from before a panic are delivered all the same.
         let result = catch_unwind(AssertUnwindSafe(|| {
             self.bring_to(now, &mut network, &servers, &mut held);
             let mut engines: Vec<&mut Engine> =
@@ -178,14 +181,14 @@ impl Topology {
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// All engines that are held are at this instant, and the network knows what they want and which of them have
-    /// ended.
+    /// Brings all held engines to this instant. Passes their outgoing work to the network, and tells it which servers
+    /// have ended.
     fn bring_to(&self, now: Now, network: &mut Network, servers: &Servers, held: &mut Held<'_>) {
         for ((node, place), engine) in self.places.iter().enumerate().zip(held.iter_mut()) {
             let Some(engine) = engine else { continue };
             place.catch_up(engine, now);
             match engine.parks_requests() {
-                // They go on in a batch of their own server.
+                // Parked requests continue in a batch of their own server.
                 true => engine.go_on_at(now),
                 false => engine.begin(now),
             }
@@ -200,8 +203,8 @@ impl Topology {
         }
     }
 
-    /// Another exchange follows for servers that were left out and are back already; those that still hang look for it
-    /// when their batch has ended.
+    /// Schedules another exchange for servers that were left out and are back already. A server that still hangs starts
+    /// one itself when its batch has ended.
     fn look_at_those_left_out(&self, servers: &Servers) {
         let mut some_hang = false;
         for (place, shared) in self.places.iter().zip(servers) {
@@ -217,8 +220,8 @@ impl Topology {
         }
     }
 
-    /// Holds the network and the engines of all servers but those that hang or are gone, always in the same order;
-    /// `None` while another exchange is kept by a script: who holds them already may be the one that runs it.
+    /// Holds the network and the engines of all servers, except those that hang or are gone, always in the same order.
+    /// Returns `None` while a script stops another exchange: the calling thread may be the one that runs the script.
     fn hold<'a>(&'a self, servers: &'a Servers) -> Option<(MutexGuard<'a, Network>, Held<'a>)> {
         let mut waited = vec![Waited::default(); servers.len()];
         loop {
@@ -265,7 +268,7 @@ fn heal_ahead(shared: &Arc<Shared>) {
     }));
 }
 
-/// Ends the script that a server runs, or its sleep.
+/// Ends the running script of a server, or its sleep.
 fn kill_ahead(shared: &Arc<Shared>) {
     shared.wake();
     if shared.script.running().is_none() {
@@ -277,7 +280,7 @@ fn kill_ahead(shared: &Arc<Shared>) {
             killed.upgrade().into_iter().for_each(|shared| shared.script.force_kill());
         }
     }));
-    // Its hook does that, without waiting until the script is slow.
+    // The hook of the script does that, without waiting until the script is slow.
     shared.script.arm();
 }
 
@@ -327,12 +330,12 @@ impl Membership for Member {
         let advanced =
             self.topology.with_all(|network, engines, drivers| network.advance(engines, advance, drivers));
         if advanced.is_some() {
-            // Requests that others had to leave meanwhile.
+            // Handles requests that other threads had to leave meanwhile.
             self.exchange();
         }
         advanced.unwrap_or_else(|| match self.topology.places.iter().all(|place| place.shared().is_none()) {
             true => AdvanceProgress::Done,
-            // The script ends that keeps an exchange, or a server is back.
+            // Wait until the script that stops an exchange ends, or until a server is back.
             false => AdvanceProgress::WaitUs(1000),
         })
     }

@@ -1,10 +1,10 @@
-//! What goes over the connections of each loop, counted for INFO.
+//! The traffic over the connections of each loop, counted for INFO.
 
 use lockwheel_engine::statistics::Traffic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counters of a loop: its thread alone changes them.
+/// The counters of a loop. Only the thread of the loop changes them.
 #[derive(Debug, Default)]
 pub(super) struct LoopTraffic {
     input_bytes: AtomicU64,
@@ -21,19 +21,19 @@ fn add(counter: &AtomicU64, more: u64) {
 }
 
 impl LoopTraffic {
-    /// A socket was read, and so many bytes came.
+    /// Records a read of this number of bytes from a socket.
     pub(super) fn has_read(&self, bytes: usize) {
         add(&self.reads, 1);
         add(&self.input_bytes, bytes as u64);
     }
 
-    /// So many bytes were written to a socket.
+    /// Records a write of this number of bytes to a socket.
     pub(super) fn has_written(&self, bytes: usize) {
         add(&self.writes, 1);
         add(&self.output_bytes, bytes as u64);
     }
 
-    /// A turn of the loop has ended, after so many nanoseconds.
+    /// Records the end of a turn, which took this many nanoseconds.
     pub(super) fn has_turned(&self, took_ns: u64) {
         add(&self.turns, 1);
         add(&self.turn_ns, took_ns);
@@ -43,7 +43,7 @@ impl LoopTraffic {
 /// The counters of all loops.
 pub(super) type AllTraffic = Arc<[Arc<LoopTraffic>]>;
 
-/// What has gone over all connections.
+/// Returns the traffic of all loops.
 pub(super) fn sum(all: &[Arc<LoopTraffic>]) -> Traffic {
     let of = |counter: fn(&LoopTraffic) -> &AtomicU64| {
         all.iter().map(|one| counter(one).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)

@@ -1,4 +1,4 @@
-//! What a connection may use of its event loop while it runs.
+//! The part of an event loop that a connection may use while it runs.
 
 use super::busy::Job;
 use super::shared::{Notices, Shared, free};
@@ -6,11 +6,11 @@ use lockwheel_engine::Engine;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// How this turn reaches the engine.
+/// The access of a turn to the engine.
 pub(super) enum EngineAccess<'a> {
-    /// By its lock.
+    /// Through the lock of the engine.
     Lock,
-    /// A slow script of this thread holds it, and lends it.
+    /// Through a slow script of this thread, which holds the engine and lends it.
     Lent(&'a mut Engine),
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Turn<'a> {
     pub(super) access: EngineAccess<'a>,
     /// The loop's connections whose sessions have changed.
     pub(super) changed: &'a RefCell<Vec<usize>>,
-    /// Something waits for the engine, which a slow script of another thread holds.
+    /// Whether work waits for the engine, which a slow script of another thread holds.
     pub(super) awaits_engine: &'a Cell<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Turn<'_> {
         matches!(self.access, EngineAccess::Lent(_))
     }
 
-    /// Gives work to the engine's holder, or does it at once when the engine is free.
+    /// Passes work to the holder of the engine, or does it at once if the engine is free.
     pub(super) fn defer(&self, job: Job) {
         if !self.shared.defer(job) {
             self.awaits_engine.set(true);

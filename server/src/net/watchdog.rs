@@ -1,9 +1,10 @@
 //! Detects slow scripts when no other thread does.
 //!
-//! The thread that runs the script cannot, and the others may be asleep. This thread checks periodically whether a
-//! script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from which the script's
-//! thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it, and a period
-//! without a batch sends it back to sleep. A batch may take longer than that before its script begins.
+//! The thread that runs the script cannot detect that, and the other threads may be asleep. The watchdog checks
+//! periodically whether a script has run for longer than `busy-reply-threshold`. It then arms the interpreter's hook,
+//! from which the script's thread serves its sockets. The watchdog sleeps while nothing runs. The first batch after a
+//! pause wakes it, and a period without a batch sends it back to sleep. A batch may take longer than a period before
+//! its script begins.
 
 use super::shared::Shared;
 use super::shutdown::ThreadGuard;
@@ -12,16 +13,16 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// How often it checks.
+/// The interval between two checks.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Starts the thread; it ends when the server does.
+/// Starts the thread, which ends when the server does.
 pub(super) fn start(shared: Arc<Shared>, guard: ThreadGuard) -> std::io::Result<()> {
     let watch = move || {
         let _guard = guard;
         shared.batches.thread.get_or_init(thread::current);
         loop {
-            // It checks before it sleeps: a batch may have begun before the thread did.
+            // Check before the sleep: a batch may have begun before this thread did.
             watch_scripts(&shared);
             if shared.shutdown.is_requested() {
                 return;
@@ -32,7 +33,7 @@ pub(super) fn start(shared: Arc<Shared>, guard: ThreadGuard) -> std::io::Result<
     thread::Builder::new().name("lockwheel-watch".to_owned()).spawn(watch).map(drop)
 }
 
-/// Watches until no batch has begun for a period, and none is under way.
+/// Watches scripts until no batch has begun for a period and none is running.
 fn watch_scripts(shared: &Shared) {
     let batches = &shared.batches;
     let mut last = batches.count.load(Ordering::SeqCst);
@@ -46,7 +47,7 @@ fn watch_scripts(shared: &Shared) {
         let same = std::mem::replace(&mut last, count) == count;
         if same && !running && !batches.under_way.load(Ordering::Acquire) {
             batches.watched.store(false, Ordering::SeqCst);
-            // A batch that began just now saw the thread awake and did not wake it.
+            // A batch that began just now saw this thread awake and did not wake it.
             if batches.count.load(Ordering::SeqCst) == count || batches.watched.swap(true, Ordering::SeqCst) {
                 return;
             }

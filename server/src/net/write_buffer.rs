@@ -4,18 +4,19 @@ use lockwheel_engine::clients::{ClientBuffers, Outbox};
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
-/// Pieces that are written at a time.
+/// The number of pieces that are written at a time.
 const SLICES: usize = 32;
 
-/// Bytes that are written at a time. While they are written, the count of unread output may be too low by this much.
+/// The number of bytes that are written at a time. During a write, the count of unread output may be too low by this
+/// number.
 const AT_A_TIME: usize = 256 * 1024;
 
 /// Output that was taken from the session and is not yet written.
 pub(super) struct WriteBuffer {
     waiting: Outbox,
-    /// The socket is full: its client does not read.
+    /// Whether the socket is full because its client does not read.
     stuck: bool,
-    /// Nothing is to be written, as if the socket were full.
+    /// Whether writing is held, as if the socket were full.
     held: bool,
     /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
@@ -30,7 +31,7 @@ impl WriteBuffer {
         self.waiting.is_empty()
     }
 
-    /// Bytes that are not yet written.
+    /// Returns the number of bytes that are not yet written.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -45,12 +46,12 @@ impl WriteBuffer {
         self.buffers.set_taken(&self.waiting);
     }
 
-    /// Whether the socket was full at the last write, or nothing is to be written.
+    /// Whether the socket was full at the last write, or writing is held.
     pub(super) fn is_stuck(&self) -> bool {
         self.stuck || self.held
     }
 
-    /// Whether nothing is to be written for now.
+    /// Sets whether writing is held.
     pub(super) fn hold(&mut self, held: bool) {
         self.held = held;
     }
@@ -70,7 +71,8 @@ impl WriteBuffer {
 
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
-            // A client that reads may answer before the call returns, and what it has read must not count against it.
+            // A client may reply to what it has read before the call returns. The bytes that it has read must not count
+            // against it.
             self.buffers.set_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -89,7 +91,7 @@ impl WriteBuffer {
     }
 }
 
-/// Sends what an encrypted socket still holds, as far as there is room.
+/// Sends the bytes that an encrypted socket still holds, as far as there is room.
 fn flush(stream: &mut impl Write) -> io::Result<()> {
     match stream.flush() {
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock) => Ok(()),
@@ -97,7 +99,7 @@ fn flush(stream: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Writes the first bytes, at most [`AT_A_TIME`] or its whole pieces.
+/// Writes the first bytes: at most [`AT_A_TIME`] of a single piece, or whole pieces.
 fn write_some(waiting: &Outbox, stream: &mut impl Write) -> io::Result<usize> {
     if let Some(only) = waiting.only_part() {
         return stream.write(&only[..only.len().min(AT_A_TIME)]);
@@ -105,7 +107,7 @@ fn write_some(waiting: &Outbox, stream: &mut impl Write) -> io::Result<usize> {
     let mut slices = [IoSlice::new(&[]); SLICES];
     let count = waiting.first(&mut slices);
     let mut len = 0;
-    // A longer piece goes alone: it is one whole message.
+    // A longer piece goes alone, since it is one whole message.
     let fit = slices[..count].iter().take_while(|slice| {
         len += slice.len();
         len <= AT_A_TIME

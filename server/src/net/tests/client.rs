@@ -1,4 +1,4 @@
-//! A client that says lines and reads bytes, and no more.
+//! A minimal client that sends lines and reads bytes.
 
 use socket2::SockRef;
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ impl Client {
         let _closed = self.0.write_all(format!("{line}\r\n").as_bytes());
     }
 
-    /// The next line; empty at the end.
+    /// Reads the next line; empty at the end of the connection.
     pub(super) fn line(&mut self) -> String {
         let (mut line, mut byte) = (Vec::new(), [0]);
         while !line.ends_with(b"\r\n") && self.0.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -32,18 +32,18 @@ impl Client {
         String::from_utf8_lossy(&line).trim_end().to_owned()
     }
 
-    /// Says a line; the first line of the answer.
+    /// Sends a line and returns the first line of the reply.
     pub(super) fn ask(&mut self, line: &str) -> String {
         self.send(line);
         self.line()
     }
 
-    /// Until the server says that a script is slow.
+    /// Waits until the server reports that a script is slow.
     pub(super) fn until_busy(&mut self) {
         while !self.ask("PING").starts_with("-BUSY") {}
     }
 
-    /// Closes at once, with a reset.
+    /// Closes the connection at once, with a reset.
     pub(super) fn reset(self) {
         SockRef::from(&self.0).set_linger(Some(Duration::ZERO)).expect("a TCP socket has this option");
     }

@@ -1,10 +1,11 @@
-//! A client that has closed its connection is given nothing, even before the server reads EOF.
+//! A client that has closed its connection receives nothing, even before the server reads EOF.
 
 use super::*;
 use parking_lot::Mutex;
 use std::sync::mpsc;
 
-/// A way to wait for a key; how it comes to wait; what would serve it; and what is left when it does not.
+/// Ways to wait for a key. The parts are the waiting command, the preparation that makes it wait, the command that
+/// would serve it, and a query of what is left otherwise.
 const WAITS: &[[&str; 4]] = &[
     ["BLPOP q 0", "DEL q", "RPUSH q v", "LLEN q"],
     ["BLMOVE q other LEFT LEFT 0", "DEL q", "RPUSH q v", "LLEN q"],
@@ -25,7 +26,7 @@ fn a_waiter_whose_close_has_reached_the_host_is_not_served() {
         let id = loops.clients.iter().map(|client| *client.key()).max().expect("two clients");
         let address = loops.address(id).expect("it waits");
         assert_ne!(address.index, 0, "it has a loop to itself");
-        // Its loop pauses before it reads the close, until the sender is dropped.
+        // The loop of the client pauses before it reads the close, until the sender is dropped.
         let (go_on, stand) = mpsc::channel::<()>();
         let stand = Mutex::new(stand);
         loops.hooks.set(move |point| {

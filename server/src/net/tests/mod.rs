@@ -1,4 +1,4 @@
-//! Loops, connections and deferred work at the moments that matter, made certain by hooks.
+//! Tests of loops, connections and deferred work. Hooks force the interleavings that matter.
 
 mod client;
 mod gone;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The loops around an engine, as the embedding API starts them.
+/// A server of loops around an engine, as the embedding API starts them.
 struct Server {
     shared: Arc<Shared>,
     port: u16,
@@ -36,7 +36,7 @@ impl Drop for Server {
     }
 }
 
-/// A server with so many threads, for which a script is slow after a millisecond.
+/// Starts a server with this number of threads. A script is slow there after a millisecond.
 fn server(threads: usize) -> Server {
     let mut config = Config::default();
     config.port = 0;
@@ -57,12 +57,12 @@ fn shared(server: &Server) -> &Arc<Shared> {
     &server.shared
 }
 
-/// No mistakes any more.
+/// Stops injecting panics.
 fn mend(server: &Server) {
     shared(server).hooks.set(|_| ());
 }
 
-/// Panics the next `times` that the point is reached.
+/// Panics the next `times` times that a thread reaches the point.
 fn panic_at(server: &Server, point: Point, times: usize) {
     let left = AtomicUsize::new(times);
     shared(server).hooks.set(move |reached| {

@@ -1,4 +1,4 @@
-//! What happens to a client that has just come.
+//! Tests of clients that have just connected.
 
 use super::*;
 use lockwheel_engine::clients::Peer;

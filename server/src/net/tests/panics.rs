@@ -1,8 +1,9 @@
-//! A mistake anywhere costs one connection at the most: no loop ends, and nothing is left out of order.
+//! A panic anywhere costs one connection at most: no loop ends, and the state stays consistent.
 
 use super::*;
 
-/// The server answers on as many new connections as land on every loop, runs scripts and hands keys on.
+/// Asserts that the server works: it replies on enough new connections to reach every loop, runs scripts and serves
+/// waiters.
 fn works(server: &Server, threads: usize) {
     for _ in 0..2 * threads {
         let (mut client, mut waiter) = (Client::connect(server), Client::connect(server));
@@ -35,7 +36,7 @@ fn a_panic_where_a_connection_closes_ends_nothing_and_leaves_no_session() {
         others.iter_mut().for_each(|other| assert_eq!(other.ask("SUBSCRIBE c"), "*3"));
         panic_at(&server, Point::Disconnect, 8);
         drop(others);
-        // The panic comes before anything was done for the end of the session.
+        // The panic comes before any work for the end of the session.
         while !client.ask("INFO clients").is_empty() && connected(&mut client) != 1 {}
         works(&server, threads);
     }
@@ -65,7 +66,7 @@ fn a_panic_with_status_message_or_writing_ends_nothing() {
             listeners.iter_mut().for_each(|listener| assert_eq!(listener.ask("SUBSCRIBE c"), "*3"));
             panic_at(&server, point, 3);
             (0..5).for_each(|_| sender.try_send("PUBLISH c m"));
-            // The connections that panicked are closed; all others, and new ones, are served.
+            // The connections that panicked are closed. All other connections, and new ones, are served.
             drop((sender, listeners));
             let alive = || {
                 let mut client = Client::connect(&server);
@@ -89,7 +90,7 @@ fn a_panic_in_work_that_was_left_ends_neither_the_script_nor_a_loop() {
         panic_at(&server, Point::Deferred, 4);
         drop(others);
         (0..8).for_each(|_| drop(Client::connect(&server)));
-        // It is work that is left, too: each mistake costs one who asks for it.
+        // The kill is deferred work, too: each panic costs one client that asks for it.
         let kills = || {
             let mut client = Client::connect(&server);
             client.try_send("SCRIPT KILL");

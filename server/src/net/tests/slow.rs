@@ -1,4 +1,4 @@
-//! What meets a slow script: deferred requests, closing, transactions, the instant of what follows.
+//! Tests with a slow script: deferred requests, closing, transactions, and the instant of the next batch.
 
 use super::*;
 use crate::net::busy::Job;
@@ -15,7 +15,7 @@ fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place()
     let slot = engine.connect_as(1_000_001, Peer::default());
     for slot in [slot, slot] {
         let ran = ran.clone();
-        // The engine is held, so it is left.
+        // The engine is held, so the work is deferred.
         shared.defer(Job::of(slot, move |engine| {
             engine.disconnect(slot);
             ran.fetch_add(1, Ordering::SeqCst);
@@ -48,7 +48,7 @@ fn what_was_left_is_done_before_what_comes_later() {
     assert_eq!(found.load(Ordering::SeqCst), 2, "it ran while its session was there");
 }
 
-/// A request that was left runs a script, and its client ends meanwhile, on another thread.
+/// A deferred request runs a script, and its client ends meanwhile, on another thread.
 #[test]
 fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended() {
     let server = server(2);
@@ -57,7 +57,7 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
     let mut engine = shared.lock().lock();
     let slot = engine.connect_as(1_000_001, Peer::default());
     let seen = outlived.clone();
-    // The engine is held, so it is left.
+    // The engine is held, so the work is deferred.
     shared.defer(Job::of(slot, move |engine| {
         let _stopped = engine.execute(slot, &[b"EVAL", b"while true do end", b"0"]);
         seen.store(1 + usize::from(engine.sessions().is_connected(slot)), Ordering::SeqCst);
@@ -73,7 +73,7 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
             while passed.load(Ordering::SeqCst) == 0 && shared.script.running().is_some() {
                 std::thread::yield_now();
             }
-            // It has ended by itself if something has gone wrong in it.
+            // The script may have ended by itself after an error.
             let _killed = shared.script.kill(EntryKind::Script);
         });
         shared.run_jobs(&mut engine);
@@ -84,7 +84,7 @@ fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended
     assert!(!shared.with_engine(|engine| engine.sessions().is_connected(slot)), "and is not afterwards");
 }
 
-/// The end of a client comes while a request of its own waits for the slow script's thread.
+/// A client ends while its request waits for the thread of the slow script.
 fn a_client_closes_behind_a_deferred_request(threads: usize) {
     let server = server(threads);
     let watch = (0..900).fold(String::from("WATCH"), |line, n| line + &format!(" key:{n}"));
@@ -97,7 +97,7 @@ fn a_client_closes_behind_a_deferred_request(threads: usize) {
         assert_eq!(runner.line(), ":1");
     }
     (0..2 * threads).for_each(|_| assert_eq!(Client::connect(&server).ask("PING"), "+PONG"));
-    // All that have closed are forgotten, soon or a little later.
+    // All closed clients are forgotten sooner or later.
     while shared(&server).with_engine(|engine| engine.keyspace.watches.keys_watched()) > 0 {}
 }
 
@@ -149,7 +149,7 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
         let mut third = Client::connect(&server);
         assert_eq!([runner.ask("PING"), third.ask("PING")], ["+PONG", "+PONG"]);
         assert_eq!([other.ask("MULTI"), other.ask("INCR a")], ["+OK", "+QUEUED"]);
-        // The script pauses after serving others, until the sender is dropped: what comes now stays queued.
+        // The script pauses after it has served other clients, until the sender is dropped. Later requests stay queued.
         let (go_on, stand) = std::sync::mpsc::channel::<()>();
         let stand = parking_lot::Mutex::new(stand);
         let (stands, standing) = std::sync::mpsc::channel();
@@ -185,7 +185,8 @@ fn a_refusal_that_the_scripts_own_thread_did_not_see_is_told_by_the_next_batch()
     assert!(told.is_some_and(|line| line.contains("rejected_calls=3")), "{lines:?}");
 }
 
-/// A paused client's endless script begins: others are told of it, whoever comes first and however the pause ends.
+/// An endless script of a paused client begins. Other clients are told, whichever comes first and however the pause
+/// ends.
 #[test]
 fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
     for threads in [1, 2, 4] {
@@ -197,7 +198,7 @@ fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
             paused.send("EVAL 'while true do end' 0");
             let loops = shared(&server).clone();
             while ends && !loops.with_engine(|engine| engine.parks_requests()) {}
-            // The pause ends between the reading of a request and its running.
+            // The pause ends after a request has been read and before it runs.
             let ended = AtomicUsize::new(usize::from(ends));
             loops.clone().hooks.set(move |point| {
                 if point == Point::Read && ended.swap(0, Ordering::SeqCst) == 1 {
@@ -216,7 +217,7 @@ fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
     }
 }
 
-/// The same of a request that a fault delays.
+/// Does the same with a request that a fault delays.
 #[test]
 fn who_comes_first_after_a_delay_is_told_that_a_delayed_script_is_slow() {
     for threads in [1, 2, 4] {
@@ -233,7 +234,7 @@ fn who_comes_first_after_a_delay_is_told_that_a_delayed_script_is_slow() {
     }
 }
 
-/// A loop learns at once that a request has come and that a delayed script is due.
+/// A loop learns of a request and of a due delayed script at the same time.
 #[test]
 fn who_comes_with_a_deadline_is_told_that_its_script_is_slow() {
     let server = server(1);
@@ -244,7 +245,7 @@ fn who_comes_with_a_deadline_is_told_that_its_script_is_slow() {
     delayed.send("EVAL 'while true do end' 0");
     let loops = shared(&server).clone();
     while !loops.with_engine(|engine| engine.parks_requests()) {}
-    // The loop stands until the deadline has passed and the other's request has come.
+    // The loop pauses until the deadline has passed and the request of the other client has arrived.
     let (go_on, stand) = std::sync::mpsc::channel::<()>();
     let stand = parking_lot::Mutex::new(Some(stand));
     loops.clone().hooks.set(move |point| {

@@ -1,4 +1,4 @@
-//! `tls-ciphers` and `tls-ciphersuites`: the ciphers that a server offers, in OpenSSL's language.
+//! `tls-ciphers` and `tls-ciphersuites`: the ciphers that a server offers, in OpenSSL's syntax.
 
 use crate::net::tls_error::TlsError;
 use rustls::SupportedCipherSuite;
@@ -14,12 +14,12 @@ const SUITES: [(&str, SupportedCipherSuite); 3] = [
 /// A cipher of TLS 1.2.
 struct Cipher {
     name: &'static str,
-    /// The words of OpenSSL that stand for it among others.
+    /// The OpenSSL keywords that include this cipher.
     words: &'static [&'static str],
     suite: SupportedCipherSuite,
 }
 
-/// Words that stand for all of them.
+/// The keywords that include all ciphers.
 const EVERY: &[&str] = &["ALL", "HIGH", "TLSv1.2", "ECDHE", "EECDH", "kECDHE", "kEECDH", "ECDH"];
 
 /// The ciphers of TLS 1.2, in the order of preference.
@@ -56,7 +56,7 @@ const CIPHERS: [Cipher; 6] = [
     },
 ];
 
-/// The ciphers that the two parameters choose; each chooses all of its version when it is empty.
+/// Returns the ciphers that the two parameters select. An empty parameter selects all ciphers of its version.
 pub(super) fn chosen(ciphers: &str, ciphersuites: &str) -> Result<Vec<SupportedCipherSuite>, TlsError> {
     let failed = |what, given| TlsError::new(format!("Failed to configure {what}: {given}"));
     let newer: Vec<_> = if ciphersuites.is_empty() {
@@ -75,16 +75,17 @@ pub(super) fn chosen(ciphers: &str, ciphersuites: &str) -> Result<Vec<SupportedC
     Ok(newer.into_iter().chain(older.into_iter().map(|index| CIPHERS[index].suite)).collect())
 }
 
-/// Ciphers of TLS 1.2, by their places in [`CIPHERS`], as a list of OpenSSL selects them.
+/// A selection of TLS 1.2 ciphers by an OpenSSL list, as indexes into [`CIPHERS`].
 #[derive(Default)]
 struct Selection {
     chosen: Vec<usize>,
-    /// Excluded for good.
+    /// The ciphers that are excluded permanently.
     banned: Vec<usize>,
 }
 
 impl Selection {
-    /// Words that stand for no cipher are ignored, as OpenSSL does. `DEFAULT` stands for all, at the beginning alone.
+    /// Parses a list. Unknown words are ignored, as in OpenSSL. `DEFAULT` selects all ciphers, but only at the
+    /// beginning.
     fn of(list: &str) -> Self {
         let mut selection = Selection::default();
         let rest = list.strip_prefix("DEFAULT").inspect(|_| selection.apply("ALL"));
@@ -107,7 +108,7 @@ impl Selection {
                 self.banned.extend(named);
             }
             Some('-') => self.chosen.retain(|index| !named.contains(index)),
-            // To the end, in the order that they have.
+            // Moves the ciphers to the end, in their present order.
             Some('+') => self.chosen.sort_by_key(|index| named.contains(index)),
             _ => {
                 let new = |index: &usize| !self.chosen.contains(index) && !self.banned.contains(index);
@@ -118,7 +119,7 @@ impl Selection {
     }
 }
 
-/// The ciphers that all of some words stand for; these are parted by `+`.
+/// Returns the ciphers that match all of some words, which are separated by `+`.
 fn named(words: &str) -> Vec<usize> {
     let is_named = |cipher: &Cipher, word: &str| {
         cipher.name == word || EVERY.contains(&word) || cipher.words.contains(&word)
@@ -131,13 +132,14 @@ fn named(words: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// The chosen ciphers of TLS 1.2: E for ECDSA, R for RSA; 2 for AES-256, c for ChaCha20, 1 for AES-128.
+    /// Returns the selected TLS 1.2 ciphers in short form: E for ECDSA, R for RSA; 2 for AES-256, c for ChaCha20, 1 for
+    /// AES-128.
     fn selected(list: &str) -> String {
         let short = |index: usize| ["E2", "R2", "Ec", "Rc", "E1", "R1"][index];
         Selection::of(list).chosen.into_iter().map(short).collect::<Vec<_>>().join(" ")
     }
 
-    /// The expected ones are what `openssl ciphers -s -tls1_2` prints, as far as it is ours.
+    /// The expected ciphers are the output of `openssl ciphers -s -tls1_2`, restricted to the ciphers supported here.
     #[test]
     fn lists_are_read_as_openssl_does() {
         for (list, expected) in [

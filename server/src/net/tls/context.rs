@@ -1,4 +1,4 @@
-//! What the parameters of TLS come to: certificates, versions and ciphers, read once for all connections.
+//! The TLS configuration from the parameters: certificates, versions and ciphers, read once for all connections.
 
 use super::resumption::SessionCache;
 use super::socket::TlsSocket;
@@ -14,7 +14,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How connections over TLS are made. Cheap to clone; connections keep the one that they were made with.
+/// The configuration of TLS connections. It is cheap to clone. A connection keeps the configuration that it was made
+/// with.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct TlsContext(Arc<ServerConfig>);
 
@@ -62,14 +63,14 @@ impl TlsContext {
         Ok(TlsContext(Arc::new(config)))
     }
 
-    /// A connection over an accepted stream, which must not block.
+    /// Starts a connection over an accepted stream, which must not block.
     pub(in crate::net) fn accept(&self, stream: std::net::TcpStream) -> io::Result<TlsSocket> {
         let connection = ServerConnection::new(self.0.clone()).map_err(io::Error::other)?;
         Ok(TlsSocket::new(stream, connection))
     }
 }
 
-/// The versions that `tls-protocols` names. Those before 1.2 may be named, but are not spoken.
+/// Returns the versions that `tls-protocols` names. Versions before 1.2 may be named but are not supported.
 fn versions(protocols: &str) -> Result<Vec<&'static SupportedProtocolVersion>, TlsError> {
     const INVALID: &str = "Invalid tls-protocols specified. Use a combination of 'TLSv1', 'TLSv1.1', 'TLSv1.2' and \
                            'TLSv1.3'.";
@@ -90,7 +91,7 @@ fn versions(protocols: &str) -> Result<Vec<&'static SupportedProtocolVersion>, T
     if versions.is_empty() { Err(TlsError::new(OLD)) } else { Ok(versions) }
 }
 
-/// Where sessions are kept that clients may resume.
+/// Returns the storage of sessions that clients may resume.
 fn storage(parameters: &TlsParameters) -> Arc<dyn StoresServerSessions> {
     if !parameters.session_caching {
         return Arc::new(NoServerSessionStorage {});

@@ -12,19 +12,19 @@ use std::fmt::Display;
 use std::fs;
 use std::io;
 
-/// A key that OpenSSL has encrypted as it did before PKCS8 names its cipher in such a line.
+/// The line that names the cipher in a key that OpenSSL has encrypted in its format before PKCS8.
 const OLD_ENCRYPTION: &str = "Proc-Type: 4,ENCRYPTED";
-/// A key that is encrypted by PKCS8.
+/// The first and the last line of a key that is encrypted by PKCS8.
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "-----END ENCRYPTED PRIVATE KEY-----"];
 
-/// The server's certificate, with those that lead to a trusted one, and its key.
+/// Reads the certificate of the server, with the chain to a trusted one, and the key.
 pub(super) fn identity(
     parameters: &TlsParameters,
     provider: &CryptoProvider,
 ) -> Result<CertifiedKey, TlsError> {
     let path = &parameters.cert_file;
     let chain = certificates(path).map_err(|reason| failed("load certificate", path, &reason))?;
-    // A file that is named but not used must exist, as in Redis.
+    // An unused file must exist if it is named, as in Redis.
     let unused = &parameters.dh_params_file;
     if !unused.is_empty() {
         let read = fs::metadata(unused);
@@ -43,7 +43,7 @@ fn failed(to: &str, path: &str, reason: &str) -> TlsError {
     TlsError::new(format!("Failed to {to}: {path}: {reason}"))
 }
 
-/// The certificates by which clients' are trusted.
+/// Reads the certificates that the server trusts for clients.
 pub(super) fn roots(parameters: &TlsParameters) -> Result<RootCertStore, TlsError> {
     let failed = |reason: &dyn Display| {
         TlsError::new(format!("Failed to configure CA certificate(s) file/directory: {reason}"))
@@ -60,14 +60,14 @@ pub(super) fn roots(parameters: &TlsParameters) -> Result<RootCertStore, TlsErro
     if !parameters.ca_cert_dir.is_empty() {
         let files = fs::read_dir(&parameters.ca_cert_dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         for file in files.map_err(|error| failed(&system_reason(&error)))? {
-            // Other files may stand beside the certificates.
+            // Other files may lie beside the certificates.
             add(certificates(&file.path().to_string_lossy()).unwrap_or_default())?;
         }
     }
     Ok(roots)
 }
 
-/// The certificates of a file, at least one, or why there is none.
+/// Returns the certificates of a file, at least one, or the reason why there is none.
 fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = fs::read(path).map_err(|error| system_reason(&error))?;
     let found = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
@@ -92,8 +92,8 @@ fn private_key(path: &str, password: &str) -> Result<PrivateKeyDer<'static>, Str
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| error.to_string())
 }
 
-/// Whether the key is that of the first certificate. [`CertifiedKey::keys_match`] knows certificates of version 3
-/// alone, and those of version 1, which OpenSSL makes when it is told nothing else, are common.
+/// Whether the key belongs to the first certificate. [`CertifiedKey::keys_match`] supports only certificates of version
+/// 3. OpenSSL makes version 1 by default, so such certificates are common.
 fn belong_together(certified: &CertifiedKey) -> bool {
     let mut store = RootCertStore::empty();
     let (Some(public), Some(first)) = (certified.key.public_key(), certified.cert.first()) else {
@@ -102,6 +102,6 @@ fn belong_together(certified: &CertifiedKey) -> bool {
     if store.add(first.clone()).is_err() {
         return false;
     }
-    // The one comes without the tag and the length that the other begins with.
+    // One key lacks the tag and the length at the beginning of the other.
     store.roots.iter().all(|root| public.ends_with(&root.subject_public_key_info))
 }

@@ -1,4 +1,4 @@
-//! Connections over TLS: how the parameters say that they are made, and their sockets.
+//! Connections over TLS: their configuration and their sockets.
 //!
 //! A socket is plain or encrypted (`socket.rs`); nothing else of the server sees the difference.
 

@@ -1,4 +1,4 @@
-//! Sessions that clients may resume, for a while.
+//! Sessions that clients may resume for a limited time.
 
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
@@ -6,9 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Sessions by their keys: so many, and for so long.
+/// Sessions by their keys, limited in number and age.
 pub(super) struct SessionCache {
-    /// 0: no limit.
+    /// The limit of the number of sessions; 0 means no limit.
     most: usize,
     lifetime: Duration,
     sessions: Mutex<Sessions>,
@@ -17,7 +17,7 @@ pub(super) struct SessionCache {
 #[derive(Default)]
 struct Sessions {
     by_key: HashMap<Vec<u8>, Session>,
-    /// When each was stored, the oldest first. Those that were taken are still here.
+    /// The time of storing of each session, the oldest first. Sessions that were taken are still listed.
     stored: VecDeque<(Instant, Vec<u8>)>,
 }
 
@@ -64,7 +64,7 @@ impl SessionCache {
 impl Sessions {
     fn drop_oldest(&mut self) {
         if let Some((stored, key)) = self.stored.pop_front() {
-            // It may have been stored again since.
+            // The session may have been stored again since.
             if self.by_key.get(&key).is_some_and(|session| session.stored == stored) {
                 self.by_key.remove(&key);
             }
@@ -92,7 +92,7 @@ impl StoresServerSessions for SessionCache {
 }
 
 impl fmt::Debug for SessionCache {
-    /// Without the sessions, which are secrets.
+    /// Omits the sessions, which are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionCache").field("most", &self.most).field("lifetime", &self.lifetime).finish()
     }
@@ -135,7 +135,7 @@ mod tests {
         }
         let kept = (0..9).filter(|&number| cache.get_at(now, &key(number)).is_some()).collect::<Vec<_>>();
         assert_eq!(kept, [7, 8]);
-        // What is over does not stay, whatever the limit.
+        // Expired sessions are removed, whatever the limit.
         let cache = SessionCache::new(0, LIFETIME);
         for number in 0..9 {
             cache.put_at(now + LIFETIME * number.into(), key(number), b"a".to_vec());

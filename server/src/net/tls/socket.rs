@@ -9,39 +9,40 @@ use socket2::SockRef;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::time::Duration;
 
-/// Encrypted bytes that wait for room in the system's buffer: the socket takes no more while there are any.
+/// The number of encrypted bytes that may wait for room in the system's buffer. The socket takes no more bytes while
+/// any are waiting.
 const UNSENT_MAX: usize = 64 * 1024;
 
 /// A connection over TLS, from its handshake on.
 ///
-/// Reading performs the handshake too. Dropping it tells the client that nothing more comes. It is no larger than a
-/// plain socket's pointer would be, so that plain ones need not make room for it.
+/// Reading also performs the handshake. Dropping the socket tells the client that nothing more comes. The value is as
+/// small as a pointer, so that plain sockets need not make room for it.
 #[derive(Debug)]
 pub(in crate::net) struct TlsSocket(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     stream: TcpStream,
-    /// Only the connection's own loop uses it, so that nobody waits.
+    /// The state of the connection. Only the connection's own loop locks it, so no thread waits.
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     connection: ServerConnection,
-    /// The last read may not have emptied the stream.
+    /// Whether the last read may not have emptied the stream.
     may_have_more: bool,
-    /// The client has said that nothing more comes.
+    /// Whether the client has announced the end of its data.
     ended: bool,
-    /// Why the connection has to end, once what came before has been read.
+    /// The error that ends the connection once earlier data has been read.
     failed: Option<rustls::Error>,
-    /// The beginning of the first record, until it is known that it is one.
+    /// The beginning of the first record, until it has been checked.
     beginning: Option<Beginning>,
-    /// Dropping the connection resets it.
+    /// Whether dropping the connection resets it.
     resets: bool,
 }
 
-/// The bytes of a record's header.
+/// The length of a record's header, in bytes.
 const HEADER_BYTES: usize = 5;
 
 /// The first bytes of a client, up to a record's header.
@@ -52,7 +53,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// Takes bytes up to the end of the header; how many.
+    /// Takes bytes up to the end of the header. Returns their number.
     fn take(&mut self, from: &[u8]) -> usize {
         let taken = from.len().min(HEADER_BYTES - self.len);
         self.bytes[self.len..self.len + taken].copy_from_slice(&from[..taken]);
@@ -64,14 +65,14 @@ impl Beginning {
         self.len == HEADER_BYTES
     }
 
-    /// Whether it is the header of a record: behind the type stands a version of TLS.
+    /// Whether the bytes are the header of a record: a version of TLS follows the type.
     fn is_record(&self) -> bool {
         self.bytes[1] == 3
     }
 }
 
 impl TlsSocket {
-    /// A connection whose handshake is still to come. The stream must not block.
+    /// Creates a connection whose handshake is still to come. The stream must not block.
     pub(super) fn new(stream: std::net::TcpStream, mut connection: ServerConnection) -> Self {
         connection.set_buffer_limit(Some(UNSENT_MAX));
         let state = State {
@@ -85,29 +86,29 @@ impl TlsSocket {
         TlsSocket(Box::new(Inner { stream: TcpStream::from_std(stream), state: Mutex::new(state) }))
     }
 
-    /// Whether another read may give something though the last one has not filled the buffer, and though the stream
+    /// Whether another read may return data although the last read has not filled the buffer, and although the stream
     /// does not become ready again.
     pub(in crate::net) fn may_have_more(&self) -> bool {
         self.0.state.lock().may_have_more
     }
 
-    /// Whether something that was written waits for room in the system's buffer.
+    /// Whether written bytes wait for room in the system's buffer.
     pub(in crate::net) fn has_unsent(&self) -> bool {
         self.0.state.lock().connection.wants_write()
     }
 
-    /// Whose connection it is, for the log.
+    /// Returns the address of the client, for the log.
     fn place(&self) -> String {
         self.0.stream.peer_addr().map_or_else(|_| String::new(), |address| format!(" (addr={address})"))
     }
 }
 
 impl Read for &TlsSocket {
-    /// Reads from the stream once; what has come for the client's requests is decrypted into `buffer`, which must have
-    /// room for four records. 0: nothing more comes.
+    /// Reads from the stream once and decrypts the client's data into `buffer`, which must have room for four records.
+    /// Returns 0 if nothing more comes.
     ///
     /// # Errors
-    /// `WouldBlock` when the stream is empty, `Interrupted` when nothing has come yet but more may be there.
+    /// Returns `WouldBlock` if the stream is empty, and `Interrupted` if there is no data yet but more may be there.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = self.0.state.lock();
         let was_handshaking = state.connection.is_handshaking();
@@ -123,10 +124,10 @@ impl Read for &TlsSocket {
 }
 
 impl Write for &TlsSocket {
-    /// Encrypts and sends as much as there is room for.
+    /// Encrypts and sends as many bytes as there is room for.
     ///
     /// # Errors
-    /// `WouldBlock` when there is no room.
+    /// Returns `WouldBlock` if there is no room.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }
@@ -137,16 +138,16 @@ impl Write for &TlsSocket {
         let written = state.connection.writer().write_vectored(slices)?;
         match state.send(&self.0.stream) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
-            // Before the end of the handshake there is little room.
+            // There is little room before the end of the handshake.
             _ if written == 0 => Err(ErrorKind::WouldBlock.into()),
             _ => Ok(written),
         }
     }
 
-    /// Sends what waits.
+    /// Sends the waiting bytes.
     ///
     /// # Errors
-    /// `WouldBlock` when not all of it has found room.
+    /// Returns `WouldBlock` if there is not enough room for all bytes.
     fn flush(&mut self) -> io::Result<()> {
         self.0.state.lock().send(&self.0.stream)
     }
@@ -177,12 +178,12 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         if state.resets {
-            // Without it the client would find the end of what was sent, and not that its bytes were refused.
+            // Without a reset the client would see the end of the data, but not that its bytes were refused.
             let _gone_already = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
             return;
         }
         if state.beginning.is_some() {
-            // Nothing has come that is TLS, and so nothing goes that is.
+            // The client has sent nothing that is TLS, so the server sends no TLS either.
             return;
         }
         state.connection.send_close_notify();
@@ -199,8 +200,8 @@ impl State {
         if self.ended {
             return Ok(0);
         }
-        // What comes goes into the back half, and what it says to the front: this can be more by what there was of an
-        // unfinished record, but never reaches what is still to be decrypted.
+        // Received bytes go into the back half of the buffer, decrypted bytes to the front. The decrypted part may be
+        // longer by the beginning of an unfinished record. It never reaches the bytes that are still to be decrypted.
         let half = buffer.len() / 2;
         let received = stream.read(&mut buffer[half..])?;
         if received == 0 {
@@ -208,7 +209,7 @@ impl State {
         }
         let begin = half + self.begin(&buffer[half..half + received])?;
         let decrypted = self.decrypt(buffer, begin, half + received);
-        // The next write reports what is wrong.
+        // The next write reports the error.
         let _reported = self.send(stream);
         self.may_have_more = half + received == buffer.len() || self.ended || self.failed.is_some();
         match (decrypted, self.failed.take()) {
@@ -222,12 +223,12 @@ impl State {
         }
     }
 
-    /// Looks at the first bytes of a client, which may be none of TLS. As in Redis, the connection is then reset, and
-    /// no alert is sent: to a client that does not speak TLS it would be a broken reply. How many of `bytes` it has
-    /// taken.
+    /// Checks the first bytes of a client, which may not be TLS. As in Redis, the connection is then reset and no alert
+    /// is sent. To a client that does not speak TLS an alert would be a broken reply. Returns how many of `bytes` it
+    /// has taken.
     ///
     /// # Errors
-    /// `Interrupted` if more has to come, `InvalidData` if it is no TLS.
+    /// Returns `Interrupted` if more bytes are needed, and `InvalidData` if the bytes are not TLS.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(beginning) = &mut self.beginning else { return Ok(0) };
         let taken = beginning.take(bytes);
@@ -246,21 +247,21 @@ impl State {
         Ok(taken)
     }
 
-    /// Decrypts `buffer[from..to]` to the front of the buffer. How much that gives.
+    /// Decrypts `buffer[from..to]` to the front of the buffer. Returns the number of decrypted bytes.
     fn decrypt(&mut self, buffer: &mut [u8], mut from: usize, to: usize) -> usize {
         let mut len = 0;
         while from < to && !self.ended && self.failed.is_none() {
             let (front, back) = buffer.split_at_mut(from);
             match self.connection.read_tls(&mut &back[..to - from]) {
                 Ok(taken) => from += taken,
-                // It takes some after each time that all of its output was read.
+                // The TLS library accepts bytes again each time that all its output was read.
                 Err(error) => self.failed = Some(rustls::Error::General(error.to_string())),
             }
             match self.connection.process_new_packets() {
                 Ok(state) => self.ended = state.peer_has_closed(),
                 Err(error) => {
                     use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
-                    // Redis leaves what stands behind such a header unread: after the alert comes a reset.
+                    // Redis leaves the bytes after such a header unread: a reset follows the alert.
                     self.resets = matches!(
                         error,
                         rustls::Error::InvalidMessage(InvalidContentType | UnknownProtocolVersion)
@@ -276,7 +277,7 @@ impl State {
         len
     }
 
-    /// Sends what waits.
+    /// Sends the waiting bytes.
     fn send(&mut self, mut stream: &TcpStream) -> io::Result<()> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut stream) {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Of version 1, as `openssl x509 -req` makes it.
+/// A certificate of version 1, as `openssl x509 -req` makes it.
 const CERTIFICATE: &str = "\
 -----BEGIN CERTIFICATE-----
 MIIBFzCBvQIUHTvq6m/OHXBDV+ivOAnBea4sBt4wCgYIKoZIzj0EAwIwDTELMAkG
@@ -18,7 +18,7 @@ dqzb+jAKBggqhkjOPQQDAgNJADBGAiEAolSQN7L35EJFVYfwq5Tv8NoUFRHlADxA
 n74G95xa5tICIQCbByomS9Xv55rJe9FY+Hp7CMzzgaQ9G1KL0aciEmvopw==
 -----END CERTIFICATE-----
 ";
-/// Its key.
+/// The key of the certificate.
 const KEY: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEKdBKn4VhlVvk6xb
@@ -26,7 +26,7 @@ s9643adtvAus6ZneauAB0RvDucWhRANCAASL/yhCW5bdqONWobK3kPzLTUohEkjj
 rd5LN4NRHflwBK8O9XCDj4WqxjQ0pEeWzOGoqCOn09Hj2k7HzR92rNv6
 -----END PRIVATE KEY-----
 ";
-/// The same key, as `openssl ecparam -genkey` writes it.
+/// The key as `openssl ecparam -genkey` writes it.
 const OLDER_KEY: &str = "\
 -----BEGIN EC PRIVATE KEY-----
 MHcCAQEEIBCnQSp+FYZVb5OsW7PeuN2nbbwLrOmZ3mrgAdEbw7nFoAoGCCqGSM49
@@ -34,7 +34,7 @@ AwEHoUQDQgAEi/8oQluW3ajjVqGyt5D8y01KIRJI463eSzeDUR35cASvDvVwg4+F
 qsY0NKRHlszhqKgjp9PR49pOx80fdqzb+g==
 -----END EC PRIVATE KEY-----
 ";
-/// The same, as `openssl pkcs8 -topk8` encrypts it; the password is "secret".
+/// The key as `openssl pkcs8 -topk8` encrypts it; the password is "secret".
 const ENCRYPTED_KEY: &str = "\
 -----BEGIN ENCRYPTED PRIVATE KEY-----
 MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAj8q7z4qmjXggICCAAw
@@ -44,7 +44,7 @@ l9Ce6zSZdZj/RYtoj16z9W68MDLvUIDI5iZDI0N71SsNtinB04yd8RW/CAkpNoIe
 TUd62npqpOhXkYaRWknPzTl2aSDJY/+TwCho9IDp4SHAP/UI1XJid9ZXetmXlf0=
 -----END ENCRYPTED PRIVATE KEY-----
 ";
-/// The same, as `openssl ec -aes256` encrypts it.
+/// The key as `openssl ec -aes256` encrypts it.
 const OLD_ENCRYPTED_KEY: &str = "\
 -----BEGIN EC PRIVATE KEY-----
 Proc-Type: 4,ENCRYPTED
@@ -56,7 +56,7 @@ ibYmTZfrU/1MDQEKFop4d1U7Nat9P/p/Q+FYyAtY0VE=
 -----END EC PRIVATE KEY-----
 ";
 
-/// An empty directory of its own, removed when dropped.
+/// An empty temporary directory, removed when dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -68,7 +68,7 @@ impl Directory {
         Directory(path)
     }
 
-    /// The path of a new file.
+    /// Creates a file and returns its path.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         fs::write(&path, text).expect("the directory is there");
@@ -82,7 +82,7 @@ impl Drop for Directory {
     }
 }
 
-/// Why a certificate and a key cannot be used; none when they can.
+/// Returns the reason why a certificate and a key cannot be used; `None` if they can.
 fn refusal(directory: &Directory, certificate: &str, key: &str, password: &str) -> Option<String> {
     let parameters = TlsParameters {
         cert_file: directory.file("crt", certificate),
