@@ -1,6 +1,6 @@
 //! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can turn.
 //!
-//! A server of its own in a test, on a free port, gone when dropped:
+//! A test starts its own server on a free port. Dropping the server ends it:
 //!
 //! ```
 //! use lockwheel::{Server, Time};
@@ -12,7 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Any number of servers live in one process and know nothing of each other.
+//! Any number of servers can live in one process, independently of each other.
 
 mod net;
 mod server;

@@ -6,13 +6,13 @@ use tikv_jemalloc_ctl::{Access, AsName, arenas, epoch, stats, version};
 
 /// The allocator of this program.
 pub(crate) fn jemalloc() -> Allocator {
-    // The number, the number of changes since, and the commit, with `-` between them.
+    // The version consists of the number, the number of changes since, and the commit, separated by `-`.
     let full = version::read().unwrap_or_default();
     let number = full.split('-').next().unwrap_or_default();
     Allocator { name: format!("jemalloc-{number}"), usage, report, purge }
 }
 
-/// Its own report.
+/// Returns the allocator's own report.
 fn report() -> String {
     let mut report = Vec::new();
     // Writing to memory does not fail.
@@ -20,9 +20,9 @@ fn report() -> String {
     String::from_utf8_lossy(&report).into_owned()
 }
 
-/// Gives the system back the pages that nobody uses. Whether it could.
+/// Returns unused pages to the system. Returns whether that succeeded.
 ///
-/// Pages that are to be given back at once are; then they may be kept for as long again as before.
+/// Setting the time to 0 returns the pages at once. Afterwards pages may be kept for as long as before.
 fn purge() -> bool {
     let Ok(arenas) = arenas::narenas::read() else { return false };
     for arena in 0..arenas {
@@ -40,9 +40,9 @@ fn purge() -> bool {
     true
 }
 
-/// The bytes it has handed out and keeps now; 0 where it gives no figures.
+/// Returns the bytes that are allocated and kept now; 0 if the allocator gives no figures.
 fn usage() -> AllocatorUsage {
-    // Its figures are those of the last epoch.
+    // The figures are those of the last epoch.
     let _stale = epoch::advance();
     let bytes = |read: Result<usize, _>| read.map_or(0, |bytes: usize| bytes as u64);
     AllocatorUsage {
@@ -64,7 +64,7 @@ mod tests {
         assert!(before.active >= before.allocated && before.resident >= before.active, "{before:?}");
         drop(taken);
         assert!(purge());
-        // Other tests take a little meanwhile.
+        // Other tests may allocate a little meanwhile.
         assert!(usage().resident + (32 << 20) < before.resident, "{before:?} {:?}", usage());
         assert!(report().starts_with("___ Begin jemalloc statistics ___"), "{}", report());
         assert!(jemalloc().name.starts_with("jemalloc-5."), "{}", jemalloc().name);

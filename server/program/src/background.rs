@@ -1,4 +1,4 @@
-//! Going into the background.
+//! Running in the background.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -6,22 +6,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-/// Marks the process that runs in the background.
+/// The environment variable that marks the process in the background.
 const MARK: &str = "LOCKWHEEL_IN_BACKGROUND";
 
-/// Whether this is the process in the background; if so, it leaves its terminal's session.
+/// Whether this is the process in the background. If so, it leaves the session of its terminal.
 pub(crate) fn arrive() -> bool {
     let is_there = env::var_os(MARK).is_some();
     #[cfg(unix)]
     if is_there {
-        // It fails for a session leader, which has nothing to leave.
+        // Fails for a session leader, which has no session to leave.
         let _led_already = rustix::process::setsid();
     }
     is_there
 }
 
-/// Starts the program again, with the same arguments in the same directory and its output discarded. A process with
-/// threads cannot fork safely, so a new one starts afresh.
+/// Starts the program again in the background, with the same arguments and directory, and with its output discarded. A
+/// process with threads cannot fork safely, so a new process starts afresh.
 pub(crate) fn send(directory: &Path, stdin: Option<&[u8]>) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Err(io::Error::other("Running in the background is not supported"));
@@ -40,7 +40,7 @@ pub(crate) fn send(directory: &Path, stdin: Option<&[u8]>) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives it this process' name in lists of processes.
+/// Gives the command the name of this process in process lists.
 #[cfg(unix)]
 fn named(command: &mut Command, name: OsString) {
     std::os::unix::process::CommandExt::arg0(command, name);

@@ -1,6 +1,6 @@
-//! The program's command line as clap sees it: its help, its completions for shells, the arguments of subcommands.
+//! The command line of the program for clap: help, shell completions, arguments of subcommands.
 //!
-//! The options of a server are read as redis-server reads them; here they are only described.
+//! The options of a server are parsed as redis-server parses them; this module only describes them.
 
 use super::client::Trust;
 use super::exit;
@@ -23,13 +23,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) const ABOUT: &str = "An in-memory, Redis-compatible server";
 
-/// An option of `healthcheck`.
+/// The name of an option of `healthcheck`.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 
-/// The order of a page of help.
+/// The layout of a page of help.
 const TEMPLATE: &str = "{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// The help of the program when it was started by this name.
+/// Returns the help of the program when it was started by this name.
 pub(crate) fn help(started_as: &OsStr) -> String {
     let command = if is_called(started_as, REDIS_SERVER) { server(REDIS_SERVER) } else { program() };
     command.after_help(more_help(started_as)).render_help().to_string()
@@ -49,19 +49,19 @@ fn more_help(started_as: &OsStr) -> String {
     text
 }
 
-/// The program with its subcommands.
+/// Describes the program with its subcommands.
 pub(crate) fn program() -> Command {
     server(NAME)
         .subcommands([run(), topology(), entrypoint(), health_check(), completions(), man(), help_command()])
         .disable_help_subcommand(true)
 }
 
-/// A command in our layout.
+/// Creates a command in the common layout.
 fn command(name: &'static str, usage: String) -> Command {
     Command::new(name).override_usage(usage).help_template(TEMPLATE)
 }
 
-/// A server that was started by this name.
+/// Describes a server that was started by this name.
 fn server(name: &'static str) -> Command {
     let usage = format!(
         "{name} [/path/to/redis.conf] [options] [-]\n       {name} - (read the configuration from standard input)"
@@ -118,10 +118,10 @@ fn topology() -> Command {
         .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1; 3 is 3x0"))
 }
 
-/// Names of the shapes of a topology.
+/// The names of the shapes of a topology.
 pub(crate) const SHAPES: [&str; 3] = ["replicas", "sentinel", "cluster"];
 
-/// The counts of a topology that shells offer; there are others.
+/// The counts of a topology that shells offer. Other counts are valid, too.
 const COUNTS: [&str; 5] = ["1", "2", "3", "3x1", "3x2"];
 
 /// The options of a topology: name, value, help.
@@ -130,12 +130,12 @@ const TOPOLOGY: &[(&str, &str, &str)] = &[
     ("replicas", "N", "Beside sentinels: how many replicas the master has"),
 ];
 
-/// The names of the options of a topology.
+/// Returns the names of the options of a topology.
 pub(crate) fn topology_options() -> impl Iterator<Item = &'static str> {
     TOPOLOGY.iter().map(|(name, ..)| *name)
 }
 
-/// The help of `topology`.
+/// Returns the help of `topology`.
 pub(crate) fn help_of_topology() -> String {
     topology().render_help().to_string()
 }
@@ -171,7 +171,7 @@ fn health_check() -> Command {
         }))
 }
 
-/// What a client over TLS is told: an option, what its value is, its help.
+/// The TLS options of a client: name, value, help.
 const CLIENT_TLS: &[(&str, &str, &str)] = &[
     ("cacert", "path", "rediss://: trust a server that these certificates lead to"),
     ("insecure", "", "rediss://: trust any server"),
@@ -179,7 +179,7 @@ const CLIENT_TLS: &[(&str, &str, &str)] = &[
     ("key", "path", "rediss://: its key"),
 ];
 
-/// What the arguments of `healthcheck` say of TLS.
+/// Returns the TLS options among the arguments of `healthcheck`.
 pub(crate) fn trust(arguments: &ArgMatches) -> Trust {
     let path = |name| arguments.get_one::<PathBuf>(name).cloned();
     Trust {
@@ -207,7 +207,7 @@ fn help_command() -> Command {
         .arg(Arg::new("SUBCOMMAND").value_parser(PossibleValuesParser::new(Subcommand::names())))
 }
 
-/// `help`: that of the program, or of the subcommand that the arguments name.
+/// Prints the help of the program, or of the subcommand that the arguments name.
 pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::Help, arguments) {
         Ok(arguments) => arguments,
@@ -224,8 +224,8 @@ pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<E
     say(page.as_bytes())
 }
 
-/// The line that tells the version. By Redis' names it has Redis' form, which clients' test suites search for the first
-/// version number.
+/// Returns the line with the version. Under a Redis name it has Redis' form, which the test suites of clients search
+/// for the first version number.
 pub(crate) fn version(started_as: &OsStr) -> String {
     let name = match is_redis(started_as) {
         true => format!("Redis server v={REDIS_VERSION} sha=00000000:0"),
@@ -234,7 +234,8 @@ pub(crate) fn version(started_as: &OsStr) -> String {
     format!("{name} malloc=jemalloc bits={} build={NAME}-{VERSION}\n", usize::BITS)
 }
 
-/// The arguments of a subcommand, its name not among them. `Err`: what to say instead of doing it, and with which code.
+/// Parses the arguments of a subcommand, without its name. `Err` is the exit code after a message has been printed
+/// instead.
 pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
     let command = match subcommand {
         Subcommand::Run => run(),
@@ -253,12 +254,12 @@ pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Re
     })
 }
 
-/// The help of `run`.
+/// Returns the help of `run`.
 pub(crate) fn help_of_run() -> String {
     run().render_help().to_string()
 }
 
-/// `completions`: of all options, the parameters of redis.conf among them.
+/// Prints shell completions of all options, including the parameters of redis.conf.
 pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::Completions, arguments) {
         Ok(arguments) => arguments,
@@ -277,7 +278,7 @@ pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, Stri
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut text);
     if shell == Shell::Fish {
-        // For fish, clap completes no argument without a name.
+        // Clap completes no positional arguments for fish.
         let (topology, words) = (Subcommand::Topology.name(), [&SHAPES[..], &COUNTS].concat().join(" "));
         let condition = format!("__fish_{NAME}_using_subcommand {topology}");
         text.extend(format!("complete -c {NAME} -n \"{condition}\" -f -a \"{words}\"\n").into_bytes());
@@ -285,7 +286,7 @@ pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, Stri
     say(&text)
 }
 
-/// The parameters of Redis that are not among our own options.
+/// Returns the parameters of Redis that are not among the program's own options.
 fn parameters() -> impl Iterator<Item = Arg> {
     let all = Config::default().get(&[b"*"]).into_iter();
     let names = all.filter_map(|(name, _)| String::from_utf8(name).ok());

@@ -1,4 +1,4 @@
-//! `entrypoint`: what a container starts, by the rules of Redis' own image.
+//! `entrypoint`: the entry point of a container, by the rules of Redis' own image.
 
 use super::role::{REDIS_SERVER, Role};
 use super::{command_line, run, serve};
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::{Command, ExitCode};
 
-/// Starts the server, or becomes the command that the arguments are.
+/// Starts the server, or becomes the command that the arguments name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match Entry::of(arguments) {
         Entry::Server { name, arguments } => serve::main(name, reachable(), arguments.to_vec()),
@@ -15,7 +15,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     }
 }
 
-/// What is to be started.
+/// The program to start.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry<'a> {
     Server { name: &'a OsStr, arguments: &'a [OsString] },
@@ -23,7 +23,8 @@ enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Options and a file `….conf` are a server's; other first arguments are the name of a program.
+    /// Classifies the arguments. Options and a file `….conf` belong to a server; any other first argument is the name
+    /// of a program.
     fn of(arguments: &'a [OsString]) -> Self {
         let [first, rest @ ..] = arguments else {
             return Entry::Server { name: OsStr::new(REDIS_SERVER), arguments };
@@ -40,7 +41,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The defaults of a server in a container: it has a network of its own, and who reaches its ports is decided outside.
+/// Returns the defaults of a server in a container. The container has its own network, and access to its ports is
+/// controlled outside.
 fn reachable() -> Config {
     let mut config = Config::default();
     config.bind = ["*", "-::*"].map(str::to_owned).to_vec();
@@ -48,7 +50,7 @@ fn reachable() -> Config {
     config
 }
 
-/// Replaces this process, so that signals are the command's. Comes back when it cannot be started.
+/// Replaces this process, so that signals reach the command. Returns only if the command cannot be started.
 #[cfg(unix)]
 fn become_command(name: &OsStr, arguments: &[OsString]) -> ExitCode {
     use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! The system's files, as a configuration names them.
+//! The files of the system, as a configuration names them.
 
 use lockwheel_engine::config::{Files, Source};
 use lockwheel_store::keyspace::glob;
@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs, process};
 
-/// The system's files, and the text of standard input, which cannot be read twice.
+/// The files of the system, and the text of standard input, which cannot be read twice.
 #[derive(Debug, Default)]
 pub(crate) struct SystemFiles {
     pub(crate) stdin: Option<Vec<u8>>,
@@ -44,19 +44,19 @@ impl Files for SystemFiles {
     }
 }
 
-/// A file that announces this process to others.
+/// A file that announces this process to other processes.
 #[derive(Debug)]
 pub(crate) struct PublishedFile(PathBuf);
 
 impl PublishedFile {
-    /// Writes it. Another process may wait for it: it appears with its content, all at once, where the directory allows
-    /// that. No path: no file.
+    /// Writes the file. Another process may wait for it. Therefore the file appears with its whole content at once, if
+    /// the directory allows that. An empty path means no file.
     pub(crate) fn write(path: &str, content: impl Display) -> io::Result<Option<Self>> {
         if path.is_empty() {
             return Ok(None);
         }
         let content = format!("{content}\n");
-        // It may be a device: that must not be replaced, nor removed later.
+        // The path may be a device, which must neither be replaced nor removed later.
         if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
             return fs::write(path, content).map(|()| None);
         }
@@ -74,7 +74,7 @@ impl PublishedFile {
     }
 }
 
-/// What the next step of a path, which may be a pattern, matches.
+/// Returns the paths that match the next step of a path. The step may be a pattern.
 fn expand(from: &Path, step: Component<'_>) -> Vec<PathBuf> {
     let pattern = step.as_os_str().as_encoded_bytes();
     if !pattern.iter().any(|byte| b"*?[".contains(byte)) {

@@ -1,4 +1,4 @@
-//! `healthcheck`: whether a server answers.
+//! `healthcheck`: checks whether a server replies.
 
 use super::client::{Connection, Target, Trust};
 use super::command_line::{UNAUTHENTICATED, arguments_of, trust};
@@ -11,10 +11,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a server may take for each answer.
+/// The time that a server may take for each reply.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the server that the arguments or the environment name.
+/// Checks the server that the arguments or the environment name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::HealthCheck, arguments) {
         Ok(arguments) => arguments,
@@ -36,7 +36,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     }
 }
 
-/// The sentence for a word that is no URL of a server. The sentence has no password.
+/// Returns the message for a word that is no URL of a server. The message contains no password.
 fn no_address(url: &str, reason: &str) -> String {
     let shown = url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, place)| format!("…@{place}"));
     format!(

@@ -1,4 +1,4 @@
-//! The log, in the format of Redis'.
+//! The log, in the format of Redis' log.
 
 use super::log_role;
 use jiff::Zoned;
@@ -17,27 +17,28 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// A line of the log about a signal, which Redis writes without a level: process, second of the Unix epoch, text.
+/// Returns the beginning of a log line about a signal, which Redis writes without a level: process, second of the Unix
+/// epoch.
 fn signal_line() -> String {
     format!("{}:signal-handler ({}) ", process::id(), Zoned::now().timestamp().as_second())
 }
 
-/// A line of the log without its end: process, role, local time, level, text.
+/// Returns a log line without its line end: process, role, local time, level, text.
 pub(crate) fn line(mark: char, text: &str) -> String {
     format!("{}:{} {} {mark} {text}", process::id(), log_role::letter(), stamp(&Zoned::now()))
 }
 
-/// A time in the format of Redis' log: `21 Nov 2026 10:24:16.301`.
+/// Formats a time as Redis' log does: `21 Nov 2026 10:24:16.301`.
 fn stamp(time: &Zoned) -> String {
     time.strftime("%d %b %Y %H:%M:%S.%3f").to_string()
 }
 
-/// Opens the log file, if there is one.
+/// Opens the log file, if one is configured.
 pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
     if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
 }
 
-/// Where the log goes when there is no file.
+/// The destination of the log if there is no file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
     /// Standard output.
@@ -46,8 +47,9 @@ pub(crate) enum Stream {
     Error,
 }
 
-/// Logs at `loglevel` to `logfile` or a standard stream. Standard error, where a command or the addresses of a topology
-/// are beside it, shows only warnings unless a lower level is asked for. The environment's `RUST_LOG` overrides that.
+/// Starts logging at `loglevel` to `logfile` or to a standard stream. Standard error also carries the output of a
+/// command or the addresses of a topology. It therefore shows only warnings, unless a lower level is configured. The
+/// environment's `RUST_LOG` overrides that.
 pub(crate) fn start(config: &Config, stream: Stream) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,
@@ -64,7 +66,7 @@ pub(crate) fn start(config: &Config, stream: Stream) {
     }
     let path = config.logfile.clone();
     let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
-        // Opened for each line, as in Redis: the file may be moved away at any time.
+        // The file is opened for each line, as in Redis: it may be moved away at any time.
         match open(&path) {
             Ok(None) => match stream {
                 Stream::Out => Box::new(io::stdout()),
@@ -75,12 +77,12 @@ pub(crate) fn start(config: &Config, stream: Stream) {
         }
     });
     let lines = tracing_subscriber::fmt::layer().with_ansi(false).event_format(Lines).with_writer(writer);
-    // Nobody may be reading it: a reader that has ended is no reason to panic.
+    // The reader of the log may have ended, which is no reason to panic.
     let lines = lines.log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(log_role::layer()).init();
 }
 
-/// Events as lines: a mark shows debug, verbose, notice or warning.
+/// A format of events as lines. A mark stands for debug, verbose, notice or warning.
 struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines

@@ -1,4 +1,4 @@
-//! What the process is to others, as each line of the log says it.
+//! The role of the process, which each line of the log contains.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::ROLE_CHANGES;
@@ -17,28 +17,28 @@ const MASTER: u8 = b'M';
 const REPLICA: u8 = b'S';
 const SENTINEL: u8 = b'X';
 
-/// Redis' letter for it.
+/// Redis' letter for the role.
 static ROLE: AtomicU8 = AtomicU8::new(STARTING);
 
-/// The letter for what the process is now.
+/// Returns the letter for the current role.
 pub(super) fn letter() -> char {
     ROLE.load(Ordering::Relaxed).into()
 }
 
-/// The program starts: as in Redis, only a sentinel is something already.
+/// Sets the role at the start of the program. As in Redis, only a sentinel has a role already.
 pub(super) fn start(config: &Config) {
     if config.is_sentinel() {
         ROLE.store(SENTINEL, Ordering::Relaxed);
     }
 }
 
-/// The configuration has been read, and the server begins.
+/// Sets the role once the configuration has been read and the server begins.
 pub(super) fn begin() {
-    // A replica says so itself.
+    // A replica sets its role itself.
     let _is_more = ROLE.compare_exchange(STARTING, MASTER, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Follows what the engine tells of it.
+/// Returns a layer that follows the changes of role in the engine.
 pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> impl Layer<S> {
     Changes.with_filter(Targets::new().with_target(ROLE_CHANGES, LevelFilter::INFO))
 }
@@ -51,7 +51,7 @@ impl<S: Subscriber> Layer<S> for Changes {
     }
 }
 
-/// Reads an event of that kind.
+/// A reader of events about changes of role.
 struct Change;
 
 impl Visit for Change {

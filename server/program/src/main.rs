@@ -1,4 +1,4 @@
-//! The program `lockwheel`: the server as a system's program. Its roles, its files, its log, the background, its
+//! The program `lockwheel`: the server as a system program, with its roles, files, log, background process and
 //! supervisor.
 
 mod allocator;
@@ -34,7 +34,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Does what the arguments ask for.
+/// Runs the role that the arguments select.
 fn main() -> ExitCode {
     let mut arguments = env::args_os();
     let started_as = arguments.next().unwrap_or_default();

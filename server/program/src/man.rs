@@ -9,7 +9,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// `man`: the page, for `man -l -` and for packages.
+/// Prints the man page, for `man -l -` and for packages.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match arguments_of(Subcommand::Man, arguments) {
         Ok(_) => say(page().as_bytes()),
@@ -27,7 +27,7 @@ fn page() -> String {
     page.text([bold(NAME), roman(" [redis.conf] [options] [-]")]);
     for subcommand in program().get_subcommands() {
         let usage = subcommand.clone().render_usage().to_string();
-        // Each form stands on a line of its own.
+        // Each form of use gets a separate line.
         for line in usage.trim_start_matches("Usage: ").lines() {
             page.control("br", []);
             page.text([roman(line.trim_start().to_owned())]);
@@ -64,7 +64,7 @@ fn section(page: &mut Roff, name: &str) {
     page.control("SH", [name]);
 }
 
-/// A term and what it means.
+/// Adds a term and its meaning.
 fn item(page: &mut Roff, term: [Inline; 2], meaning: &str) {
     page.control("TP", []);
     page.text(term);

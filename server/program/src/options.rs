@@ -1,5 +1,5 @@
-//! The options of the program that are no parameters of Redis': the table that the help, the shells' completions and
-//! the man page are made from.
+//! The options of the program beyond Redis' parameters. The help, the shell completions and the man page are made from
+//! this table.
 
 use lockwheel_engine::spec::Version;
 
@@ -7,16 +7,16 @@ use lockwheel_engine::spec::Version;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerOption {
     pub(crate) name: &'static str,
-    /// What its value is; empty: it needs none.
+    /// The kind of its value; empty if the option needs no value.
     pub(crate) value: &'static str,
-    /// The values there are, when they are words.
+    /// The possible values, if they are words.
     pub(crate) words: &'static [&'static str],
     pub(crate) help: &'static str,
 }
 
 const YES_NO: &[&str] = &["yes", "no"];
 
-/// All of them. `port` is Redis', but has a value of ours.
+/// All options. `port` is an option of Redis, but with an additional value.
 pub(crate) const OPTIONS: &[ServerOption] = &[
     option(
         "port",
@@ -74,7 +74,7 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     ServerOption { name, value, words: &[], help }
 }
 
-/// The help's examples.
+/// The examples of the help.
 pub(crate) const EXAMPLES: &[&str] = &[
     "lockwheel (listens on port 6379 of the loopback interface)",
     "lockwheel /etc/redis/6379.conf --loglevel verbose",

@@ -1,27 +1,27 @@
-//! The process that started this one, and its end.
+//! The parent of this process, and its end.
 
 use std::io;
 use std::thread;
 
-/// The process that started this one, by its number.
+/// The process id of the parent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parent(u32);
 
 impl Parent {
-    /// The parent now: to be asked for before anything that takes time. `None` when it is in another namespace, or is
-    /// the first process of all: no process outlives that one.
+    /// Returns the present parent. Call this before anything that takes time. Returns `None` if the parent is in
+    /// another namespace, or is the first process of the system, which outlives all others.
     ///
-    /// A parent that ended even before this process began to run cannot be told from the one that adopted us.
+    /// A parent that ended even before this process began to run cannot be told from the process that adopted this one.
     pub(crate) fn now() -> Option<Self> {
-        // 0: one in another namespace.
+        // The id is 0 if the parent is in another namespace.
         Some(parent_id()).filter(|number| *number > 1).map(Parent)
     }
 
-    /// Calls `gone` on a thread of its own when the parent process has ended, whichever of its threads started this
-    /// one.
+    /// Calls `gone` on a new thread when the parent process has ended, no matter which of its threads started this
+    /// process.
     ///
     /// # Errors
-    /// The system's, when it refuses a thread.
+    /// Returns the system's error if it refuses a thread.
     pub(crate) fn on_end(self, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let wait = move || {
             self.wait();
@@ -30,7 +30,7 @@ impl Parent {
         thread::Builder::new().name("lockwheel-parent".to_owned()).spawn(wait).map(drop)
     }
 
-    /// Whether it has ended: then another process has adopted this one.
+    /// Whether the parent has ended. Another process has then adopted this one.
     fn has_ended(self) -> bool {
         parent_id() != self.0
     }
@@ -39,11 +39,12 @@ impl Parent {
     fn wait(self) {
         use rustix::event::{PollFd, PollFlags, poll};
         use rustix::process::{Pid, PidfdFlags, pidfd_open};
-        // The signal of `PR_SET_PDEATHSIG` comes when the parent's thread ends, which may be long before the process.
+        // The signal of `PR_SET_PDEATHSIG` arrives when the parent's thread ends, which may be long before the process
+        // ends.
         let number = self.0.try_into().ok().and_then(Pid::from_raw);
         let process = number.map(|number| pidfd_open(number, PidfdFlags::empty()));
         let Some(Ok(process)) = process else { return self.ask_again_and_again() };
-        // It may have ended before, and its number may be another process' by now.
+        // The parent may have ended before, and another process may have its id by now.
         while !self.has_ended() {
             let mut ends = [PollFd::new(&process, PollFlags::IN)];
             if poll(&mut ends, None).is_ok_and(|ended| ended > 0) {
@@ -57,7 +58,7 @@ impl Parent {
         self.ask_again_and_again();
     }
 
-    /// Where the system does not tell.
+    /// Polls the parent's id, for systems that do not report the end of a process.
     fn ask_again_and_again(self) {
         const INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
         while !self.has_ended() {
@@ -71,7 +72,7 @@ fn parent_id() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// The system does not tell.
+/// Returns 0: the system does not report the parent.
 #[cfg(not(unix))]
 fn parent_id() -> u32 {
     0

@@ -1,4 +1,4 @@
-//! How others learn that the server is ready: files, a descriptor, a line on standard output.
+//! The announcement that the server is ready: by files, a descriptor, and a line on standard output.
 
 use super::files::PublishedFile;
 use super::log;
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process;
 
-/// Why it does not serve.
+/// The reason why the server does not serve.
 pub(crate) enum Failure {
     Start(StartError),
-    /// The port could not be written where it is waited for; a sentence.
+    /// The port could not be announced. The text is a sentence.
     Announcement(String),
 }
 
@@ -22,7 +22,7 @@ impl From<StartError> for Failure {
     }
 }
 
-/// How others learn that the server is ready.
+/// The channels that announce a ready server.
 pub(crate) struct Announcement {
     pid_file: String,
     port_file: String,
@@ -31,10 +31,11 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    /// What `config` asks for. It takes an inherited descriptor: to be called before the process opens any of its own.
+    /// Returns the channels that `config` names. Takes over an inherited descriptor, so call this before the process
+    /// opens any of its own.
     ///
     /// # Errors
-    /// When there is no such descriptor; a sentence.
+    /// Returns a sentence if the descriptor does not exist.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
         let descriptor = match config.ready_fd {
             -1 => None,
@@ -50,7 +51,7 @@ impl Announcement {
         })
     }
 
-    /// Writes the process' id and the ports where they are waited for. The file of the first, if there is one.
+    /// Writes the process id and the ports to their files. Returns the file of the process id, if there is one.
     pub(crate) fn publish(&mut self, server: &Server) -> Result<Option<PublishedFile>, Failure> {
         let pid_file = PublishedFile::write(&self.pid_file, process::id());
         if let Err(error) = &pid_file {
@@ -72,19 +73,19 @@ impl Announcement {
     }
 }
 
-/// The port of plain clients; without one, that of clients over TLS; 0 without either.
+/// Returns the port of plain clients, or else the port of clients over TLS, or else 0.
 pub(crate) fn port_of(server: &Server) -> u16 {
     if server.port() == 0 { server.tls_port().unwrap_or(0) } else { server.port() }
 }
 
-/// Makes an inherited descriptor ours: it is closed when the file is, and no other process inherits it from us.
+/// Takes over an inherited descriptor. It is closed with the returned file, and no child process inherits it.
 #[cfg(unix)]
 fn take_descriptor(number: i32) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     if number <= 2 {
         return Err(io::Error::other("it is a standard stream"));
     }
-    // Asked before a file is opened, which might get this number.
+    // Check the descriptor before a file is opened, which might get this number.
     nix::unistd::dup(number).and_then(nix::unistd::close)?;
     let file = File::open("/dev/null")?;
     nix::unistd::dup2(number, file.as_raw_fd())?;
@@ -98,7 +99,7 @@ fn take_descriptor(_: i32) -> io::Result<File> {
     Err(io::Error::other("Descriptors are not supported"))
 }
 
-/// Harnesses wait for these lines on standard output, wherever the log goes. Nothing may be reading them.
+/// Prints the lines for which harnesses wait on standard output, wherever the log goes. No process may be reading them.
 pub(crate) fn print(server: &Server, unix_socket: &str, has_log: bool) {
     let (port, tls_port) = (server.port(), server.tls_port().unwrap_or(0));
     let tcp = format!("Ready to accept connections tcp, port={port}");

@@ -1,16 +1,16 @@
-//! What the program is to be: by the name it was started with, and by its first argument.
+//! The role of the program, by the name that started it and by its first argument.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What the program is to be.
+/// The role of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A server. Started as `redis-server` it knows nothing but configuration files and options.
+    /// A server. Under the name `redis-server` it accepts only configuration files and options.
     Server,
-    /// The client that health checks call.
+    /// The client that health checks use.
     RedisCli,
-    /// One of our own subcommands.
+    /// A subcommand of `lockwheel`.
     Subcommand(Subcommand),
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Subcommand {
 }
 
 impl Subcommand {
-    /// All of them, by name.
+    /// All subcommands, by name.
     const NAMES: &[(&str, Subcommand)] = &[
         ("run", Subcommand::Run),
         ("topology", Subcommand::Topology),
@@ -48,13 +48,13 @@ impl Subcommand {
     }
 }
 
-/// The name that Redis' server has.
+/// The name of Redis' server.
 pub(crate) const REDIS_SERVER: &str = "redis-server";
-/// The name that Redis' sentinel has: a server that is started by it is one.
+/// The name of Redis' sentinel. A server that is started by this name is a sentinel.
 pub(crate) const REDIS_SENTINEL: &str = "redis-sentinel";
 
 impl Role {
-    /// The role of a program that was started by this name, with this first argument.
+    /// Returns the role of a program that was started by this name, with this first argument.
     pub(crate) fn of(started_as: &OsStr, first: Option<&OsStr>) -> Self {
         if is_called(started_as, "redis-cli") {
             return Role::RedisCli;
@@ -67,12 +67,12 @@ impl Role {
     }
 }
 
-/// Whether a program was started by a name of Redis' own, and knows nothing but what that does.
+/// Whether a program was started by a name of Redis, and therefore only has Redis' features.
 pub(crate) fn is_redis(started_as: &OsStr) -> bool {
     [REDIS_SERVER, REDIS_SENTINEL].iter().any(|name| is_called(started_as, name))
 }
 
-/// Whether the file that a program was started from has this name.
+/// Whether the program file by which a program was started has this name.
 pub(crate) fn is_called(started_as: &OsStr, name: &str) -> bool {
     let file = Path::new(started_as).file_name().unwrap_or_default();
     let suffix = std::env::consts::EXE_SUFFIX.as_bytes();

@@ -1,4 +1,4 @@
-//! `run`: a command with a server of its own.
+//! `run`: runs a command together with a server for it.
 
 use super::client::encoded;
 use super::files::SystemFiles;
@@ -20,10 +20,10 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 
-/// How long the server may take to end once the command has.
+/// The time that the server may take to end after the command has ended.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Starts a server, runs the command, and ends with its exit code.
+/// Starts a server, runs the command, and returns the exit code of the command.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let parent = Parent::now();
     let started_in = std::env::current_dir().unwrap_or_default();
@@ -53,7 +53,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| system_reason(&error))?;
     let _context = runtime.enter();
-    // From here on signals are the command's.
+    // From here on signals go to the command.
     let mut signals = Signals::new().map_err(|error| system_reason(&error))?;
     let orphaned =
         orphaned(parent.filter(|_| config.exit_with_parent)).map_err(|error| system_reason(&error))?;
@@ -74,7 +74,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     code.map(ExitCode::from).map_err(|error| system_reason(&error))
 }
 
-/// The options, and a free port unless they name one; the port of a configuration file is not asked for.
+/// Returns the options with a free port, unless they name a port. The port of a configuration file is ignored.
 fn on_free_port(options: &[OsString]) -> Vec<Vec<u8>> {
     let mut options: Vec<Vec<u8>> =
         options.iter().map(|option| option.clone().into_encoded_bytes()).collect();
@@ -83,7 +83,7 @@ fn on_free_port(options: &[OsString]) -> Vec<Vec<u8>> {
     options
 }
 
-/// Where the server is, for the command.
+/// Returns the environment variables that tell the command the address of the server.
 fn environment(config: &Config, server: &Server) -> Vec<(&'static str, String)> {
     let login = match config.requirepass.as_slice() {
         [] => String::new(),
@@ -102,7 +102,7 @@ fn environment(config: &Config, server: &Server) -> Vec<(&'static str, String)> 
     vec![("REDIS_URL", url), ("REDIS_HOST", host), ("REDIS_PORT", port.to_string())]
 }
 
-/// Where this machine's clients connect to.
+/// Returns the host to which clients of this machine connect.
 fn host(addresses: &[BindAddress]) -> String {
     match addresses.first().map(|address| &address.host) {
         None | Some(Host::Ip(IpAddr::V4(Ipv4Addr::UNSPECIFIED))) => Ipv4Addr::LOCALHOST.to_string(),
@@ -112,7 +112,7 @@ fn host(addresses: &[BindAddress]) -> String {
     }
 }
 
-/// Told when the parent process has ended.
+/// Returns a notification of the end of the parent process.
 fn orphaned(parent: Option<Parent>) -> io::Result<Arc<Notify>> {
     let orphaned = Arc::new(Notify::new());
     if let Some(parent) = parent {
@@ -122,13 +122,13 @@ fn orphaned(parent: Option<Parent>) -> io::Result<Arc<Notify>> {
     Ok(orphaned)
 }
 
-/// Why the command cannot be run, and the exit code that shells have for that.
+/// Prints why the command cannot be run. Returns the exit code that shells have for that.
 pub(crate) fn cannot_run(name: &OsStr, error: &io::Error) -> u8 {
     say_error(&format!("{}: {}: {}", command_line::NAME, name.to_string_lossy(), system_reason(error)));
     if error.kind() == io::ErrorKind::NotFound { exit::NOT_FOUND } else { exit::NOT_EXECUTABLE }
 }
 
-/// Waits for the end of the command, passing on what ends it. Its exit code.
+/// Waits for the end of the command, and passes on the signals that end it. Returns its exit code.
 async fn wait(mut child: Child, signals: &mut Signals, orphaned: &Notify) -> io::Result<u8> {
     loop {
         tokio::select! {
@@ -139,13 +139,13 @@ async fn wait(mut child: Child, signals: &mut Signals, orphaned: &Notify) -> io:
     }
 }
 
-/// The exit code of a command, as a shell gives it.
+/// Returns the exit code of a command, as a shell does.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return exit::SIGNAL.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX));
     }
     let code = status.code().unwrap_or(exit::FAILURE.into());
-    // A wider code of another system stays one of a failure.
+    // A wider exit code of another system remains a failure.
     u8::try_from(code).unwrap_or(exit::FAILURE)
 }

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, process};
 
-/// Serves, or prints what is asked for. The program's name is not among the arguments; what they do not set is as in
-/// `defaults`.
+/// Serves, or prints the requested text. `arguments` does not contain the program's name. Parameters without an
+/// argument are as in `defaults`.
 pub(crate) fn main(
     started_as: &OsStr,
     defaults: Config,
@@ -42,20 +42,20 @@ pub(crate) fn main(
     }
 }
 
-/// How the program was started.
+/// The circumstances in which the program was started.
 struct Beginning<'a> {
-    /// By this name.
+    /// The name by which it was started.
     started_as: &'a OsStr,
     has_arguments: bool,
-    /// In this directory.
+    /// The directory in which it was started.
     started_in: PathBuf,
 }
 
-/// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
+/// The default file for the process id of a server in the background, as in Redis.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
-/// Makes the directory that the configuration has entered the one that it names, and tries the log file. The file to
-/// begin with is looked for where the program was started.
+/// Makes the paths of the configuration absolute and tries the log file. `dir` becomes the directory that the
+/// configuration has entered. The data file to load is relative to the directory in which the program was started.
 pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), String> {
     if !config.saves.load.is_empty() {
         config.saves.load = started_in.join(&config.saves.load).to_string_lossy().into_owned();
@@ -71,7 +71,7 @@ pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), Stri
     })
 }
 
-/// A sentinel keeps what it knows in its configuration file.
+/// Checks that a sentinel can write its configuration file, in which it keeps its state.
 fn check_state_file(path: &str) -> Result<(), String> {
     let opened = OpenOptions::new().append(true).open(path);
     opened.map(drop).map_err(|error| {
@@ -80,7 +80,7 @@ fn check_state_file(path: &str) -> Result<(), String> {
     })
 }
 
-/// Serves until a signal or SHUTDOWN ends it, or starts a background process that does so.
+/// Serves until a signal or SHUTDOWN ends the server, or starts a background process that does so.
 fn start(
     mut config: Config,
     beginning: &Beginning<'_>,
@@ -115,7 +115,7 @@ fn start(
     serve(&config, builder, announcement, supervisor, parent)
 }
 
-/// The first lines of the log.
+/// Logs the first lines.
 fn log_start(config: &Config, beginning: &Beginning<'_>) {
     tracing::info!("oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo");
     tracing::info!(
@@ -176,10 +176,10 @@ fn serve(
     Ok(())
 }
 
-/// The least limit of memory, in bytes, without a warning.
+/// The least limit of memory, in bytes, that causes no warning.
 const MIN_USUAL_MAXMEMORY: u64 = 1 << 20;
 
-/// Warns of a limit of memory that may lack its unit. A limit of 0 is none.
+/// Warns of a limit of memory that may lack its unit. A limit of 0 means no limit.
 pub(crate) fn warn_of_maxmemory(bytes: u64) {
     if (1..MIN_USUAL_MAXMEMORY).contains(&bytes) {
         tracing::warn!(
@@ -200,7 +200,8 @@ pub(crate) fn watch(parent: Option<Parent>, servers: &[Server]) -> Result<(), St
     parent.on_end(gone).map_err(StartError::System)
 }
 
-/// Why it cannot start, in Redis' words: for standard error, and for the log if that `is_elsewhere`.
+/// Returns the reason, in Redis' words, why the server cannot start. Meant for standard error, and for the log if the
+/// log `is_elsewhere`.
 pub(crate) fn cannot_start(error: &StartError, is_elsewhere: bool) -> String {
     let lines = match error {
         StartError::Bind(BindError::Address { port, tls, .. }) => {

@@ -12,7 +12,7 @@ mod system {
 
     pub(crate) use rustix::process::Signal;
 
-    /// SIGTERM, SIGINT and SIGHUP: while this exists they do not end this process.
+    /// The signals SIGTERM, SIGINT and SIGHUP. While this value exists they do not end this process.
     pub(crate) struct Signals {
         terminate: tokio::signal::unix::Signal,
         interrupt: tokio::signal::unix::Signal,
@@ -20,7 +20,7 @@ mod system {
     }
 
     impl Signals {
-        /// Must be called within a tokio runtime.
+        /// Catches the signals. Must be called within a tokio runtime.
         pub(crate) fn new() -> io::Result<Self> {
             Ok(Signals {
                 terminate: signal(SignalKind::terminate())?,
@@ -29,7 +29,7 @@ mod system {
             })
         }
 
-        /// The next one.
+        /// Waits for the next signal.
         pub(crate) async fn next(&mut self) -> Signal {
             tokio::select! {
                 _ = self.terminate.recv() => Signal::TERM,
@@ -39,9 +39,9 @@ mod system {
         }
     }
 
-    /// Sends it to a process that has not been waited for.
+    /// Sends the signal to a child process that has not been waited for.
     pub(crate) fn pass_on(signal: Signal, child: &Child) {
-        // A second interrupt would cut short what the command does after the first.
+        // A second interrupt would cut short the command's reaction to the first.
         if signal == Signal::INT && is_in_foreground() {
             return;
         }
@@ -51,7 +51,7 @@ mod system {
         }
     }
 
-    /// Whether the keys of a terminal send signals to this process, and then to the command too.
+    /// Whether the keys of a terminal send signals to this process, and therefore to the command, too.
     fn is_in_foreground() -> bool {
         let terminal = File::open("/dev/tty");
         terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal) == Ok(getpgrp()))
@@ -84,6 +84,6 @@ mod system {
         }
     }
 
-    /// The console has told the command too.
+    /// Does nothing: the console has sent the interrupt to the command, too.
     pub(crate) fn pass_on(_: Signal, _: &Child) {}
 }

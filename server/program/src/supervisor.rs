@@ -8,7 +8,7 @@ const NOTIFY_SOCKET: &str = "NOTIFY_SOCKET";
 /// The variable that Upstart sets for its jobs.
 const UPSTART_JOB: &str = "UPSTART_JOB";
 
-/// A supervisor that has been found.
+/// A supervisor that was found in the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Supervisor {
     Upstart,
@@ -16,7 +16,7 @@ pub(crate) enum Supervisor {
 }
 
 impl Supervisor {
-    /// The one that the configuration names, if the environment shows it; and a warning if it does not.
+    /// Returns the configured supervisor if the environment shows it, and a warning if it does not.
     pub(crate) fn find(asked: Supervision) -> (Option<Self>, Option<&'static str>) {
         let is_set = |name| env::var_os(name).is_some();
         match asked {
@@ -32,7 +32,7 @@ impl Supervisor {
         }
     }
 
-    /// It serves.
+    /// Reports that the server is ready.
     pub(crate) fn ready(self) {
         match self {
             Supervisor::Systemd => notify("STATUS=Ready to accept connections\nREADY=1"),
@@ -47,7 +47,7 @@ impl Supervisor {
         }
     }
 
-    /// It ends.
+    /// Reports that the server is ending.
     pub(crate) fn stopping(self) {
         if self == Supervisor::Systemd {
             notify("STOPPING=1");

@@ -14,32 +14,32 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a shutdown waits for running commands.
+/// The time for which a shutdown waits for running commands.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The most servers that a topology has.
+/// The maximum number of servers of a topology.
 const SERVERS_MAX: usize = 64;
 
-/// What the servers are to one another, as the first words say it.
+/// The shape of a topology, as the first words name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// A master and so many replicas.
+    /// A master and this number of replicas.
     Replicas(usize),
-    /// So many masters of a cluster, each with so many replicas.
+    /// A cluster: the number of masters, and the number of replicas of each master.
     Cluster(usize, usize),
-    /// A master, its replicas and so many sentinels.
+    /// A master, its replicas and its sentinels.
     Sentinel { sentinels: usize, replicas: usize },
 }
 
-/// How many servers of a kind there are to be: 1 and more, less than a topology has.
+/// Parses the number of servers of a kind, which is from 1 to one less than the maximum of a topology.
 fn count_of(kind: &str, text: &str) -> Result<usize, String> {
     let counted = text.parse().ok().filter(|count| (1..SERVERS_MAX).contains(count));
     counted.ok_or_else(|| format!("A topology has 1 to {} {kind}, not '{text}'", SERVERS_MAX - 1))
 }
 
 impl Shape {
-    /// The shape that the first two words name, also if quotes join them; the rest are options. A sentence when they
-    /// name none.
+    /// Parses the shape from the first two words, which may be joined by quotes. Returns it with the remaining words,
+    /// which are options. Returns a sentence if the words name no shape.
     fn parse(words: &[OsString]) -> Result<(Self, Vec<OsString>), String> {
         let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
         let (kind, count, options) = match text(0).split_once(' ') {
@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// Why the options and the shape do not go together, if so; a sentence.
+    /// Returns a sentence if the options and the shape contradict each other.
     fn contradiction(self, options: &[OsString], config: &Config) -> Option<&'static str> {
         let is_given = |name: &str| options.iter().any(|option| option == name);
         if !matches!(self, Shape::Cluster(..)) {
@@ -108,7 +108,7 @@ impl Shape {
     }
 }
 
-/// The sentence for a shape without its count. `None` if there is no such shape.
+/// Returns the message for a shape without its count; `None` if there is no such shape.
 fn no_count(kind: &str) -> Option<String> {
     let example = match kind {
         "replicas" => "replicas 2",
@@ -119,7 +119,7 @@ fn no_count(kind: &str) -> Option<String> {
     Some(format!("The count behind 'topology {kind}' is missing: it is as in 'topology {example}'"))
 }
 
-/// The sentence for words that name no shape.
+/// Returns the message for words that name no shape.
 fn no_shape(kind: &str, shape: &str) -> String {
     let found = nearest(kind, SHAPES);
     let found = found.map(|kind| format!("{kind} {shape}").trim_end().to_owned());
@@ -131,8 +131,8 @@ fn no_shape(kind: &str, shape: &str) -> String {
     )
 }
 
-/// Takes an option of the topology, with its word, from among the others, wherever it stands; the last of several
-/// counts.
+/// Removes an option of the topology and its value from the options, wherever it stands. If it occurs several times,
+/// the last value counts.
 fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
     let mut found = None;
     while let Some(at) = options.iter().position(|option| option == name) {
@@ -142,7 +142,7 @@ fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
     found
 }
 
-/// How much later replicas are told everything, if an option says so, which is taken.
+/// Removes the option for the replication lag and returns its value; zero by default.
 fn take_lag(options: &mut Vec<OsString>) -> Result<Duration, String> {
     let Some(lag) = take(options, "--lag") else { return Ok(Duration::ZERO) };
     let ms = lag.to_str().and_then(|text| text.parse::<u32>().ok());
@@ -151,7 +151,7 @@ fn take_lag(options: &mut Vec<OsString>) -> Result<Duration, String> {
     Ok(Duration::from_millis(ms.into()))
 }
 
-/// Starts the servers, tells where they are, and waits until they end.
+/// Starts the servers, prints their addresses, and waits until they end.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let parent = Parent::now();
     let started_in = std::env::current_dir().unwrap_or_default();
@@ -180,7 +180,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), topology.servers()).map_err(|error| error.to_string())?;
     announce(&topology, &port_file)?;
-    // What harnesses wait for: by then the addresses are printed.
+    // Harnesses wait for these lines. By then the addresses have been printed.
     ready::print(&topology.servers()[0], &unix_socket, has_log);
     serve::warn_of_maxmemory(maxmemory);
     topology.wait();
@@ -188,7 +188,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a server by itself can do and several of one process cannot; a sentence.
+/// Returns a sentence if the configuration has a feature that only a standalone server supports.
 fn refuse(config: &Config) -> Result<(), String> {
     let refused = [
         (config.is_sentinel(), "A topology has sentinels when its shape is 'sentinel'"),
@@ -200,7 +200,7 @@ fn refuse(config: &Config) -> Result<(), String> {
     refused.iter().find(|(is_so, _)| *is_so).map_or(Ok(()), |(_, sentence)| Err((*sentence).to_owned()))
 }
 
-/// Writes the addresses where they are waited for, a line each.
+/// Writes the addresses to the port file and to standard output, one per line.
 fn announce(topology: &Topology, port_file: &str) -> Result<(), String> {
     let addresses: Vec<String> = topology.servers().iter().map(|server| server.addr().to_string()).collect();
     PublishedFile::write(port_file, addresses.join("\n"))

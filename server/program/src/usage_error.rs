@@ -1,23 +1,23 @@
-//! Errors of wrong arguments: in Redis' words by Redis' names, else which argument is wrong, and the nearest
-//! one that there is.
+//! Errors of wrong arguments. Under Redis' names the texts are Redis' own. Otherwise they name the wrong argument and
+//! the nearest valid one.
 
 use super::role::{Subcommand, is_redis};
 use lockwheel_engine::config::{Config, LoadError};
 use lockwheel_engine::spec::{nearest, suggestion};
 use std::ffi::{OsStr, OsString};
 
-/// Lines of a configuration file, and so options, that set no parameter.
+/// The lines of a configuration file, and thus options, that set no parameter.
 const DIRECTIVES: &[&str] = &["include", "loadmodule", "rename-command", "sentinel", "user"];
 
-/// Options that are the first argument, or none.
+/// The options that are valid only as the first argument.
 const FIRST_OPTIONS: &[&str] = &["help", "version"];
 
-/// The text for a configuration that cannot be loaded, of a program that was started by this name.
+/// Returns the message for a configuration that cannot be loaded, if the program was started by this name.
 pub(crate) fn explain(error: &LoadError, started_as: &OsStr, arguments: &[OsString]) -> String {
     explain_beside(&[], error, started_as, arguments)
 }
 
-/// Explains a mistake in the arguments of a subcommand; its own options are suggested too.
+/// Explains a mistake in the arguments of a subcommand. The subcommand's own options are suggested, too.
 pub(crate) fn explain_beside(
     own: &[&str],
     error: &LoadError,
@@ -40,7 +40,7 @@ pub(crate) fn explain_beside(
     }
 }
 
-/// Whether an argument looks like a subcommand, and not like the path of a file.
+/// Whether an argument looks like a subcommand rather than the path of a file.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
@@ -54,12 +54,13 @@ fn no_subcommand(word: &str, reason: &str) -> String {
     )
 }
 
-/// The sentence for a word that stands where a subcommand takes options.
+/// Returns the message for a word in place of the options of a subcommand.
 fn no_option(word: &str, reason: &str) -> String {
     format!("'{word}' is no option, and it cannot be read as a configuration file: {reason}")
 }
 
-/// The sentence for an option, which is given as its line of a configuration file. The subcommand has `own` options.
+/// Returns the message for a wrong option, which is given as its line of a configuration file. `own` lists the options
+/// of the subcommand.
 fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     let name = line.split([' ', '\t']).next().unwrap_or_default();
     let parameters = Config::default().get(&[b"*"]);
@@ -91,7 +92,7 @@ fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     format!("'--{line}': {reason}{stop}{found}")
 }
 
-/// The values that a reason lists: in quotes, or behind a colon.
+/// Returns the values that a reason lists, in quotes or after a colon.
 fn values(reason: &str) -> Vec<&str> {
     match reason.split_once(" following: ") {
         Some((_, list)) => list.split(", ").collect(),

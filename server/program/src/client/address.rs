@@ -1,9 +1,9 @@
-//! Where a server is, and who the client is: as URLs write it.
+//! The address of a server and the login of a client, as URLs write them.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16, tls: bool },
@@ -28,30 +28,30 @@ impl fmt::Display for Address {
     }
 }
 
-/// What AUTH is sent.
+/// The arguments of AUTH.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
-    /// The user; none: the default user.
+    /// The user; `None` means the default user.
     pub(crate) user: Option<Vec<u8>>,
-    /// Without a password nothing is sent.
+    /// The password. Without one, AUTH is not sent.
     pub(crate) password: Option<Vec<u8>>,
 }
 
-/// What a URL names.
+/// The content of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) address: Address,
     pub(crate) login: Login,
-    /// The number of the database as it stands there.
+    /// The number of the database, as the URL spells it.
     pub(crate) database: Option<String>,
 }
 
 impl Target {
-    /// Reads `redis://[[user]:password@]host[:port][/database]`, the same with `rediss` for TLS, or
+    /// Parses `redis://[[user]:password@]host[:port][/database]`, the same with `rediss` for TLS, or
     /// `unix://[[user]:password@]path`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns a message about the mistake in the URL.
     pub(crate) fn from_url(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("Invalid URI scheme")?;
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -88,7 +88,7 @@ impl Target {
     }
 }
 
-/// What stands in front of the last `@`, and what behind it.
+/// Splits a text at the last `@` into the login and the rest.
 fn login(text: &str) -> Result<(Login, &str), String> {
     let Some((login, rest)) = text.rsplit_once('@') else { return Ok((Login::default(), text)) };
     let (user, password) = login.split_once(':').map_or((login, None), |(user, word)| (user, Some(word)));
@@ -96,7 +96,7 @@ fn login(text: &str) -> Result<(Login, &str), String> {
     Ok((Login { user, password: password.map(decoded).transpose()? }, rest))
 }
 
-/// A part of a URL without its `%` escapes.
+/// Decodes the `%` escapes of a part of a URL.
 fn decoded(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
@@ -113,7 +113,7 @@ fn decoded(text: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// A text as a part of a URL.
+/// Encodes a text as a part of a URL.
 pub(crate) fn encoded(text: &[u8]) -> String {
     text.iter().fold(String::new(), |url, &byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

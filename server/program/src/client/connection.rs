@@ -1,4 +1,4 @@
-//! A connection to a server: requests out, replies in, one after the other.
+//! A connection to a server that sends requests and reads replies in turn.
 
 use super::trust::{self, Trust};
 use super::{Address, Login};
@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// What requests are written to and replies are read from.
+/// A stream for requests and replies.
 trait Stream: Read + Write {}
 
 impl<S: Read + Write> Stream for S {}
@@ -17,18 +17,18 @@ impl<S: Read + Write> Stream for S {}
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     parser: ReplyParser,
-    /// Those in the buffer, and how many of them have been given out.
+    /// The parsed replies of the buffer, and the number of those that have been returned.
     replies: Replies,
     given: usize,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    /// Connects; with a `patience`, connecting and each read and write take no longer. Whom it trusts matters for TLS
-    /// alone.
+    /// Connects to a server. With `patience`, connecting and each read and write take no longer. `trust` matters only
+    /// for TLS.
     ///
     /// # Errors
-    /// The system's, of the last address that the host has.
+    /// Returns the system's error for the last address of the host.
     pub(crate) fn open(address: &Address, trust: &Trust, patience: Option<Duration>) -> io::Result<Self> {
         let stream: Box<dyn Stream> = match address {
             Address::Tcp { host, port, tls: false } => Box::new(connect(host, *port, patience)?),
@@ -49,10 +49,10 @@ impl Connection {
         Ok(Connection { stream, parser, replies, given: 0, buffer: Vec::new() })
     }
 
-    /// Sends a request and gives `read` its reply.
+    /// Sends a request and passes its reply to `read`.
     ///
     /// # Errors
-    /// The system's, or the connection has ended, or it carries no replies.
+    /// Returns an error if the system reports one, the connection has ended, or the bytes are no replies.
     pub(crate) fn ask<T>(&mut self, request: &[&[u8]], read: impl FnOnce(Value<'_>) -> T) -> io::Result<T> {
         let mut bytes = Vec::new();
         write_request(request, &mut bytes);
@@ -60,10 +60,10 @@ impl Connection {
         self.next(read)
     }
 
-    /// Waits for the next reply and gives it to `read`.
+    /// Waits for the next reply and passes it to `read`.
     ///
     /// # Errors
-    /// As [`Connection::ask`].
+    /// Returns the errors of [`Connection::ask`].
     pub(crate) fn next<T>(&mut self, read: impl FnOnce(Value<'_>) -> T) -> io::Result<T> {
         while self.given == self.replies.len() {
             self.buffer.drain(..self.replies.consumed());
@@ -76,7 +76,7 @@ impl Connection {
         Ok(read(self.replies.value(self.given - 1, &self.buffer)))
     }
 
-    /// Reads what there is, at least a byte.
+    /// Reads the available bytes, at least one.
     fn fill(&mut self) -> io::Result<()> {
         let mut part = [0; 16 << 10];
         loop {
@@ -92,10 +92,10 @@ impl Connection {
         }
     }
 
-    /// AUTH, when there is a password.
+    /// Sends AUTH if there is a password.
     ///
     /// # Errors
-    /// The server's or the system's reason.
+    /// Returns the reason of the server or of the system.
     pub(crate) fn log_in(&mut self, login: &Login) -> Result<(), String> {
         let Some(password) = &login.password else { return Ok(()) };
         match &login.user {
@@ -104,10 +104,10 @@ impl Connection {
         }
     }
 
-    /// A command whose reply does not matter, unless it is an error.
+    /// Sends a command whose reply does not matter, unless it is an error.
     ///
     /// # Errors
-    /// The server's or the system's reason.
+    /// Returns the reason of the server or of the system.
     pub(crate) fn command(&mut self, request: &[&[u8]]) -> Result<(), String> {
         let answered = self.ask(request, |reply| match reply {
             Value::Error(text) | Value::BlobError(text) => Err(String::from_utf8_lossy(text).into_owned()),

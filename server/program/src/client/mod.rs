@@ -1,4 +1,4 @@
-//! A client of any server: as much of one as health checks need.
+//! A client of any server, as far as health checks need one.
 
 mod address;
 mod connection;

@@ -1,15 +1,15 @@
-//! Whom a client over TLS trusts, and what it shows of itself.
+//! The trust of a TLS client in servers, and the client's own certificate.
 
 use std::path::PathBuf;
 
-/// What command lines say about it.
+/// The TLS options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trust {
-    /// The certificates by which the server's is trusted.
+    /// The certificates that the client trusts for servers.
     pub(crate) ca_file: Option<PathBuf>,
-    /// Any server is trusted.
+    /// Whether any server is trusted.
     pub(crate) insecure: bool,
-    /// The client's certificate, and its key.
+    /// The certificate of the client, and its key.
     pub(crate) cert_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ mod over_tls {
     use std::path::Path;
     use std::sync::Arc;
 
-    /// A connection over TLS, the handshake done.
+    /// Opens a TLS connection and completes the handshake.
     pub(in super::super) fn connect(
         mut stream: TcpStream,
         host: &str,
@@ -89,10 +89,10 @@ mod over_tls {
         io::Error::other(format!("{}: {reason}", path.display()))
     }
 
-    /// Trusts, as redis-cli does, whom the certificates lead to, under whatever name it was asked for.
+    /// A verifier that trusts any server with a trusted certificate chain, whatever its name, as redis-cli does.
     #[derive(Debug)]
     struct Verifier {
-        /// None: everybody is trusted.
+        /// The verifier of the chain. `None` trusts every server.
         chain: Option<Arc<WebPkiServerVerifier>>,
         provider: Arc<CryptoProvider>,
     }
@@ -129,7 +129,7 @@ mod over_tls {
         ) -> Result<ServerCertVerified, Error> {
             let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
             match chain.verify_server_cert(first, others, name, ocsp, now) {
-                // The name is looked at last.
+                // The name is checked last.
                 Err(Error::InvalidCertificate(
                     CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
                 )) => Ok(ServerCertVerified::assertion()),

@@ -1,5 +1,5 @@
-//! The program under the name `redis-cli`: one command is sent, and its reply printed as redis-cli prints it where
-//! standard output is no terminal. It is what health checks call.
+//! The program under the name `redis-cli`. It sends one command and prints the reply as redis-cli does if standard
+//! output is no terminal. Health checks use this form.
 
 mod options;
 mod print;
@@ -38,7 +38,7 @@ Usage: redis-cli [options] [command [argument]...]
 
 Without a command, each line of standard input is one. Replies are printed raw.";
 
-/// Sends what the arguments ask for.
+/// Sends the commands that the arguments name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match options::read(arguments)? {
         Asked::Help => say(format!("{HELP}\n").as_bytes()),
@@ -58,7 +58,7 @@ fn send(options: Options) -> Result<ExitCode, String> {
     })?;
     prepare(&mut connection, &options.login, options.database.as_deref());
     let mut command = options.command;
-    // As in redis-cli: the lines after one that fails are sent too.
+    // Lines after a failed one are sent too, as in redis-cli.
     let error_is_failure = options.error_is_failure && !command.is_empty();
     let mut session = Session { connection, error_is_failure };
     if command.is_empty() {
@@ -72,7 +72,7 @@ fn send(options: Options) -> Result<ExitCode, String> {
     Ok(session.send(&command)?.unwrap_or(ExitCode::SUCCESS))
 }
 
-/// AUTH and SELECT; what fails is told, and the command is sent all the same.
+/// Sends AUTH and SELECT. A failure is printed, and the command is sent all the same.
 fn prepare(connection: &mut Connection, login: &Login, database: Option<&str>) {
     if let Err(reason) = connection.log_in(login) {
         say_error(&format!("AUTH failed: {reason}"));
@@ -90,14 +90,14 @@ struct Session {
 }
 
 impl Session {
-    /// Sends a command and prints its reply; after a subscription and MONITOR, everything that follows. `Some`: end
-    /// with this code.
+    /// Sends a command and prints its reply. After a subscription or MONITOR, prints everything that follows. Returns
+    /// the exit code if the program must end.
     fn send(&mut self, command: &[Vec<u8>]) -> Result<Option<ExitCode>, String> {
         let request: Vec<&[u8]> = command.iter().map(Vec::as_slice).collect();
         let plain = print::is_plain(command);
         let mut printed = match self.connection.ask(&request, |reply| printed(reply, plain)) {
             Ok(printed) => printed,
-            // SHUTDOWN is answered by the end of the connection.
+            // The reply to SHUTDOWN is the end of the connection.
             Err(_) if command[0].eq_ignore_ascii_case(b"shutdown") => return Ok(None),
             Err(error) => return Err(format!("Error: {}", system_reason(&error))),
         };
@@ -115,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Each line of standard input is a command.
+    /// Sends each line of standard input as a command.
     fn send_lines(&mut self) -> Result<ExitCode, String> {
         for line in io::stdin().lock().split(b'\n') {
             let line = line.map_err(|error| system_reason(&error))?;
@@ -137,7 +137,7 @@ impl Session {
     }
 }
 
-/// A reply as it is printed.
+/// The printed form of a reply.
 struct Printed {
     text: Vec<u8>,
     is_error: bool,
@@ -147,7 +147,7 @@ fn printed(reply: Value<'_>, plain: bool) -> Printed {
     let is_error = matches!(reply, Value::Error(_) | Value::BlobError(_));
     let mut text = Vec::new();
     print::raw(reply, &mut text);
-    // A text of several lines ends by itself.
+    // A text of several lines has its own line end.
     if !plain {
         text.push(b'\n');
     }

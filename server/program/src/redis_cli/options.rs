@@ -4,34 +4,34 @@ use crate::client::{Address, Login, PORT, Target, Trust};
 use std::ffi::OsString;
 use std::{env, slice};
 
-/// What a command line asks for.
+/// The request of a command line.
 pub(super) enum Asked {
     Help,
     Version,
     Commands(Box<Options>),
 }
 
-/// Where and how commands are sent.
+/// The commands to send, and the options of the connection.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) address: Address,
     pub(super) trust: Trust,
     pub(super) login: Login,
     pub(super) database: Option<String>,
-    /// `-e`.
+    /// `-e`: an error reply is a failure.
     pub(super) error_is_failure: bool,
-    /// `-x`.
+    /// `-x`: the last argument comes from standard input.
     pub(super) last_from_stdin: bool,
-    /// A password stands on the command line.
+    /// Whether to warn of a password on the command line.
     pub(super) warns_of_password: bool,
-    /// Empty: commands come from standard input.
+    /// The command. If it is empty, commands come from standard input.
     pub(super) command: Vec<Vec<u8>>,
 }
 
-/// Reads it: options end where the command begins.
+/// Parses the arguments. The options end where the command begins.
 ///
 /// # Errors
-/// What redis-cli says to a wrong option.
+/// Returns the message of redis-cli about a wrong option.
 pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     let mut reading = Reading::default();
     let mut rest = arguments.iter();
@@ -47,7 +47,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     Ok(Asked::Commands(Box::new(reading.options(command))))
 }
 
-/// The options so far.
+/// The options that have been read so far.
 #[derive(Default)]
 struct Reading {
     options: Options,
@@ -59,7 +59,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads one. `Some`: that is all that is asked for.
+    /// Reads one option. Returns `Some` if it makes up the whole request.
     fn option(&mut self, name: &str, rest: &mut slice::Iter<'_, OsString>) -> Result<Option<Asked>, String> {
         let options = &mut self.options;
         let next = rest.as_slice().first();
@@ -70,7 +70,7 @@ impl Reading {
             "-v" | "--version" => return Ok(Some(Asked::Version)),
             "-h" if next.is_none() => return Ok(Some(Asked::Help)),
             "-h" => self.host = Some(text()?),
-            // As redis-cli reads numbers: what is none is 0.
+            // A text that is no number counts as 0, as in redis-cli.
             "-p" => self.port = Some(text()?.parse().unwrap_or(0)),
             "-s" => self.socket = Some(value()?),
             "-n" => options.database = Some(text()?),
@@ -88,7 +88,7 @@ impl Reading {
             "-e" => options.error_is_failure = true,
             "-x" => options.last_from_stdin = true,
             "--no-auth-warning" => self.is_quiet = true,
-            // As it is without.
+            // Both options select the default.
             "--raw" | "-2" => {}
             _ => return Err(unrecognized(name)),
         }
@@ -131,7 +131,7 @@ impl Reading {
     }
 }
 
-/// The options that the next argument belongs to.
+/// The options that have a value in the next argument.
 const WITH_VALUE: &[&str] =
     &["-h", "-p", "-s", "-n", "-a", "--pass", "--user", "-u", "--cacert", "--cert", "--key"];
 

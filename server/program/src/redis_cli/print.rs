@@ -1,14 +1,14 @@
-//! Replies as redis-cli prints them where standard output is no terminal.
+//! The printed form of replies, as in redis-cli if standard output is no terminal.
 
 use lockwheel_resp::{Elements, Value, number};
 
-/// Appends a reply: strings as they are, what has elements as a line for each.
+/// Appends a reply. Strings are printed as they are, collections with one line for each element.
 pub(super) fn raw(reply: Value<'_>, out: &mut Vec<u8>) {
     match reply {
         Value::Simple(text) | Value::Bulk(text) | Value::BigNumber(text) | Value::Verbatim(_, text) => {
             out.extend_from_slice(text);
         }
-        // An error ends its line by itself.
+        // An error has its own line end.
         Value::Error(text) | Value::BlobError(text) => {
             out.extend_from_slice(text);
             out.push(b'\n');
@@ -31,7 +31,7 @@ fn lines(elements: Elements<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// A key and its value are in one line.
+/// Prints a key and its value on one line.
 fn pairs(elements: Elements<'_>, out: &mut Vec<u8>) {
     for (index, element) in elements.enumerate() {
         match index % 2 {
@@ -43,7 +43,7 @@ fn pairs(elements: Elements<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether the reply is a text of lines, after which no line end is printed.
+/// Whether the reply is a text of several lines, after which no line end is printed.
 pub(super) fn is_plain(command: &[Vec<u8>]) -> bool {
     let is = |index: usize, name: &str| {
         command.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
@@ -60,7 +60,7 @@ pub(super) fn is_plain(command: &[Vec<u8>]) -> bool {
         || subcommands.iter().any(|(name, seconds)| is(0, name) && seconds.iter().any(|second| is(1, second)))
 }
 
-/// Whether more follows the reply.
+/// Whether more output follows the reply.
 pub(super) fn goes_on(command: &[Vec<u8>]) -> bool {
     let names: [&[u8]; 4] = [b"subscribe", b"psubscribe", b"ssubscribe", b"monitor"];
     names.iter().any(|name| command[0].eq_ignore_ascii_case(name))

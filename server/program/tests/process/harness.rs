@@ -1,4 +1,4 @@
-//! What the tests of the process share: starting it, asking it, waiting for its end.
+//! Helpers of the process tests: starting the program, sending requests, waiting for its end.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest wait for anything. A safety net, not part of a test's meaning.
+/// The longest wait for any event. It is a safety net, not part of a test's meaning.
 pub(crate) const SAFETY_NET: Duration = Duration::from_secs(30);
 
 pub(crate) fn program() -> Command {
@@ -18,7 +18,7 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// Reads the log up to the line that says that the server is ready; that, or nothing at the end.
+/// Reads the log up to the line that says that the server is ready. Returns that line; empty at the end of the log.
 pub(crate) fn ready_line(out: &mut impl BufRead) -> String {
     loop {
         let mut line = String::new();
@@ -32,13 +32,13 @@ pub(crate) fn ready_line(out: &mut impl BufRead) -> String {
 /// A running server, killed when dropped.
 pub(crate) struct Process {
     pub(crate) child: Child,
-    /// The line that says that it is ready.
+    /// The line that says that the server is ready.
     pub(crate) ready: String,
     pub(crate) port: u16,
 }
 
 impl Process {
-    /// Starts it on a free port and waits for the ready line.
+    /// Starts a server on a free port and waits for the ready line.
     pub(crate) fn start(arguments: &[&str]) -> Process {
         Self::from(program().args(["--port", "0"]).args(arguments))
     }
@@ -49,7 +49,7 @@ impl Process {
         let ready = ready_line(&mut out);
         let port = match ready.trim_end().rsplit_once("port=") {
             Some((_, port)) => port.parse().ok(),
-            // It does not listen for clients of the network.
+            // The server does not listen for clients of the network.
             None => ready.contains("now ready to accept connections at").then_some(0),
         };
         let Some(port) = port else { panic!("not ready: {ready}{:?}", child.wait_with_output()) };
@@ -67,7 +67,7 @@ impl Process {
         assert!(sent.expect("there is a kill").success());
     }
 
-    /// Waits for its end. How it ended, and after how long.
+    /// Waits for the end of the process. Returns its exit status and the time that it took.
     pub(crate) fn wait(&mut self) -> (ExitStatus, Duration) {
         let begin = Instant::now();
         (self.child.wait().expect("it is our child"), begin.elapsed())
@@ -76,13 +76,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Errors mean that it has ended already.
+        // Errors mean that the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What clients talk over.
+/// A stream of a client.
 pub(crate) trait Stream: Read + Write {}
 
 impl<S: Read + Write> Stream for S {}
@@ -94,8 +94,8 @@ impl Client {
         Client(BufReader::new(Box::new(stream)))
     }
 
-    /// Sends an inline request and returns the reply as it comes, for replies of one line or one bulk string, or an
-    /// array of these.
+    /// Sends an inline request and returns the raw reply. The reply must be one line, one bulk string, or an array of
+    /// these.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.send(line);
         self.read()
@@ -128,7 +128,7 @@ impl Client {
     }
 }
 
-/// An empty directory of its own, removed when dropped.
+/// An empty temporary directory, removed when dropped.
 pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
@@ -151,7 +151,7 @@ impl Drop for Directory {
     }
 }
 
-/// Requires that a process ends with 0 within a second of a signal. A busy machine gets three tries.
+/// Asserts that a process ends with 0 within a second of a signal. A busy machine gets three tries.
 #[track_caller]
 pub(crate) fn ends_at_once(signal: &str, start: impl Fn() -> Process) {
     let mut times = Vec::new();
@@ -168,19 +168,19 @@ pub(crate) fn ends_at_once(signal: &str, start: impl Fn() -> Process) {
     panic!("it took {times:?}");
 }
 
-/// Runs it to its end.
+/// Runs the program to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     program().args(arguments).output().expect("the program starts")
 }
 
-/// Requires that it ends with exit code 1 and these words on standard error, and that the log on standard output has
-/// nothing else.
+/// Asserts that the program ends with exit code 1 and these words on standard error. The log on standard output must
+/// contain nothing else.
 #[track_caller]
 pub(crate) fn refused(arguments: &[&str], words: &[&str]) {
     let output = run(arguments);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
-    // What the log says of it stands on standard error too.
+    // The errors of the log also appear on standard error.
     for line in String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains(" * ")) {
         assert!(told.lines().any(|told| line.ends_with(&format!(" # {told}"))), "{arguments:?}: {line}");
     }

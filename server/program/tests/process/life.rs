@@ -1,4 +1,4 @@
-//! How it ends by itself, and how others learn that it is ready.
+//! Tests of conditions that end the server, and of the announcement that it is ready.
 
 use crate::harness::{Client, Directory, Process, SAFETY_NET, program, ready_line, refused};
 use std::fs;
@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Waits until a server no longer listens there.
+/// Waits until no server listens on this port any more.
 fn await_end(port: u16) {
     let begin = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
@@ -18,7 +18,7 @@ fn await_end(port: u16) {
 
 #[test]
 fn it_ends_when_no_client_has_been_there_for_long() {
-    // With a client there it goes on; when that has left, it ends.
+    // The server continues while a client is connected, and ends after the client has left.
     let mut process = Process::start(&["--idle-exit", "1"]);
     let mut client = process.client();
     assert_eq!(client.ask("DEBUG SLEEP 1.2"), "+OK");
@@ -27,7 +27,7 @@ fn it_ends_when_no_client_has_been_there_for_long() {
     drop(client);
     let (status, _) = process.wait();
     assert_eq!(status.code(), Some(0));
-    // One that nobody ever connects to ends as well.
+    // A server to which no client ever connects ends as well.
     let (status, _) = Process::start(&["--idle-exit", "1"]).wait();
     assert_eq!(status.code(), Some(0));
 }
@@ -37,7 +37,7 @@ fn it_ends_when_no_client_has_been_there_for_long() {
 fn it_ends_with_its_parent_even_when_that_is_killed() {
     let directory = Directory::new();
     let pid_file = directory.file("pid");
-    // The shell stays, because there is more for it to do.
+    // The shell stays, because it has another command to run.
     let script = "\"$0\" --port 0 --exit-with-parent --pidfile \"$1\" & wait; exit 3";
     let mut parent = Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_lockwheel"), &pid_file])
@@ -50,7 +50,7 @@ fn it_ends_with_its_parent_even_when_that_is_killed() {
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
     let port = port.unwrap_or_else(|| panic!("{ready}"));
     assert!(fs::exists(&pid_file).expect("the directory can be read"));
-    // Nobody reads what it says any more.
+    // Nothing reads the output any more.
     drop((out, parent.stderr.take()));
     parent.kill().expect("it is our child");
     parent.wait().expect("it is our child");
@@ -102,9 +102,9 @@ fn a_second_signal_ends_it_at_once_with_1() {
     let log = directory.file("log");
     assert!(Command::new("mkfifo").arg(&log).status().expect("there is a mkfifo").success());
     let mut child = program().args(["--port", "0", "--logfile", &log]).spawn().expect("the program starts");
-    // It waits for a reader of its log at each line. Once nobody reads any more, it cannot end in order.
+    // The server waits for a reader of its log at each line. Without a reader it cannot shut down cleanly.
     let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
-    // Killed whatever happens below.
+    // Dropping it kills the process, whatever happens below.
     let mut process = Process { child, ready: String::new(), port: 0 };
     let reader = fs::OpenOptions::new().read(true).write(true).open(&log).expect("it can be read");
     let ready = ready_line(&mut out);
@@ -142,7 +142,7 @@ fn jedis_own_configuration_starts() {
     assert_eq!(client.ask("PING"), "+PONG");
 }
 
-/// A server that may open as many files as `ulimit` with these arguments says.
+/// Starts a server with the open-file limit that `ulimit` sets by these arguments.
 #[cfg(unix)]
 fn with_files(limit: &str) -> (Process, String) {
     let mut child = Command::new("sh")
@@ -162,11 +162,11 @@ fn with_files(limit: &str) -> (Process, String) {
 #[cfg(unix)]
 #[test]
 fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
-    // The first limit may be raised up to the second.
+    // The soft limit may be raised up to the hard limit.
     let (soft, _) = with_files("-Sn 100; ulimit -Hn 500");
     assert!(["468", "10000"].contains(&&*soft.client().parameter("maxclients")));
 
-    // Who may raise the second has enough all the same.
+    // A user who may raise the hard limit has enough files all the same.
     let raised =
         Command::new("sh").args(["-c", "ulimit -n 100; ulimit -n 20000"]).stderr(Stdio::null()).status();
     if raised.expect("there is a shell").success() {

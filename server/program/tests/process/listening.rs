@@ -1,4 +1,5 @@
-//! Listening elsewhere while the server runs: CONFIG SET bind and port. Replies are those of redis-server 7.0.15.
+//! Tests of moving to other addresses while the server runs: CONFIG SET bind and port. Replies are those of
+//! redis-server 7.0.15.
 
 use crate::harness::{Client, Directory, Process, SAFETY_NET};
 use std::io::ErrorKind;
@@ -12,7 +13,7 @@ const BIND_FAILED: &str =
 const PORT_FAILED: &str = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this \
                            port. Check server logs.";
 
-/// Whether a server answers there; if not, the port must be closed.
+/// Whether a server replies there. If not, the port must be closed.
 #[track_caller]
 fn answers(ip: Ipv4Addr, port: u16) -> bool {
     match TcpStream::connect((ip, port)) {
@@ -27,7 +28,7 @@ fn answers(ip: Ipv4Addr, port: u16) -> bool {
     }
 }
 
-/// Makes the server listen on a free port. Another process may take it first, though hardly ten times.
+/// Makes the server listen on a free port. Another process may take the port first, though hardly ten times.
 fn move_to_free_port(client: &mut Client) -> u16 {
     let free = |_| {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("there is a free port");
@@ -71,7 +72,7 @@ fn when_it_cannot_listen_there_all_stays_as_it_was() {
         assert!(answers(FIRST, port), "{bind}");
     }
     drop(other);
-    // A process that another test is just starting may still hold the socket too, for a moment.
+    // A process that another test is just starting may also hold the socket for a moment.
     let begin = Instant::now();
     while client.ask("CONFIG SET bind \"127.0.0.1 127.0.0.2\"") != "+OK" {
         assert!(begin.elapsed() < SAFETY_NET, "the address is free again");

@@ -1,4 +1,4 @@
-//! The program as a process: its arguments, its ready line, its signals, its exit codes.
+//! Tests of the program as a process: arguments, ready line, signals, exit codes.
 
 mod harness;
 mod life;
@@ -73,7 +73,7 @@ fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
             let process = Process::start(&arguments);
             process.client().send(request);
             if request.starts_with("EVAL") {
-                // The script runs once other clients get BUSY.
+                // The script is running once other clients get BUSY.
                 let mut other = process.client();
                 while !other.ask("GET k").starts_with("-BUSY") {}
             }
@@ -90,7 +90,7 @@ fn a_signal_ends_it_while_commands_run_that_take_long() {
         let fill = "EVAL \"for i = 1, 3000 do redis.call('RPUSH', 'l', unpack(ARGV)) end\" 0";
         client.ask(&format!("{fill}{}", " x".repeat(100)));
         client.send(&"LPOS l y\r\n".repeat(20_000));
-        // They run when others have to wait. The second connection is the other thread's.
+        // The commands are running once another client has to wait. The second connection belongs to the other thread.
         let other = TcpStream::connect((Ipv4Addr::LOCALHOST, process.port)).expect("it listens");
         other.set_read_timeout(Some(Duration::from_millis(100))).expect("the time is not zero");
         while { &other }.write(b"PING\r\n").is_ok() && { &other }.read(&mut [0; 7]).is_ok() {}
@@ -276,7 +276,7 @@ fn parameters_come_from_a_file_and_from_standard_input() {
     let file = directory.file("redis.conf");
     fs::write(&file, "# a comment\nport 0\nmaxclients 77\nhash-max-listpack-entries 5\n")
         .expect("it can be written");
-    // What follows the file counts.
+    // The later options override the file.
     let process = Process::from(program().arg(&file).args(["--maxclients", "78"]));
     let mut client = process.client();
     assert_eq!(client.parameter("maxclients"), "78");
@@ -338,7 +338,7 @@ fn a_signal_finds_it_ready_as_soon_as_it_listens() {
         let directory = Directory::new();
         let socket = directory.file("s");
         let mut child = program().args(["--port", "0", "--unixsocket", &socket]).spawn().expect("it starts");
-        // It listens before it says so.
+        // The server listens before it reports that it is ready.
         while std::os::unix::net::UnixStream::connect(&socket).is_err() {}
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill").success());

@@ -1,29 +1,29 @@
-//! Requests that ask for more memory than the process may have: each fails, and the process goes on.
+//! Requests that need more memory than the process may have. Each fails, and the process continues.
 
 use crate::harness::{Client, Process, program};
 use lockwheel_store::rdb::payload;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Command, Stdio};
 
-/// Address space that the process may use, in KiB: about a gigabyte beside what it starts with.
+/// The address space that the process may use, in KiB: about a gigabyte in addition to what it needs at the start.
 const LIMIT_KIB: &str = "1400000";
-/// Bytes of the strings that are kept: few of them fit.
+/// The length of the strings that are kept, in bytes. Few of them fit.
 const LARGE: usize = 200 << 20;
-/// The bytes of a copy in LZF: 264 bytes, a byte back.
+/// An LZF instruction that copies 264 bytes from one byte back.
 const COPY: &[u8] = b"\xe0\xff\x00";
 const COPY_LEN: usize = 264;
 
-/// A server with little memory, in which strings may have any length.
+/// Starts a server with little memory, in which strings may have any length.
 pub(crate) fn short_of_memory() -> Process {
     limited_to(LIMIT_KIB)
 }
 
-/// Starts the same with a limit of its address space, in KiB.
+/// Starts such a server with a limit of its address space, in KiB.
 pub(crate) fn limited_to(limit_kib: &str) -> Process {
     limited_with_errors_to(limit_kib, Stdio::inherit())
 }
 
-/// Starts the same with its standard error sent elsewhere.
+/// Starts such a server with its standard error redirected.
 pub(crate) fn limited_with_errors_to(limit_kib: &str, standard_error: Stdio) -> Process {
     let limited = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     let path = program().get_program().to_owned();
@@ -34,7 +34,7 @@ pub(crate) fn limited_with_errors_to(limit_kib: &str, standard_error: Stdio) -> 
     Process::from(&mut command)
 }
 
-/// The first line of the reply to a request, or that the connection was closed.
+/// Returns the first line of the reply to a request, or a text that says that the connection was closed.
 pub(crate) fn outcome(process: &Process, words: &[&[u8]]) -> String {
     let mut client = process.client();
     send(&mut client, words);
@@ -48,7 +48,7 @@ pub(crate) fn send(client: &mut Client, words: &[&[u8]]) {
         request.extend_from_slice(word);
         request.extend_from_slice(b"\r\n");
     }
-    // The server may have closed the connection before all is written.
+    // The server may have closed the connection before the whole request is written.
     let _closed = client.0.get_mut().write_all(&request);
 }
 
@@ -80,7 +80,7 @@ fn check_script(process: &Process, script: &str, expected: &str) {
     assert_eq!(process.client().ask("PING"), "+PONG", "after {script}");
 }
 
-/// A payload of RESTORE: a string that unpacks to about `len` bytes, all the same.
+/// Returns a payload of RESTORE: a string that unpacks to about `len` equal bytes.
 fn bomb(len: usize) -> Vec<u8> {
     let packed = [b"\x00a".as_slice(), &COPY.repeat(len / COPY_LEN)].concat();
     let mut body = vec![0, 0xc3];
@@ -103,7 +103,7 @@ fn a_payload_that_unpacks_to_more_than_there_is_is_refused() {
     assert_eq!(outcome(&process, &[b"RESTORE", b"large", b"0", &large]), NO_MEMORY);
     assert_eq!(outcome(&process, &[b"RESTORE", b"small", b"0", &small]), "+OK");
     assert_eq!(process.client().ask("STRLEN small"), format!(":{}", 1 + LARGE / COPY_LEN * COPY_LEN));
-    // Strings may be as long as others that clients send.
+    // Strings may be as long as those that other clients send.
     assert_eq!(process.client().ask("CONFIG SET proto-max-bulk-len 100mb"), "+OK");
     assert_eq!(outcome(&process, &[b"RESTORE", b"other", b"0", &small]), "-ERR Bad data format");
     assert_eq!(process.client().ask("EXISTS large other"), ":0");
@@ -160,13 +160,13 @@ fn a_reply_that_there_is_no_memory_for_ends_its_connection() {
     assert_eq!(process.client().ask("STRLEN k"), ":100000001");
 }
 
-/// A member of a set that is `number`, and long.
+/// Returns a long member of a set that begins with `number`.
 fn long_member(number: usize) -> Vec<u8> {
     [number.to_string().into_bytes(), vec![b'x'; LONG_MEMBER]].concat()
 }
 
 const LONG_MEMBER: usize = 20 << 20;
-/// The members of the sets: copies of all of them do not fit into memory.
+/// The number of members of the sets. Copies of all members do not fit into memory.
 const MEMBERS: usize = 30;
 
 #[test]
@@ -257,7 +257,7 @@ fn a_request_that_there_is_no_memory_for_is_given_up() {
     assert!([NO_MEMORY, CLOSED].contains(&&*failed), "{failed}");
     assert_eq!(process.client().ask("EXISTS h"), ":0");
     assert_eq!(process.client().ask("FLUSHALL SYNC"), "+OK");
-    // Then the freed blocks are one, and large enough for the request and for what it brings.
+    // The freed blocks are then one block, large enough for the request and its data.
     assert_eq!(process.client().ask("MEMORY PURGE"), "+OK");
     assert_eq!(outcome(&process, &[b"HSET", b"h", b"f", &large]), ":1");
 }

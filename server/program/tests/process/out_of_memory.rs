@@ -1,13 +1,13 @@
-//! Writes for which there is no memory left: each is refused as a whole, and nothing changes.
+//! Writes for which there is no memory left. Each is refused as a whole, and nothing changes.
 
 use crate::harness::{Directory, Process};
 use crate::memory::{CLOSED, NO_MEMORY, limited_to, limited_with_errors_to, outcome, send, short_of_memory};
 use std::fs::{self, File};
 
-/// Bytes of the large word of each request, which is written `V`.
+/// The length of the large word of a request, in bytes. The word is written `V`.
 const LARGE: usize = 4 << 20;
 
-/// A server that has memory for one more request with a large word, but not for what it brings.
+/// Starts a server with memory for one more request with a large word, but not for storing its data.
 fn full() -> Process {
     let process = short_of_memory();
     let large = vec![b'x'; LARGE];
@@ -21,7 +21,7 @@ fn fill(write: impl Fn(usize) -> String) {
     assert_eq!(refused.as_deref(), Some(NO_MEMORY));
 }
 
-/// The words of a request.
+/// Returns the words of a request.
 fn words<'a>(line: &'a str, large: &'a [u8]) -> Vec<&'a [u8]> {
     line.split(' ').map(|word| if word == "V" { large } else { word.as_bytes() }).collect()
 }
@@ -85,7 +85,7 @@ fn a_write_that_there_is_no_memory_for_leaves_a_key_as_it_was() {
         assert_eq!(outcome(&process, &words(line, &large)), NO_MEMORY, "{line}");
         assert_eq!(outcome(&process, &words(keys, b"")), before, "after {line}");
     }
-    // What only removes needs no memory.
+    // A command that only removes data needs no memory.
     for line in ["LREM l 0 V", "SREM s V", "HDEL h V", "DEL V"] {
         assert_eq!(outcome(&process, &words(line, &large)), ":0", "{line}");
     }
@@ -94,7 +94,7 @@ fn a_write_that_there_is_no_memory_for_leaves_a_key_as_it_was() {
 #[test]
 fn a_transaction_that_there_is_no_memory_for_does_nothing() {
     let process = full();
-    // Each is queued without a look at the memory, so the transaction is refused before its requests are.
+    // Queueing does not check the memory, so the transaction as a whole is refused rather than one of its requests.
     let part = vec![b'x'; 256 << 10];
     let is_refused = (1..33).any(|parts| {
         let mut client = process.client();
@@ -113,7 +113,7 @@ fn a_transaction_that_there_is_no_memory_for_does_nothing() {
     assert!(is_refused);
 }
 
-/// Bytes that no compression makes shorter.
+/// Returns bytes that no compression makes shorter.
 fn random(len: usize) -> Vec<u8> {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let next = || {
@@ -125,7 +125,7 @@ fn random(len: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Waits until a replica has all of its master's data, and compares both.
+/// Waits until a replica has all data of its master, and compares both.
 #[track_caller]
 fn check_replica(master: &Process, replica: &Process) {
     let mut client = master.client();
@@ -134,21 +134,23 @@ fn check_replica(master: &Process, replica: &Process) {
     assert_eq!(replica.client().ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
 }
 
-/// Address space of a process whose data others copy, in KiB: their memory and their time are bounded by it.
+/// The address space of a process whose data is copied to replicas, in KiB. It bounds the memory and the time of the
+/// tests.
 const SMALL_KIB: &str = "700000";
 /// The number of error codes that a server counts.
 const ERROR_CODES: usize = 128;
-/// The number of pieces that fill it, at most.
+/// The largest number of pieces that fill the memory.
 const PIECES: usize = 300;
 
-/// Fills the memory of such a process, but for a few megabytes.
+/// Fills the memory of such a process, except for a few megabytes.
 fn fill_small(process: &Process) {
     let mut client = process.client();
     let mut fill = |n| client.ask(&format!("SETRANGE a{n} 4194304 x"));
     assert_eq!((0..PIECES).map(&mut fill).find(|outcome| outcome != ":4194305").as_deref(), Some(NO_MEMORY));
 }
 
-/// Commands that make one collection of sorted sets or sets: how each begins, and the letter of its keys.
+/// Commands that combine sets or sorted sets into one collection: the beginning of the command, and the letter of its
+/// keys.
 const COMBINING: &[(&str, char)] = &[
     ("ZUNIONSTORE new 8", 'z'),
     ("ZINTERSTORE new 1", 'z'),
@@ -164,7 +166,7 @@ const COMBINING: &[(&str, char)] = &[
 #[test]
 fn small_members_that_there_is_no_memory_to_combine_are_not_combined() {
     const SETS: usize = 8;
-    /// Pieces of memory that come back before each round.
+    /// The numbers of pieces that are freed before the rounds.
     const FREED: [usize; 4] = [0, 2, 3, 5];
     let process = limited_to(SMALL_KIB);
     let add = "for n = 1, 25000 do redis.call('ZADD', KEYS[1], n, KEYS[1] .. ':member:' .. n) \
@@ -209,7 +211,7 @@ fn a_replica_misses_nothing_of_compressed_texts_that_its_master_had_no_memory_to
     check_told(&text);
 }
 
-/// Changes a hash of 32 such texts where there is no memory to write the hash for a replica.
+/// Changes a hash of 32 such texts when there is no memory to propagate the hash to a replica.
 fn check_told(part: &[u8]) {
     let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
     for field in 0..32 {
@@ -218,7 +220,7 @@ fn check_told(part: &[u8]) {
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
     fill_small(&master);
-    // Replicas are told of the whole hash.
+    // The whole hash is propagated to replicas.
     assert_eq!(master.client().ask("HSET large new 1"), ":1");
     (0..PIECES).for_each(|n| _ = master.client().ask(&format!("DEL a{n}")));
     check_replica(&master, &replica);
@@ -235,7 +237,7 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert_eq!(replica.client().ask(&format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
     check_replica(&master, &replica);
     assert_eq!(replica.client().ask("CONFIG SET replica-read-only no"), "+OK");
-    // Error statistics have no room for another code.
+    // The error statistics have no room for another code.
     for code in 0..ERROR_CODES {
         replica.client().ask(&format!("EVAL \"return redis.error_reply('C{code} text')\" 0"));
     }
@@ -243,7 +245,7 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
     assert_eq!(master.client().ask("SETRANGE large 41943040 x"), ":41943041");
     while !master.client().ask("INFO stats").contains("\nsync_full:2") {}
     assert_eq!(replica.client().ask("EXISTS large"), ":0");
-    // The allocator does not try again and again to make a thread.
+    // The allocator must not try to start a thread over and over.
     let said = String::from_utf8_lossy(&fs::read(&errors).expect("the file is there")).into_owned();
     assert!(!said.contains("background thread"), "{} bytes", said.len());
 }
@@ -269,7 +271,7 @@ fn members_are_removed_though_there_is_no_memory_for_a_smaller_table() {
 #[test]
 fn a_script_whose_error_there_is_no_memory_for_ends_alone() {
     let process = short_of_memory();
-    // Each round leaves less memory than the one before, and each script is run with either length.
+    // Each round leaves less memory than the one before, and each script runs with both lengths.
     for round in 0..4 {
         let scripts = [
             "error(string.rep('x', LEN))",
@@ -293,7 +295,7 @@ fn a_script_whose_error_there_is_no_memory_for_ends_alone() {
     assert_eq!(process.client().ask("PING"), "+PONG");
 }
 
-/// The ids of what is pending in a group, with the numbers of its deliveries.
+/// Returns the ids of the pending entries of a group, with their numbers of deliveries.
 fn pending(process: &Process) -> Vec<(String, String)> {
     let reply = process.client().ask("XPENDING x g - + 9");
     let words: Vec<&str> = reply.split(' ').collect();

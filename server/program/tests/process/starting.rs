@@ -1,4 +1,4 @@
-//! How it starts under a system's care: Debian's own configuration, the background, the log, supervisors.
+//! Tests of the start under system management: Debian's configuration, the background, the log, supervisors.
 
 use crate::harness::{Client, Directory, Process, SAFETY_NET, program, ready_line, refused, run};
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const DEBIAN: &str = "/etc/redis/redis.conf";
 
-/// The content of a file as soon as it is there.
+/// Waits until a file exists and returns its content.
 fn content(path: &str) -> String {
     let begin = Instant::now();
     loop {
@@ -21,7 +21,7 @@ fn content(path: &str) -> String {
     }
 }
 
-/// Waits until no process has this number.
+/// Waits until no process has this id.
 #[cfg(target_os = "linux")]
 fn await_end(id: &str) {
     let begin = Instant::now();
@@ -31,7 +31,7 @@ fn await_end(id: &str) {
     }
 }
 
-/// The texts of a log, without what differs from start to start.
+/// Returns the texts of a log, without the parts that differ between starts.
 fn texts(log: &str) -> Vec<String> {
     let text = |line: &str| {
         if let Some((_, text)) = line.split_once(":signal-handler (") {
@@ -54,7 +54,7 @@ fn debians_own_configuration_starts() {
     }
     let directory = Directory::new();
     let (log, pid, socket) = (directory.file("log"), directory.file("pid"), directory.file("redis.sock"));
-    // As root's copy may not be readable to others, and what it names is not ours to write.
+    // The test copies the file: root's file may be unreadable for others, and the paths in it are not the test's.
     let copy = directory.file("redis.conf");
     fs::copy(DEBIAN, &copy).expect("it can be read");
     let dir = directory.0.to_str().expect("the path is text");
@@ -139,7 +139,7 @@ fn the_log_file_tells_of_its_life() {
     told.retain(|text| !differing.iter().any(|start| text.starts_with(start)));
     assert_eq!(told, expected);
 
-    // A file that is moved away is made anew; another level shows more, or less.
+    // A log file that is moved away is created anew. Another level shows more, or less.
     fs::rename(&log, directory.file("log.1")).expect("it is there");
     let process = Process::start(&["--logfile", &log, "--loglevel", "warning"]);
     fs::rename(&log, directory.file("log.2")).expect("it is made at the start");
@@ -152,7 +152,7 @@ fn the_log_file_tells_of_its_life() {
     assert!(content(&directory.file("much")).contains(" - much\n"));
 }
 
-/// Without a file the log is on standard output; the line that says that the server is ready is there at each level.
+/// Without a file the log goes to standard output. The ready line appears at every level.
 #[test]
 fn the_level_decides_how_much_standard_output_tells() {
     for (level, is_told) in [("warning", false), ("notice", true)] {

@@ -16,7 +16,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The program under another name.
+/// Returns a command that runs the program under another name.
 fn named(directory: &Directory, name: &str) -> Command {
     let link = directory.file(name);
     if !fs::exists(&link).expect("the directory can be read") {
@@ -47,7 +47,7 @@ fn a_command_runs_with_a_server_of_its_own() {
 fn a_commands_server_has_options_and_a_password() {
     let directory = Directory::new();
     let file = directory.file("redis.conf");
-    // The port of the file is somebody else's.
+    // The port of the file belongs to another server.
     fs::write(&file, "port 6379\nrequirepass \"a b@:/%\"\n").expect("it can be written");
     let script = "\"$0\" healthcheck; echo $REDIS_URL";
     let command = ["--", "sh", "-c", script, env!("CARGO_BIN_EXE_lockwheel")];
@@ -166,7 +166,7 @@ fn completions_and_the_man_page_are_printed() {
         ];
         assert!(output.status.success() && needed.iter().all(|word| text.contains(word)), "{shell}: {text}");
     }
-    // Values that are words, and the shapes of topologies.
+    // The completions offer words as values, and the shapes of topologies.
     for shell in ["bash", "zsh", "fish"] {
         let text = out(&run(&["completions", shell]));
         for words in [["real", "manual"], ["6.2", "newest"], ["replicas", "sentinel"], ["lag", "cluster"]] {
@@ -175,7 +175,7 @@ fn completions_and_the_man_page_are_printed() {
         for words in ["replicas sentinel cluster", "1 2 3 3x1 3x2"] {
             assert!(text.contains(words), "{shell}: {text}");
         }
-        // Options of servers: of the program, `run`, `topology` and `entrypoint`.
+        // The completions offer the options of servers for the program, `run`, `topology` and `entrypoint`.
         assert!(text.matches("lock-herd-limit").count() >= 4, "{shell}: {text}");
     }
     let help = out(&run(&["--help"]));
@@ -225,11 +225,11 @@ fn by_the_name_of_redis_server_it_is_one() {
     assert_eq!(process.wait().0.code(), Some(0));
 }
 
-/// What a program prints with these arguments and this input: output, errors, exit code.
+/// Runs a program with this input. Returns its output, its errors and its exit code.
 fn told(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // One that refuses its arguments reads nothing.
+    // A program that refuses its arguments reads nothing.
     let _ended = child.stdin.take().expect("it is a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("it ends");
     (out(&output), error(&output), output.status.code())
@@ -286,7 +286,7 @@ fn by_the_name_of_redis_cli_it_prints_what_redis_cli_prints() {
         };
         let theirs = all(Command::new(&real).env_remove("REDISCLI_AUTH"));
         let ours = all(&mut named(&directory, "redis-cli"));
-        // Client ids count on.
+        // Client ids keep counting.
         let plain = |(out, error, code): (String, String, Option<i32>)| {
             let lines = out.split('\n').filter(|line| !line.starts_with("id "));
             (lines.map(str::to_owned).collect::<Vec<_>>(), error, code)
