@@ -1,5 +1,5 @@
-//! How long a batch of readers takes: a writer that lets all who wait in, and the readers that leave again while a
-//! writer waits.
+//! Benchmarks of a batch of readers: a writer that lets all waiting readers in, and readers that leave while a writer
+//! waits.
 //!
 //! `cargo bench -p lockwheel-bench --bench batches`
 
@@ -17,7 +17,8 @@ fn main() {
     divan::main();
 }
 
-/// A server whose lock a writer holds, for which so many readers wait and then a writer; the two writers.
+/// Creates a server with a lock that a writer holds. For the lock wait this number of readers, then another writer.
+/// Returns the two writers.
 fn waiting(readers: usize) -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let mut wait = |line: &str| {
@@ -34,7 +35,7 @@ fn waiting(readers: usize) -> (Simulation, u64, u64) {
     (server, writer, next)
 }
 
-/// One release lets all readers in.
+/// Measures one release that lets all readers in.
 #[divan::bench(args = SIZES)]
 fn let_in(bencher: Bencher<'_, '_>, readers: usize) {
     bencher.counter(ItemsCount::new(readers)).with_inputs(|| waiting(readers)).bench_local_values(
@@ -46,7 +47,7 @@ fn let_in(bencher: Bencher<'_, '_>, readers: usize) {
     );
 }
 
-/// All readers leave, and the last lets the writer in.
+/// Measures the leaving of all readers, of which the last lets the writer in.
 #[divan::bench(args = SIZES)]
 fn leave(bencher: Bencher<'_, '_>, readers: usize) {
     let held = || {

@@ -1,4 +1,4 @@
-//! How long a request takes that would close a cycle of waits: the search through all who wait for each other.
+//! Benchmarks of a request that would close a cycle of waits, which needs a search through all waiting owners.
 //!
 //! `cargo bench -p lockwheel-bench --bench deadlocks`
 
@@ -13,7 +13,7 @@ fn main() {
     divan::main();
 }
 
-/// Each owner holds a lock and waits for that of the next; the last one would wait for the first.
+/// Each owner holds a lock and waits for that of the next. The last owner would wait for the first.
 #[divan::bench(args = [10, 100, 1000])]
 fn cycle(bencher: Bencher<'_, '_>, depth: usize) {
     let mut server = Simulation::new(Config::default(), 7);

@@ -1,4 +1,4 @@
-//! Random GETs of few and of many keys, with their keys brought into the caches so many at a time.
+//! Benchmarks of random GETs among few and many keys, with keys fetched into the caches in groups.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -32,7 +32,7 @@ fn engine(keys: usize, value: &[u8]) -> (Engine, Slot) {
     (engine, slot)
 }
 
-/// `ahead` 0: as they come.
+/// Measures GETs with `ahead` keys fetched at a time; 0 means no prefetching.
 fn get(bencher: Bencher<'_, '_>, keys: usize, ahead: usize, value: &[u8]) {
     let (mut engine, slot) = engine(keys, value);
     let mut output = Outbox::default();

@@ -1,4 +1,4 @@
-//! The lock and unlock scripts in process, without sockets: what the engine itself costs.
+//! Benchmarks of the lock and unlock scripts in process, without sockets: the cost of the engine itself.
 //!
 //! `cargo bench -p lockwheel-bench`
 
@@ -8,14 +8,14 @@ use lockwheel_bench::{InProcess, LOCK, UNLOCK};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Locks taken and given back in each sample.
+/// The number of locks taken and released in each sample.
 const LOCKS: usize = 1000;
 
 fn main() {
     divan::main();
 }
 
-/// A lock script and an unlock script for each of a thousand locks; the count is of scripts.
+/// Measures a lock script and an unlock script for each of a thousand locks. The count is of scripts.
 fn pair(bencher: Bencher<'_, '_>, command: &str, scripts: impl Fn(&mut InProcess) -> [Vec<u8>; 2]) {
     let mut engine = InProcess::new();
     let [lock, unlock] = scripts(&mut engine);
@@ -36,19 +36,19 @@ fn pair(bencher: Bencher<'_, '_>, command: &str, scripts: impl Fn(&mut InProcess
     });
 }
 
-/// By digest.
+/// Measures the scripts by digest.
 #[divan::bench]
 fn evalsha(bencher: Bencher<'_, '_>) {
     pair(bencher, "EVALSHA", |engine| [engine.load(LOCK), engine.load(UNLOCK)]);
 }
 
-/// By full text, as older versions of Redisson send them.
+/// Measures the scripts by full text, as older versions of Redisson send them.
 #[divan::bench]
 fn eval(bencher: Bencher<'_, '_>) {
     pair(bencher, "EVAL", |_| [LOCK.into(), UNLOCK.into()]);
 }
 
-/// The native commands for the same.
+/// Measures the native commands for the same.
 #[divan::bench]
 fn native(bencher: Bencher<'_, '_>) {
     let mut engine = InProcess::new();

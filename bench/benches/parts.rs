@@ -1,4 +1,4 @@
-//! The parts by themselves: parsers, reply writer, wheel, table of keys, a command called by a script.
+//! Benchmarks of single parts: parsers, reply writer, timer wheel, table of keys, a command called by a script.
 //!
 //! `cargo bench -p lockwheel-bench --bench parts`
 
@@ -17,16 +17,16 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Requests or replies in a sample: a pipeline.
+/// The number of requests or replies in a sample, which is a pipeline.
 const PIPELINE: usize = 64;
-/// Keys and timers that are there: as many as stay in the processor's caches, and more.
+/// The numbers of existing keys and timers: as many as fit into the processor's caches, and more.
 const SIZES: [usize; 2] = [10_000, 1_000_000];
 
 fn main() {
     divan::main();
 }
 
-/// A number that is another one each time, and never the same as often as a table is large.
+/// Returns a number that differs each time, and repeats only after as many calls as a table is large.
 fn shuffled(n: usize, of: usize) -> usize {
     n.wrapping_mul(0x9e37_79b1) % of
 }
@@ -90,7 +90,7 @@ fn parse_replies(bencher: Bencher<'_, '_>, kind: &str) {
     });
 }
 
-/// A wheel with timers within the next half minute.
+/// Creates a wheel with timers within the next half minute.
 fn wheel(timers: usize) -> (Wheel<u64>, Vec<TimerId>) {
     let mut wheel = Wheel::new();
     let ids = (0..timers).map(|n| wheel.insert(shuffled(n, 30_000) as i64, n as u64)).collect();
@@ -124,7 +124,7 @@ fn timer_moved(bencher: Bencher<'_, '_>, timers: usize) {
 
 const NOW: Now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
 
-/// Keys of a database with short strings, and their names.
+/// Creates a database of keys with short strings, and returns the names.
 fn keys(count: usize) -> (Keyspace, Vec<Vec<u8>>) {
     let mut keyspace = Keyspace::new(1, 7);
     let names: Vec<Vec<u8>> = (0..count).map(|n| format!("key:{n:012}").into_bytes()).collect();
@@ -163,7 +163,7 @@ fn key_made_and_deleted(bencher: Bencher<'_, '_>, count: usize) {
     });
 }
 
-/// A host whose every command answers 1.
+/// A host whose every command returns 1.
 struct One;
 
 impl Host for One {
@@ -184,7 +184,7 @@ impl Host for One {
     }
 }
 
-/// Scripts that make so many calls and return.
+/// Measures scripts that make this number of calls and return.
 #[divan::bench(args = [0, 1, 10])]
 fn script_with_calls(bencher: Bencher<'_, '_>, calls: usize) {
     let mut runtime = Runtime::new(Options::default(), Arc::new(ScriptControl::new()));

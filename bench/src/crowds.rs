@@ -1,6 +1,6 @@
-//! A lock with many who wait for it or hold it.
+//! Locks with many waiters or holders.
 
-/// What can happen to it: the events of the program `crowd`.
+/// The kinds of events of such a lock, as the program `crowd` names them.
 pub const KINDS: [&str; 16] = [
     "handed",
     "handed-to-writer",

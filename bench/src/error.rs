@@ -1,4 +1,4 @@
-//! What ends a comparison.
+//! Errors that end a comparison.
 
 use std::fmt;
 use std::io;
@@ -6,46 +6,46 @@ use std::io;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a comparison cannot go on. Its text is for the person who started it.
+/// An error that ends a comparison. Its text is for the user who started it.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused something.
+    /// An error of the system.
     Io {
-        /// What was to be done.
+        /// The operation that failed.
         what: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A server answered wrongly, or not at all.
+    /// A server replied wrongly, or not at all.
     Reply(Box<WrongReply>),
-    /// Anything else: a wrong option, a server that does not start.
+    /// Any other error: a wrong option, a server that does not start.
     Other(String),
 }
 
-/// A request and the reply that it should not have got.
+/// A request and its wrong reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongReply {
-    /// The request as on the wire.
+    /// The request, as on the wire.
     pub sent: Vec<u8>,
-    /// What would have been right, in words or as on the wire.
+    /// The right reply, in words or as on the wire.
     pub expected: String,
-    /// What came, as on the wire, as far as it came.
+    /// The received bytes, as on the wire, perhaps incomplete.
     pub came: Vec<u8>,
 }
 
 impl Error {
-    /// An error of the system while `what` was done: `read /proc/1/stat`.
+    /// Wraps a system error. `what` names the operation that failed: `read /proc/1/stat`.
     pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let what = what.into();
         move |source| Error::Io { what, source }
     }
 
-    /// An error with a text of its own.
+    /// Creates an error with this text.
     pub fn other(text: impl Into<String>) -> Error {
         Error::Other(text.into())
     }
 
-    /// The same error, with the server and workload it happened in.
+    /// Adds the server and the workload of the run to an error.
     #[must_use]
     pub fn in_run(self, run: &str) -> Error {
         Error::Other(format!("{run}: {self}"))

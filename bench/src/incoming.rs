@@ -1,39 +1,39 @@
-//! The replies in what a server has sent.
+//! The replies in the bytes that a server has sent.
 
 use lockwheel_resp::{InvalidReply, Replies, ReplyLimits, ReplyParser, Value};
 
-/// No server nests replies deeper here, so that they may be walked recursively.
+/// The limits of replies. No server nests replies deeper here, so they may be walked recursively.
 const LIMITS: ReplyLimits = ReplyLimits { max_len: 1024 * 1024 * 1024, max_depth: 8 };
 
-/// Bytes that have been read from a server, and the replies in them that have not been taken.
+/// Bytes that have been read from a server, and the replies in them.
 #[derive(Debug, Default)]
 pub struct Incoming {
     bytes: Vec<u8>,
     parser: ReplyParser,
-    /// The whole replies that `bytes` begins with, and how many of them have been taken.
+    /// The complete replies at the front of `bytes`, and the number of those that have been taken.
     replies: Replies,
     taken: usize,
 }
 
-/// A reply that is taken.
+/// A reply that has been taken.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// What it says.
+    /// The parsed reply.
     pub value: Value<'a>,
-    /// Its bytes, as on the wire.
+    /// The bytes of the reply, as on the wire.
     pub bytes: &'a [u8],
 }
 
 impl Incoming {
-    /// Adds what was read.
+    /// Appends bytes that have been read.
     pub fn append(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes the next reply; `None` when it is not whole.
+    /// Takes the next reply; `None` if it is not complete.
     ///
     /// # Errors
-    /// What comes next is no reply, or one that is nested too deeply.
+    /// Returns an error if the next bytes are no reply, or a reply that is nested too deeply.
     pub fn take(&mut self) -> Result<Option<Received<'_>>, InvalidReply> {
         if self.taken == self.replies.len() {
             self.bytes.drain(..self.replies.consumed());
@@ -49,7 +49,7 @@ impl Incoming {
         Ok(Some(Received { value: self.replies.value(i, &self.bytes), bytes }))
     }
 
-    /// What has been read and not taken, for a message.
+    /// Returns the bytes that have been read but not taken, for a message.
     pub fn rest(&self) -> &[u8] {
         let taken = self.taken.checked_sub(1).map_or(0, |last| self.replies.range(last).end);
         &self.bytes[taken..]

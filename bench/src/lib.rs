@@ -1,6 +1,6 @@
-//! Measurements of Lockwheel: `compare` drives servers over sockets, beside it are benchmarks in process.
+//! Measurements of Lockwheel: `compare` drives servers over sockets, and benchmarks run in process.
 //!
-//! Here: an engine in this process, and Redisson's way with a lock in words of its own.
+//! This file contains an in-process engine, and scripts that use a lock as Redisson does, in their own words.
 
 pub mod cli;
 pub mod compare;
@@ -22,7 +22,8 @@ use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::core::Progress;
 use lockwheel_store::time::Now;
 
-/// Takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the owner.
+/// The script that takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the
+/// owner.
 pub const LOCK: &str = "\
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then \
     redis.call('hincrby', KEYS[1], ARGV[2], 1) \
@@ -31,7 +32,8 @@ if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2])
 end \
 return redis.call('pttl', KEYS[1])";
 
-/// Gives it back: four commands. KEYS: the lock, its channel. ARGV: the message, the lease in ms, the owner.
+/// The script that releases the lock: four commands. KEYS: the lock, its channel. ARGV: the message, the lease in ms,
+/// the owner.
 pub const UNLOCK: &str = "\
 if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end \
 local holds = redis.call('hincrby', KEYS[1], ARGV[3], -1) \
@@ -43,7 +45,7 @@ redis.call('del', KEYS[1]) \
 redis.call('publish', KEYS[2], ARGV[1]) \
 return 1";
 
-/// A library, `locks`, whose functions `lock` and `unlock` do the same.
+/// Returns a library `locks`, whose functions `lock` and `unlock` do the same as the scripts.
 pub fn lock_library() -> String {
     let function = |name: &str, script: &str| {
         format!("redis.register_function('{name}', function(KEYS, ARGV) {script} end)\n")
@@ -59,7 +61,7 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// An empty engine whose time stands still.
+    /// Creates an empty engine whose time stands still.
     pub fn new() -> Self {
         let mut engine =
             Engine::new(Config::default(), 7, Now { wall_us: 1_000_000_000_000, monotonic_us: 0 });
@@ -67,10 +69,10 @@ impl InProcess {
         InProcess { engine, slot, output: Outbox::default() }
     }
 
-    /// Runs one request; its reply as on the wire, until the next call.
+    /// Runs one request. Returns its reply as on the wire, valid until the next call.
     ///
     /// # Panics
-    /// When the request would block or end the connection: no measurement does.
+    /// Panics if the request would block or end the connection, which no measurement does.
     pub fn run(&mut self, argv: &[&[u8]]) -> &[u8] {
         self.output.clear();
         let progress = self.engine.execute(self.slot, argv);
@@ -79,10 +81,10 @@ impl InProcess {
         self.output.bytes()
     }
 
-    /// Loads a script; its digest.
+    /// Loads a script and returns its digest.
     ///
     /// # Panics
-    /// When it does not compile.
+    /// Panics if the script does not compile.
     pub fn load(&mut self, script: &str) -> Vec<u8> {
         let reply = self.run(&[b"SCRIPT", b"LOAD", script.as_bytes()]);
         assert!(reply.starts_with(b"$40\r\n"), "{}", String::from_utf8_lossy(reply));

@@ -1,4 +1,4 @@
-//! `lockwheel-bench`: measures servers side by side. 0: done. 1: something was wrong, a reply for instance.
+//! `lockwheel-bench`: measures servers side by side. Exit code 0: done. 1: an error, for instance a wrong reply.
 
 use clap::Parser;
 use lockwheel_bench::cli::{Cli, Verb};
@@ -27,8 +27,8 @@ fn run(cli: &Cli) -> Result<()> {
     }
 }
 
-/// A line for whoever watches.
+/// Prints a line for the user.
 fn say(line: &str) {
-    // Whoever watched may have gone.
+    // The reader may be gone.
     let _unheard = writeln!(io::stderr(), "{line}");
 }

@@ -1,39 +1,39 @@
-//! What a comparison finds, as it is written to files and read by reports.
+//! The results of a comparison, as they are written to files and read by reports.
 
 use crate::waiting::results::{Handoff, Lateness, Pause};
 use serde::{Deserialize, Serialize};
 
-/// The number of this format; it grows when a reader has to know.
+/// The number of this format. It grows with changes that matter to a reader.
 pub const FORMAT: u32 = 1;
 
-/// Everything about one comparison.
+/// All results of one comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
-    /// [`FORMAT`] when it was written.
+    /// The value of [`FORMAT`] when the results were written.
     pub format: u32,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// What was compared, in the order of columns.
+    /// The compared servers, in the order of columns.
     pub servers: Vec<ServerInfo>,
-    /// How.
+    /// The method.
     pub method: Method,
-    /// How quiet it was.
+    /// The noise during the runs.
     pub noise: Noise,
-    /// What each workload does, in the order of rows.
+    /// The descriptions of the workloads, in the order of rows.
     pub workloads: Vec<WorkloadInfo>,
     /// All measured runs, in the order they were made.
     pub runs: Vec<Run>,
     /// Memory by server and kind of key.
     pub memory: Vec<Memory>,
-    /// How fast each server starts and what it takes when idle.
+    /// The start-up time and the idle memory of each server.
     pub startup: Vec<Startup>,
-    /// Locks that go from hand to hand.
+    /// The hand-offs of locks.
     #[serde(default)]
     pub handoffs: Vec<Handoff>,
-    /// How late expiry is told.
+    /// The lateness of expiry events.
     #[serde(default)]
     pub lateness: Vec<Lateness>,
-    /// How long servers stand still.
+    /// The pauses of servers.
     #[serde(default)]
     pub pauses: Vec<Pause>,
 }
@@ -41,111 +41,112 @@ pub struct Results {
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Model of the processor.
+    /// The model of the processor.
     pub processor: String,
-    /// Cores that the comparison may use.
+    /// The number of cores that the comparison may use.
     pub cores: usize,
-    /// Bytes of memory.
+    /// The memory, in bytes.
     pub memory: u64,
     /// The system and its version.
     pub system: String,
-    /// How TCP controls congestion there: it is part of the cost of a request.
+    /// The congestion control of TCP, which is part of the cost of a request.
     pub congestion_control: String,
 }
 
 /// One server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerInfo {
-    /// Its name in runs: `lockwheel`, `redis`, `valkey`, or an address.
+    /// The name in runs: `lockwheel`, `redis`, `valkey`, or an address.
     pub name: String,
-    /// What it says it is: `redis 7.0.15`.
+    /// The version that the server reports: `redis 7.0.15`.
     pub version: String,
 }
 
-/// How it was measured: the options that matter.
+/// The method of measurement: the options that matter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Method {
     /// The version of this program.
     pub version: String,
-    /// The arguments it was started with.
+    /// The arguments of this program.
     pub arguments: Vec<String>,
-    /// Cores of the server; empty: not pinned.
+    /// The cores of the server; empty if not pinned.
     pub server_cores: Vec<usize>,
-    /// Cores of the load; empty: not pinned.
+    /// The cores of the load; empty if not pinned.
     pub load_cores: Vec<usize>,
-    /// Threads of each server for its sockets.
+    /// The number of threads that each server uses for its sockets.
     pub server_threads: usize,
-    /// Threads of the load.
+    /// The number of threads of the load.
     pub load_threads: usize,
-    /// Connections.
+    /// The number of connections.
     pub connections: u64,
-    /// Keys.
+    /// The number of keys.
     pub keys: u64,
-    /// Exponent of Zipf's law by which keys are chosen; 0: all alike.
+    /// The exponent of Zipf's law for the choice of keys; 0 if all keys are equally likely.
     pub skew: f64,
-    /// Rounds: how often each run is repeated, the servers taking turns.
+    /// The number of rounds: the repetitions of each run, in which the servers take turns.
     pub rounds: usize,
-    /// Seconds that a run takes.
+    /// The duration of a run, in seconds.
     pub seconds: f64,
-    /// Requests a second of an open loop; none: a closed loop.
+    /// The number of requests a second of an open loop; `None` for a closed loop.
     pub rate: Option<f64>,
 }
 
-/// What disturbed the runs.
+/// The disturbances of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Nanoseconds of one turn of a fixed loop, least and most over all runs: how much the core's speed moved.
+    /// The least and the greatest time of one iteration of a fixed loop over all runs, in nanoseconds. It shows how
+    /// much the core's speed varied.
     pub loop_ns: Option<(f64, f64)>,
-    /// Part of the machine's time that its host took away, 0 to 1.
+    /// The share of the machine's time that its host took away, from 0 to 1.
     pub stolen_share: Option<f64>,
 }
 
 /// One workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadInfo {
-    /// Its name in runs: `set`, `pair:evalsha`.
+    /// The name in runs: `set`, `pair:evalsha`.
     pub name: String,
-    /// Those that belong together: `plain`, `lock`.
+    /// The family of related workloads: `plain`, `lock`.
     pub family: String,
-    /// One line on what it does.
+    /// A description in one line.
     pub about: String,
-    /// The workload of the other servers that it is compared with, where they do not speak it.
+    /// The workload of other servers for the comparison, if they do not support this one.
     pub against: Option<String>,
 }
 
 /// One measured run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The server's name.
+    /// The name of the server.
     pub server: String,
-    /// The workload's name.
+    /// The name of the workload.
     pub workload: String,
-    /// Requests a batch.
+    /// The number of requests in a batch.
     pub pipeline: usize,
-    /// Connections.
+    /// The number of connections.
     pub connections: u64,
-    /// From 0.
+    /// The round, counted from 0.
     pub round: usize,
-    /// Requests answered.
+    /// The number of answered requests.
     pub ops: u64,
-    /// Seconds from the first request to the last reply.
+    /// The seconds from the first request to the last reply.
     pub seconds: f64,
-    /// Nanoseconds of CPU a request, all threads of the server; none when its process is unknown.
+    /// The CPU time per request of all threads of the server, in nanoseconds. `None` if its process is unknown.
     pub cpu_ns: Option<f64>,
-    /// Of those, in the server's own code (split by ticks of 10 ms).
+    /// The part of that time in the server's own code (split by ticks of 10 ms).
     pub user_ns: Option<f64>,
-    /// Of those, in the kernel's.
+    /// The part of that time in the kernel's code.
     pub system_ns: Option<f64>,
-    /// Nanoseconds of CPU a request of the load itself.
+    /// The CPU time per request of the load itself, in nanoseconds.
     pub load_cpu_ns: Option<f64>,
-    /// How long a batch takes.
+    /// The latency of batches.
     pub latency: Latency,
-    /// Resident bytes of the server after the run.
+    /// The resident bytes of the server after the run.
     pub resident: Option<u64>,
 }
 
 impl Run {
-    /// Requests a second.
+    /// Returns the requests per second.
     pub fn rate(&self) -> f64 {
         self.ops as f64 / self.seconds
     }
@@ -154,49 +155,49 @@ impl Run {
 /// Latencies of batches, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Half are faster.
+    /// The median.
     pub p50: f64,
-    /// 99 of 100 are faster.
+    /// The 99th percentile.
     pub p99: f64,
-    /// 999 of 1000 are faster.
+    /// The 99.9th percentile.
     pub p999: f64,
-    /// The slowest.
+    /// The maximum.
     pub max: f64,
-    /// Percentiles (0 to 100) and their latencies, rising: the curve.
+    /// The curve: percentiles (0 to 100) and their latencies, in ascending order.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// What keys of a kind take on a server.
+/// The memory of keys of one kind on a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// The server's name.
+    /// The name of the server.
     pub server: String,
-    /// What was loaded: `strings`, `locks`, `set members`.
+    /// The kind of the loaded data: `strings`, `locks`, `set members`.
     pub kind: String,
-    /// How many keys, or parts of one.
+    /// The number of keys, or of parts of one key.
     pub keys: u64,
-    /// Resident bytes before.
+    /// The resident bytes before loading.
     pub before: u64,
-    /// With all of them.
+    /// The resident bytes with all data.
     pub loaded: u64,
-    /// After FLUSHALL, when it has settled.
+    /// The resident bytes after FLUSHALL, once they have settled.
     pub flushed: u64,
 }
 
 impl Memory {
-    /// Resident bytes each.
+    /// Returns the resident bytes per key.
     pub fn per_key(&self) -> f64 {
         self.loaded.saturating_sub(self.before) as f64 / self.keys.max(1) as f64
     }
 }
 
-/// How a server starts.
+/// The start-up of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Startup {
-    /// The server's name.
+    /// The name of the server.
     pub server: String,
-    /// Seconds from exec to the first PONG, each start.
+    /// The seconds from exec to the first PONG, for each start.
     pub seconds: Vec<f64>,
-    /// Resident bytes when idle, each start.
+    /// The resident bytes when idle, for each start.
     pub idle: Vec<u64>,
 }

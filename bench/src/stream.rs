@@ -1,4 +1,4 @@
-//! Pipelined requests for an engine in this process, and the way a connection feeds them to it.
+//! Pipelined requests for an in-process engine, and the way in which a connection feeds them to it.
 
 use crate::workloads::{JOB, ORDER, ORDER_TEXT};
 use crate::{LOCK, UNLOCK, lock_library};
@@ -9,7 +9,7 @@ use lockwheel_engine::core::Progress;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 use lockwheel_store::time::Now;
 
-/// The names that [`Stream::new`] knows.
+/// The names of streams that [`Stream::new`] supports.
 pub const NAMES: &[&str] = &[
     "ping",
     "set",
@@ -25,33 +25,33 @@ pub const NAMES: &[&str] = &[
     "cmsgpack",
 ];
 
-/// Requests that the client sends before it waits for their answers.
+/// The number of requests that the client sends before it waits for their replies.
 pub const PIPELINE: usize = 16;
-/// Keys that a stream touches, one after another.
+/// The number of keys that a stream uses in turn.
 const KEYS: usize = 1000;
-/// Streams to which entries are added: as many as a server has connections that add.
+/// The number of Redis streams to which entries are added: as many as a server has connections that add.
 const ENTRIES_IN: usize = 50;
-/// Time that passes between two batches, so that deadlines move as they do in a server.
+/// The time between two batches, in microseconds. It moves deadlines as in a server.
 const STEP_US: u32 = 20;
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 
-/// One request and the start of its answer.
+/// One request and the beginning of its reply.
 type Operation = (Vec<u8>, &'static str);
 
-/// Requests that go round and round.
+/// A cycle of requests.
 pub struct Stream {
     batches: Vec<Pipeline>,
 }
 
 struct Pipeline {
     requests: Vec<u8>,
-    /// How the answers to the first and to the last request begin.
+    /// The beginnings of the replies to the first and to the last request.
     first: &'static str,
     last: &'static str,
 }
 
 impl Stream {
-    /// The stream of this name, for which `client` gets ready; none if there is no such name.
+    /// Creates the stream of this name and prepares `client` for it. Returns `None` if there is no such name.
     pub fn new(name: &str, client: &mut Client) -> Option<Self> {
         let set = |n: usize| request(&["SET", &key(n), "value:1234"]);
         let hset = |n: usize| request(&["HSET", &key(n), "field", "value:1234"]);
@@ -98,7 +98,7 @@ impl Stream {
         })
     }
 
-    /// Two operations for each key.
+    /// Creates a stream with two operations for each key.
     fn of(operation: impl Fn(usize) -> Operation) -> Self {
         let operations: Vec<Operation> = (0..2 * KEYS).map(operation).collect();
         let batches = operations.chunks_exact(PIPELINE).map(|operations| Pipeline {
@@ -110,7 +110,7 @@ impl Stream {
     }
 }
 
-/// Locks, and at the next operation unlocks, by a script or a function.
+/// Returns a request that locks, or, for odd `n`, unlocks, by a script or a function.
 fn script(command: &str, [take, give]: [&str; 2], n: usize) -> Operation {
     let lock = lock(n);
     let channel = format!("redisson_lock__channel:{{{lock}}}");
@@ -120,7 +120,7 @@ fn script(command: &str, [take, give]: [&str; 2], n: usize) -> Operation {
     }
 }
 
-/// Adds an entry whose id is the server's; of an answer its length is known, and its end.
+/// Returns a request that adds an entry with an id of the server. Only the length and the end of its reply are known.
 fn xadd(n: usize) -> Vec<u8> {
     let stream = format!("stream:{}", n % ENTRIES_IN);
     request(&["XADD", &stream, "*", "field", "value:1234", "number", &n.to_string()])
@@ -130,12 +130,12 @@ fn key(n: usize) -> String {
     format!("key:{:012}", n % KEYS)
 }
 
-/// The lock of operation `n`, and of the next one if `n` is even.
+/// Returns the lock of operation `n`, and of the next one if `n` is even.
 fn lock(n: usize) -> String {
     format!("lock:{}", n / 2)
 }
 
-/// A request as it is on the wire.
+/// Encodes a request as on the wire.
 pub fn request(words: &[&str]) -> Vec<u8> {
     let mut request = Vec::new();
     write_request(&words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>(), &mut request);
@@ -153,7 +153,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Of an empty engine.
+    /// Creates a connection to an empty engine.
     pub fn new() -> Self {
         let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
         let mut engine = Engine::new(Config::default(), 7, now);
@@ -171,7 +171,7 @@ impl Client {
     /// Runs `operations` requests of a stream, rounded up to whole pipelines.
     ///
     /// # Errors
-    /// A request was not answered as it should be.
+    /// Returns a message if a reply is not as expected.
     pub fn run(&mut self, stream: &Stream, operations: usize) -> Result<(), String> {
         for pipeline in stream.batches.iter().cycle().take(operations.div_ceil(PIPELINE)) {
             let answers = self.send(&pipeline.requests);
@@ -187,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Runs the requests of one read; their answers, until the next call.
+    /// Runs the requests of one read. Returns their replies, valid until the next call.
     pub fn send(&mut self, input: &[u8]) -> &[u8] {
         self.now.wall_us += i64::from(STEP_US);
         self.now.monotonic_us += u64::from(STEP_US);
@@ -204,16 +204,16 @@ impl Client {
         output.bytes()
     }
 
-    /// Loads a script; its digest.
+    /// Loads a script and returns its digest.
     fn load(&mut self, script: &str) -> String {
         let answer = self.send(&request(&["SCRIPT", "LOAD", script]));
         String::from_utf8_lossy(answer).chars().skip(5).take(40).collect()
     }
 
-    /// Sets parameters of the engine: each name is followed by its value.
+    /// Sets parameters of the engine. Each name is followed by its value.
     ///
     /// # Panics
-    /// There is no such parameter, or it cannot have that value.
+    /// Panics if a parameter does not exist or cannot have that value.
     pub fn configure(&mut self, parameters: &[String]) {
         for pair in parameters.chunks(2) {
             let words: Vec<&str> = pair.iter().map(String::as_str).collect();
@@ -224,7 +224,7 @@ impl Client {
     /// Runs a request before the measurement.
     ///
     /// # Panics
-    /// When its answer does not begin so.
+    /// Panics if the reply has another beginning.
     fn prepare(&mut self, request: &[u8], answer: &str) {
         let got = self.send(request);
         assert!(got.starts_with(answer.as_bytes()), "{}", got.escape_ascii());

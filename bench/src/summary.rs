@@ -1,20 +1,20 @@
-//! From single runs to figures that can be compared: medians, spreads, ratios.
+//! Figures for comparison, computed from single runs: medians, spreads, ratios.
 
 use crate::results::{Results, Run};
 
-/// A median and what it lies between.
+/// A median with its minimum and maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The median.
     pub median: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The most.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of some values. `None` of none.
+    /// Computes the spread of some values. Returns `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -32,36 +32,37 @@ impl Spread {
 /// The runs of one workload on one server with one pipeline.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {
-    /// One a round.
+    /// The runs, one per round.
     pub runs: Vec<&'a Run>,
 }
 
 impl Cell<'_> {
-    /// Microseconds of server CPU a request, where its process is known.
+    /// Returns the server CPU per request in microseconds, if the server's process is known.
     pub fn cpu_us(&self) -> Option<Spread> {
         Spread::of(self.runs.iter().filter_map(|run| run.cpu_ns).map(|ns| ns / 1e3))
     }
 
-    /// Requests a second.
+    /// Returns the requests per second.
     pub fn rate(&self) -> Option<Spread> {
         Spread::of(self.runs.iter().map(|run| run.rate()))
     }
 
-    /// A figure of each run.
+    /// Returns the spread of a figure over the runs.
     pub fn each(&self, figure: impl Fn(&Run) -> f64) -> Option<Spread> {
         Spread::of(self.runs.iter().map(|run| figure(run)))
     }
 }
 
 impl Results {
-    /// The runs of a workload on a server; `None` when there are none.
+    /// Returns the runs of a workload on a server; `None` if there are none.
     pub fn cell(&self, server: &str, workload: &str, pipeline: usize) -> Option<Cell<'_>> {
         let is = |run: &&Run| run.server == server && run.workload == workload && run.pipeline == pipeline;
         let runs: Vec<&Run> = self.runs.iter().filter(is).collect();
         (!runs.is_empty()).then_some(Cell { runs })
     }
 
-    /// The runs that a server's column shows for a workload: its own, or those of the workload that stands for it.
+    /// Returns the runs that a server's column shows for a workload: its own, or those of the workload that replaces
+    /// it.
     pub fn cell_or_stand_in(&self, server: &str, workload: &str, pipeline: usize) -> Option<Cell<'_>> {
         self.cell(server, workload, pipeline).or_else(|| {
             let info = self.workloads.iter().find(|info| info.name == workload)?;
@@ -69,13 +70,13 @@ impl Results {
         })
     }
 
-    /// The server that others are compared with: `redis`, else the first but ours.
+    /// Returns the server that others are compared with: `redis`, or else the first one other than Lockwheel.
     pub fn baseline(&self) -> Option<&str> {
         let mut names = self.servers.iter().map(|server| server.name.as_str());
         names.clone().find(|name| *name == "redis").or_else(|| names.find(|name| *name != "lockwheel"))
     }
 
-    /// The pipelines that were measured, rising.
+    /// Returns the measured pipelines, in ascending order.
     pub fn pipelines(&self) -> Vec<usize> {
         let mut pipelines: Vec<usize> = self.runs.iter().map(|run| run.pipeline).collect();
         pipelines.sort_unstable();
@@ -83,8 +84,8 @@ impl Results {
         pipelines
     }
 
-    /// Server CPU a request on `server`, as a part of that on the baseline: formed round by round, since the speed of
-    /// a machine moves, then the median.
+    /// Returns the server CPU per request on `server`, as a fraction of that on the baseline. The ratio is computed
+    /// round by round, since the speed of a machine varies; the result is their median.
     pub fn ratio(&self, server: &str, workload: &str, pipeline: usize) -> Option<Spread> {
         let ours = self.cell(server, workload, pipeline)?;
         let theirs = self.cell_or_stand_in(self.baseline()?, workload, pipeline)?;

@@ -1,21 +1,21 @@
-//! What it takes when one of many leaves a lock, or gets it, or comes beside them, counted by valgrind: it may grow
-//! with the logarithm of how many there are, and no more.
+//! Tests of the cost when one of many clients leaves a lock, gets it, or arrives, counted by valgrind. The cost may
+//! grow with the logarithm of the number of clients, and no more.
 //!
-//! `cargo test --release -p lockwheel-bench --test crowds`.
+//! Run it by `cargo test --release -p lockwheel-bench --test crowds`.
 
 use lockwheel_bench::crowds::KINDS;
 use std::env;
 use std::process::Command;
 
-/// How many wait, hold the lock, or wait for others as Redisson does.
+/// The numbers of clients that wait, hold the lock, or wait for other locks as Redisson does.
 const FEW: u64 = 200;
 const MANY: u64 = 10_000;
-/// Events of the shorter run, and of the longer one among few and among many: what lies between them is free of how the
-/// crowd came together. That takes the more, and varies the more, the more there are.
+/// The numbers of events of the shorter run, and of the longer run with few and with many clients. Their difference
+/// excludes the assembly of the crowd. The assembly costs more, and varies more, with more clients.
 const SHORT: u64 = 10;
 const LONG: [u64; 2] = [60, 1010];
 
-/// Whether valgrind can be run. On the machine that decides it has to be.
+/// Whether valgrind can be run. In CI it must be installed.
 fn has_valgrind() -> bool {
     let found =
         Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
@@ -23,7 +23,7 @@ fn has_valgrind() -> bool {
     found
 }
 
-/// All instructions of a run of the program.
+/// Returns all instructions of a run of the program.
 fn count(kind: &str, clients: u64, events: u64) -> u64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_crowd"), kind])
@@ -37,13 +37,14 @@ fn count(kind: &str, clients: u64, events: u64) -> u64 {
     number.unwrap_or_else(|| panic!("no count of instructions: {told}"))
 }
 
-/// Instructions of an event.
+/// Returns the instructions of an event.
 fn measure(kind: &str, clients: u64, long: u64) -> u64 {
     let [few, many] = [SHORT, long].map(|events| count(kind, clients, events));
     many.checked_sub(few).expect("more events take more") / (long - SHORT)
 }
 
-/// From 200 to 10,000 the logarithm grows by less than three quarters; where all are walked, it is fifty times.
+/// From 200 to 10,000 clients the logarithm grows by less than three quarters. If all clients were walked, the cost
+/// would grow fifty times.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
 fn one_of_ten_thousand_takes_hardly_more_than_one_of_two_hundred() {

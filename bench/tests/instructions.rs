@@ -1,23 +1,24 @@
-//! Instructions per request, counted by valgrind and held against the figures in `bench/instructions.txt`.
+//! Tests of instructions per request, counted by valgrind and compared with the figures in `bench/instructions.txt`.
 //!
-//! `cargo test --release -p lockwheel-bench --test instructions`; with `RENEW_INSTRUCTIONS=1` it writes the file anew.
+//! Run it by `cargo test --release -p lockwheel-bench --test instructions`. With `RENEW_INSTRUCTIONS=1` it writes the
+//! file anew.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Requests of the shorter and of the longer run: what lies between them is free of the start. Both are whole rounds of
-/// a stream.
+/// The numbers of requests of the shorter and of the longer run. Their difference excludes the start. Both are whole
+/// rounds of a stream.
 const RUNS: [u64; 2] = [4_000, 12_000];
-/// The same where a percent decides: the allocator's housekeeping comes at other moments in every run, and is 0.8 % of
-/// the shorter streams in runs of that length.
+/// The lengths of runs where a percent matters. The allocator's housekeeping comes at other moments in every run, and
+/// is 0.8 % of the shorter streams in runs of the usual length.
 const LONG_RUNS: [u64; 2] = [4_000, 52_000];
-/// What a figure may grow by, in percent, before the test fails; and shrink by, before it asks for new figures.
+/// The tolerance, in percent. A figure that grows by more fails the test; a figure that shrinks by more asks for new
+/// figures.
 const TOLERANCE: u64 = 5;
 const RENEW: &str = "RENEW_INSTRUCTIONS";
 
-/// A parameter that costs instructions when it is `yes`, a stream, and by how many percent it may cost more than with
-/// `no`.
+/// A parameter that costs instructions if it is `yes`, a stream, and the allowed cost in percent compared with `no`.
 const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "get", 1),
     ("lock-ledger", "set", 1),
@@ -27,7 +28,7 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-history", "lock_pair_evalsha", 30),
 ];
 
-/// Whether valgrind can be run. On the machine that decides it has to be.
+/// Whether valgrind can be run. In CI it must be installed.
 fn has_valgrind() -> bool {
     let found =
         Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
@@ -35,7 +36,7 @@ fn has_valgrind() -> bool {
     found
 }
 
-/// All instructions of a run of the program `instructions`, with parameters and their values.
+/// Returns all instructions of a run of the program `instructions`, with parameters and their values.
 fn count(stream: &str, requests: u64, parameters: &[&str]) -> u64 {
     let output = Command::new("valgrind")
         .args([
@@ -55,13 +56,13 @@ fn count(stream: &str, requests: u64, parameters: &[&str]) -> u64 {
     number.unwrap_or_else(|| panic!("no count of instructions: {told}"))
 }
 
-/// Instructions per request.
+/// Returns the instructions per request.
 fn measure(stream: &str, runs: [u64; 2], parameters: &[&str]) -> u64 {
     let [few, many] = runs.map(|requests| count(stream, requests, parameters));
     (many - few) / (runs[1] - runs[0])
 }
 
-/// Of three measurements the one in the middle, of each figure.
+/// Returns the middle one of three measurements of each figure.
 fn medians(mut measured: [[u64; 2]; 3]) -> [u64; 2] {
     [0, 1].map(|figure| {
         measured.sort_unstable_by_key(|figures| figures[figure]);
@@ -73,7 +74,7 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.txt")
 }
 
-/// The figures of the file: name and instructions, as its lines have them.
+/// Returns the figures of the file: name and instructions, as in its lines.
 fn figures(text: &str) -> Vec<(String, u64)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let split = |line: &str| {
@@ -83,7 +84,7 @@ fn figures(text: &str) -> Vec<(String, u64)> {
     lines.filter_map(split).collect()
 }
 
-/// What is wrong with a figure, or to be said of it.
+/// Compares a figure with the committed one. Returns the line to report: an error, a remark or nothing.
 fn judge(stream: &str, committed: u64, measured: u64) -> Result<Option<String>, String> {
     let line = format!("{stream}: {measured} instructions a request, committed {committed}");
     if measured * 100 > committed * (100 + TOLERANCE) {
@@ -153,7 +154,7 @@ fn what_is_known_of_locks_costs_little() {
     }
     let judged = COSTS.iter().map(|&(parameter, stream, percent)| {
         let once = || ["no", "yes"].map(|value| measure(stream, LONG_RUNS, &[parameter, value]));
-        // Two runs differ by some instructions.
+        // The middle of three is compared, since two runs differ by some instructions.
         let [no, yes] = medians([once(), once(), once()]);
         let line = format!("{parameter} {stream}: {yes} instructions a request, {no} without");
         eprintln!("{line}");

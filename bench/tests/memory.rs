@@ -1,4 +1,4 @@
-//! Memory of this process, with the allocator that the server has: what a key takes, and that it comes back.
+//! Tests of the memory of this process, with the allocator of the server: the cost of a key, and its return.
 
 use lockwheel_bench::stream::{Client, request};
 use std::fs;
@@ -18,7 +18,7 @@ fn resident() -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
 }
 
-/// Locks of one field as Redisson names it, each with a deadline.
+/// Sets locks of one field as Redisson names it, each with a deadline.
 fn take_locks(client: &mut Client, lease_ms: &str) {
     for chunk in 0..LOCKS / 100 {
         let requests = (0..100).flat_map(|n| {
@@ -31,7 +31,7 @@ fn take_locks(client: &mut Client, lease_ms: &str) {
     }
 }
 
-/// Waits for the allocator to give back all that was taken, but for a few MiB.
+/// Waits until the allocator has given back all memory, except for a few MiB.
 fn wait_until_back(before: usize, after: &str) {
     let start = Instant::now();
     while resident() > before + (6 << 20) {
@@ -48,7 +48,7 @@ fn a_lock_takes_few_bytes_and_gives_them_back() {
     let each = (resident() - before) / LOCKS;
     assert!(each <= 140, "{each} bytes a lock");
     client.send(&request(&["FLUSHALL"]));
-    // What was flushed is freed at the next request, since nobody has taken it.
+    // Flushed data is freed at the next request, since no other thread has taken it.
     client.send(&request(&["PING"]));
     wait_until_back(before, "FLUSHALL");
     take_locks(&mut client, "1");

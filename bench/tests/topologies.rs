@@ -1,4 +1,4 @@
-//! What the servers of a process take when they are idle, with the program of the release beside this test.
+//! Tests of the memory of idle servers of one process, with the release program beside this test.
 //!
 //! `cargo build --release -p lockwheel-server; cargo test --release -p lockwheel-bench --test topologies`.
 
@@ -6,16 +6,16 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// Most memory of a server by itself before any request, in MiB.
+/// The maximum memory of a standalone server before any request, in MiB.
 const ALONE_MAX: f64 = 11.0;
 
-/// Most memory of a cluster of three nodes, in MiB.
+/// The maximum memory of a cluster of three nodes, in MiB.
 const THREE_NODES_MAX: f64 = 14.0;
 
-/// How often each shape is started.
+/// The number of starts of each shape.
 const STARTS: &str = "5";
 
-/// The median of the figures in a line of the table, `12.7 [9.4–18.8]`.
+/// Returns the median of the figures in a cell of the table, `12.7 [9.4–18.8]`.
 fn median(cell: &str) -> f64 {
     let first = cell.trim().split(' ').next().unwrap_or_default();
     first.parse().unwrap_or_else(|_| panic!("no figure: {cell}"))
@@ -33,7 +33,7 @@ fn servers_idle_in_few_mebibytes() {
     let output = Command::new(measure).arg(&program).arg(STARTS).output().expect("it starts");
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
-    // How fast they are ready stands beside: that is told, as the machine may be slow.
+    // The table also shows the start-up time, which is only printed, since the machine may be slow.
     eprintln!("{table}");
     for (shape, most) in [("a server by itself", ALONE_MAX), ("cluster 3x0", THREE_NODES_MAX)] {
         let line = table.lines().find(|line| line.contains(shape)).expect("there is such a shape");

@@ -1,4 +1,4 @@
-//! The workloads of waiting against a server in this process: what they count is what the locks promise.
+//! Tests of the waiting workloads on a server in this process: the counts match the guarantees of the locks.
 
 use lockwheel::Server;
 use lockwheel_bench::cli::Compare;
@@ -31,7 +31,7 @@ fn a_native_lock_with_a_thousand_waiters_wakes_one_and_takes_two_commands() {
     assert_eq!(result.requests_each, 2.0);
     assert_eq!(result.commands_each, 2.0);
     assert_eq!(result.wake_ups_each, 1.0);
-    // What the server says: a waiter for each turn, those before the measured ones included, and nobody else.
+    // The server counts one woken waiter for each turn, including those before the measured ones, and no other client.
     let turns = server.unblocked_clients();
     assert!((50..=60).contains(&turns), "{turns} waiters were woken in 50 turns and a few to warm up");
 }
@@ -40,7 +40,7 @@ fn a_native_lock_with_a_thousand_waiters_wakes_one_and_takes_two_commands() {
 fn every_unlock_of_an_rlock_wakes_all_waiters_and_each_tries_again() {
     let (_server, result) = hand_off(LockKind::RLock, 30, 20);
     assert_eq!(result.wake_ups_each, 30.0);
-    // Unlock and forget; thirty tries; leave the channel; try, subscribe, try.
+    // A turn consists of unlock and forget; thirty tries; leaving the channel; then try, subscribe, try.
     assert_eq!(result.requests_each, 2.0 + 30.0 + 1.0 + 3.0);
 }
 
@@ -49,11 +49,11 @@ fn an_unlock_of_a_fair_lock_wakes_the_head_of_its_queue() {
     let (_server, result) = hand_off(LockKind::Fair, 30, 20);
     assert_eq!(result.wake_ups_each, 1.0);
     assert_eq!(result.requests_each, 2.0 + 1.0 + 1.0 + 3.0);
-    // Each turn moves the deadlines of all that wait on.
+    // Each turn moves the deadlines of all remaining waiters.
     assert!(result.commands_each > 30.0, "{result:?}");
 }
 
-/// As many commands and wake-ups whatever the number of waiters, where Redisson's objects wake all.
+/// Native objects need as many commands and wake-ups for any number of waiters, while Redisson's objects wake all.
 #[test]
 fn what_is_native_wakes_one_and_takes_two_commands() {
     for kind in [LockKind::NativeFair, LockKind::NativeWrite, LockKind::NativeSemaphore] {
@@ -68,8 +68,8 @@ fn what_is_native_wakes_one_and_takes_two_commands() {
     }
 }
 
-/// A writer's release lets all readers in: no more is sent than each one's own request and release, where Redisson's
-/// readers are told to try again.
+/// A writer's release lets all readers in. The only requests are each reader's own request and release, while
+/// Redisson's readers are told to try again.
 #[test]
 fn a_batch_of_readers_is_let_in_by_one_release() {
     let (_server, result) = hand_off(LockKind::NativeRead, 100, 20);

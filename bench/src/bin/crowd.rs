@@ -1,7 +1,7 @@
-//! A lock with many who wait for it or hold it, in process, to have the instructions of what happens to it counted.
+//! Runs a lock with many waiters or holders in process, so that valgrind can count the instructions of each event.
 //!
-//! `crowd KIND CLIENTS EVENTS`: under `valgrind --tool=callgrind` the difference between two counts of events is what
-//! those cost. The same arguments do the same, always.
+//! `crowd KIND CLIENTS EVENTS`. Run it under `valgrind --tool=callgrind`: the difference between two counts of events
+//! is the cost of the events between them. With the same arguments the program always does the same.
 
 use lockwheel::Config;
 use lockwheel_bench::crowds::KINDS;
@@ -10,10 +10,10 @@ use lockwheel_engine::core::Simulation;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How the names of Redisson's owners begin.
+/// The beginning of the names of Redisson's owners.
 const INSTANCE: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586";
 
-/// How many readers are Redisson's, where some are.
+/// The number of Redisson's readers, in the kinds that have some.
 const REDISSONS: usize = 8;
 
 fn main() -> Result<(), String> {
@@ -26,7 +26,7 @@ fn main() -> Result<(), String> {
     (0..number(events)?).try_for_each(|event| crowd.happen(kind, event))
 }
 
-/// A server, one who steers it, and those who wait, in their order.
+/// A server, a controlling client, and the waiting clients, in order of arrival.
 struct Crowd {
     server: Simulation,
     main: u64,
@@ -34,7 +34,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// So many clients wait for the lock, or hold it.
+    /// Lets this number of clients wait for the lock, or hold it.
     fn gather(kind: &str, clients: usize) -> Result<Self, String> {
         let mut server = Simulation::new(Config::default(), 7);
         let main = server.connect();
@@ -91,16 +91,16 @@ impl Crowd {
         Ok(crowd)
     }
 
-    /// One of them leaves, or gets the lock.
+    /// Lets one of the clients leave, or get the lock.
     fn happen(&mut self, kind: &str, event: usize) -> Result<(), String> {
-        // From the middle, where most stand on either side.
+        // The client in the middle, with about as many waiters before it as after it.
         let middle = self.waiting.get(self.waiting.len() / 2 + event).copied().unwrap_or_default();
         match kind {
             "unblocked" | "fair-unblocked" => self.ask(&format!("CLIENT UNBLOCK {middle}"), ":1"),
             "killed" | "fair-killed" => self.ask(&format!("CLIENT KILL ID {middle}"), ":1"),
-            // The first one goes by another instant.
+            // The first event needs another step of the clock.
             "timed-out" => self.ask(&format!("CLOCK.ADVANCE {}", if event == 0 { 1001 } else { 1 }), ""),
-            // One more waits, for a lock that the others have nothing to do with.
+            // One more client waits, for a lock that is unrelated to the others.
             "beside-listeners" => {
                 self.wait(&format!("LOCK.ACQUIRE l w{event} BLOCK 0"));
                 Ok(())
@@ -113,7 +113,7 @@ impl Crowd {
                 self.wait(&format!("LOCK.MACQUIRE 2 l m x{event} BLOCK 0 PX 1000000000"));
                 Ok(())
             }
-            // The one with the longest lease leaves.
+            // The reader with the longest lease leaves.
             "reader" | "reader-before-readers" => self.leave(0),
             "reader-beside-redissons" => self.leave(REDISSONS),
             "handed-together" => self.ask(&format!("LOCK.MRELEASE 2 l m w{event}"), ""),
@@ -122,15 +122,15 @@ impl Crowd {
         }
     }
 
-    /// The reader whose lease is the longest leaves, beside so many of Redisson's.
+    /// Lets the reader with the longest lease leave, in the presence of this number of Redisson's readers.
     fn leave(&mut self, redissons: usize) -> Result<(), String> {
         let info = self.server.ask(self.main, "HLEN l");
         let fields: usize = info.trim_start_matches(':').trim().parse().map_err(|_| info)?;
-        // Beside the readers there is the mode.
+        // The hash has a field for the mode, in addition to the readers.
         self.ask(&format!("LOCK.RELEASE l r{}", fields - redissons - 2), ":0")
     }
 
-    /// Somebody reads as Redisson does.
+    /// Takes a read lock as Redisson does.
     fn read_as_redisson(&mut self, n: usize) -> Result<(), String> {
         let owner = format!("{INSTANCE}:{n}");
         self.ask("HSET l mode read", ":")?;
@@ -139,7 +139,7 @@ impl Crowd {
         self.ask("PEXPIRE l 500000", ":1")
     }
 
-    /// A client waits as Redisson does, for a fair lock that is some other's.
+    /// Lets a client wait as Redisson does, for a fair lock of another owner.
     fn listen(&mut self, n: usize) -> Result<(), String> {
         let owner = format!("{INSTANCE}:{n}");
         self.ask(&format!("RPUSH redisson_lock_queue:{{f{n}}} {owner}"), ":1")?;

@@ -1,8 +1,8 @@
-//! Runs one workload in process, without sockets or the system's clocks, to have its instructions counted.
+//! Runs one workload in process, without sockets and the system's clocks, so that valgrind can count its instructions.
 //!
-//! `instructions WORKLOAD OPERATIONS [PARAMETER VALUE]…`: under `valgrind --tool=callgrind` the difference between two
-//! counts of operations is what those cost, and nothing of what the start does. The same arguments do the same,
-//! always.
+//! `instructions WORKLOAD OPERATIONS [PARAMETER VALUE]…`. Run it under `valgrind --tool=callgrind`: the difference
+//! between two counts of operations is the cost of the operations between them, without the start. With the same
+//! arguments the program always does the same.
 
 use lockwheel_bench::stream::{Client, NAMES, Stream};
 

@@ -1,7 +1,8 @@
-//! How fast several servers of one process are ready, and what memory the process has when they are idle.
+//! Measures how fast several servers of one process are ready, and how much memory the idle process has.
 //!
-//! `topologies PROGRAM [STARTS]`: for each shape the median of so many starts (20), from exec until the addresses are
-//! in the port file, and the resident memory when nobody has asked anything for a while.
+//! `topologies PROGRAM [STARTS]`. For each shape it prints the median of this number of starts (20 by default). Each
+//! start lasts from exec until the addresses are in the port file. The resident memory is read after a while without
+//! requests.
 
 use lockwheel_bench::servers::memory::resident;
 use std::io::{BufRead, BufReader, Write};
@@ -13,14 +14,14 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Shapes, and how many servers each has.
+/// The shapes, and the number of servers of each.
 const SHAPES: [(&str, usize); 5] =
     [("", 1), ("replicas 2", 3), ("cluster 3x0", 3), ("cluster 3x1", 6), ("sentinel 3 --replicas 2", 6)];
 
-/// How long they are left alone before their memory is read.
+/// The idle time before the memory is read.
 const IDLE: Duration = Duration::from_millis(300);
 
-/// Killed when dropped.
+/// A running program, killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -68,7 +69,7 @@ fn mebibytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
-/// From exec until all are ready; the idle memory.
+/// Starts a topology. Returns the time from exec until all servers are ready, and the idle memory.
 fn start(program: &str, shape: &str) -> Result<(Duration, Option<u64>), String> {
     let file = std::env::temp_dir().join(format!("lockwheel-topologies-{}", std::process::id()));
     let mut command = Command::new(program);
@@ -80,7 +81,7 @@ fn start(program: &str, shape: &str) -> Result<(Duration, Option<u64>), String> 
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let output = BufReader::new(child.stdout.take().ok_or("standard output is a pipe")?);
     let running = Running(child);
-    // What is printed first comes when the file is there.
+    // The program writes the file before it prints these lines.
     let is_ready = |line: &str| line.contains("Ready to accept connections") || line.starts_with("master ");
     let told = output.lines().map_while(Result::ok).any(|line| is_ready(&line));
     let ready = begun.elapsed();
@@ -92,7 +93,7 @@ fn start(program: &str, shape: &str) -> Result<(Duration, Option<u64>), String> 
     Ok((ready, resident(running.0.id())))
 }
 
-/// What the port file says; it goes.
+/// Returns the content of the port file and removes the file.
 fn written(file: &Path) -> Result<String, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     std::fs::remove_file(file).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What keys take, how fast a server starts, and what it takes when idle: each on fresh processes.
+//! Memory of keys, start-up time and idle memory of servers, each measured on fresh processes.
 
 use crate::cli::Compare;
 use crate::error::{Error, Result};
@@ -10,26 +10,27 @@ use crate::workloads;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Requests a batch while keys are loaded.
+/// The number of requests in a batch while keys are loaded.
 const LOAD_PIPELINE: usize = 64;
-/// How long memory must not have shrunk to count as settled, how long that is waited for, and how often it is read.
+/// The time without shrinking after which memory counts as settled, the longest wait for that, and the interval of
+/// reading.
 const SETTLED: Duration = Duration::from_secs(3);
 const SETTLE_MAX: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a server is left alone before its idle memory is read.
+/// The idle time before a server's idle memory is read.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// What is kept in memory, a piece for each number.
+/// A kind of data to keep in memory, with one piece for each number.
 struct Kind {
     name: String,
-    /// The request that makes one, and the scripts that it needs.
+    /// The request that makes one piece, and the scripts that it needs.
     step: Step,
     scripts: Vec<String>,
-    /// Whether each is a key; else all are in one.
+    /// Whether each piece is a key. Otherwise all pieces are in one key.
     is_key: bool,
 }
 
-/// The kinds of pieces: keys, which the first requests of workloads make, and what large values consist of.
+/// Returns the kinds of pieces: keys that the first requests of workloads make, and the parts of large values.
 fn kinds() -> Result<Vec<Kind>> {
     let rows = workloads::all()?;
     let key = |name: &str, workload: &str| {
@@ -53,10 +54,10 @@ fn kinds() -> Result<Vec<Kind>> {
     ])
 }
 
-/// Loads pieces of each kind into a fresh process of each server, and empties it.
+/// Loads pieces of each kind into a fresh process of each server, then empties the server.
 ///
 /// # Errors
-/// When a server does not start or answers wrongly.
+/// Returns an error if a server does not start or replies wrongly.
 pub(super) fn memory(
     candidates: &[Candidate],
     options: &Compare,
@@ -80,7 +81,7 @@ pub(super) fn memory(
     Ok(found)
 }
 
-/// `None` where the system does not tell how much memory a process has.
+/// Measures one kind on one server. Returns `None` if the system does not report the memory of a process.
 fn fill(candidate: &Candidate, kind: &Kind, options: &Compare, layout: &Layout) -> Result<Option<Memory>> {
     let server = Server::start(candidate, options.server_threads, layout)?;
     let mut client = server.client()?;
@@ -109,8 +110,8 @@ fn fill(candidate: &Candidate, kind: &Kind, options: &Compare, layout: &Layout) 
     Ok(Some(Memory { server, kind: kind.name.clone(), keys: options.memory_keys, before, loaded, flushed }))
 }
 
-/// The least memory that a server comes down to, once it comes down no further. A PING now and then keeps it awake, as
-/// clients do.
+/// Returns the least memory of a server, once the memory shrinks no further. An occasional PING keeps the server awake,
+/// as clients do.
 fn settled(server: &Server, client: &mut Client) -> Result<Option<u64>> {
     let begin = Instant::now();
     let Some(mut least) = server.resident() else { return Ok(None) };
@@ -126,10 +127,10 @@ fn settled(server: &Server, client: &mut Client) -> Result<Option<u64>> {
     Ok(Some(least))
 }
 
-/// Starts each server again and again, in turns.
+/// Starts each server repeatedly, in turn.
 ///
 /// # Errors
-/// When one does not start.
+/// Returns an error if a server does not start.
 pub(super) fn startup(
     candidates: &[Candidate],
     options: &Compare,
@@ -155,7 +156,7 @@ pub(super) fn startup(
     Ok(found)
 }
 
-/// Those that are programs.
+/// Returns the candidates that are programs.
 fn startable(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
     candidates.iter().filter(|candidate| !matches!(candidate.place, Located::Running(_)))
 }

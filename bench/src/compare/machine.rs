@@ -1,4 +1,4 @@
-//! The machine, and how quiet it is.
+//! The machine and its noise.
 
 use crate::results::{Machine, Noise};
 use crate::servers::affinity::{Layout, Pinned};
@@ -7,12 +7,12 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Turns of the loop that tells a core's speed: about a millisecond.
+/// The number of iterations of the loop that measures a core's speed: about a millisecond.
 const LOOP_TURNS: u32 = 500_000;
-/// Ticks of `/proc/stat` a second.
+/// The number of ticks of `/proc/stat` a second.
 const TICKS: f64 = 100.0;
 
-/// What this machine is.
+/// Describes this machine.
 pub(super) fn describe(cores: usize) -> Machine {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let value = |text: &str, name: &str| {
@@ -32,7 +32,7 @@ pub(super) fn describe(cores: usize) -> Machine {
     }
 }
 
-/// Watches how the speed of the server's core moves and what the host takes away.
+/// A meter of noise: it watches the speed of the server's core, and the time that the host takes away.
 pub(super) struct NoiseMeter {
     layout: Layout,
     begin: Instant,
@@ -45,7 +45,7 @@ impl NoiseMeter {
         NoiseMeter { layout: layout.clone(), begin: Instant::now(), stolen: stolen_ticks(), loop_ns: None }
     }
 
-    /// Runs a fixed loop on the server's core, once.
+    /// Runs a fixed loop once on the server's core.
     pub(super) fn look(&mut self) {
         if self.layout.server.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The comparison: starts the servers, lets them take turns on every workload, and collects what was found.
+//! The comparison: starts the servers, lets them take turns on every workload, and collects the results.
 
 mod footprint;
 mod machine;
@@ -15,17 +15,17 @@ use machine::NoiseMeter;
 use run::Contender;
 use std::fs;
 
-/// The names of what is measured on fresh processes.
+/// The names of measurements on fresh processes.
 const MEMORY: &str = "memory";
 const STARTUP: &str = "startup";
 
-/// What may be asked for among the workloads, and is none of turns.
+/// The measurements that can be selected like workloads but are not run in turns.
 const APART: [&str; 5] = [MEMORY, STARTUP, waiting::HANDOFF, waiting::EXPIRY, waiting::PAUSES];
 
-/// Compares. `say` is told what is going on, a line at a time.
+/// Runs the comparison. `say` gets progress messages, a line at a time.
 ///
 /// # Errors
-/// At the first wrong reply, and when a server or an option is not what it should be.
+/// Returns an error at the first wrong reply, or if a server or an option is invalid.
 pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
     check(options)?;
     let rows = rows(options)?;
@@ -41,7 +41,7 @@ pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
         say(&format!("{}: {} at {}", server.name, server.version, server.addr));
         contenders.push(Contender::new(server)?);
     }
-    // What follows is the load's.
+    // Everything from here on runs on the cores of the load.
     let _pinned = Pinned::to(&layout.load);
     let mut results = empty(options, &layout, &cores, &contenders, &rows);
     turns(&rows, &mut contenders, options, &layout, &mut results, say)?;
@@ -57,8 +57,8 @@ pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
     Ok(results)
 }
 
-/// Every workload with every pipeline, round by round, the servers taking turns. A server that does not know a workload
-/// runs the one that stands in for it.
+/// Runs every workload with every pipeline, round by round; the servers take turns. A server without support for a
+/// workload runs the workload that replaces it.
 fn turns(
     rows: &[Workload],
     contenders: &mut [Contender],
@@ -82,7 +82,8 @@ fn turns(
             for round in 0..options.rounds {
                 for contender in contenders.iter_mut() {
                     done += 1;
-                    // What stands in runs again, beside this one: the machine's speed may have changed since.
+                    // A replacing workload runs again beside this one: the machine's speed may have changed since its
+                    // own run.
                     let Some(played) = Some(row).filter(|row| contender.can(row)).or(stand_in) else {
                         continue;
                     };
@@ -99,7 +100,7 @@ fn turns(
     Ok(())
 }
 
-/// The workloads that are asked for, a user's script among them.
+/// Returns the selected workloads, including a script of the user.
 fn rows(options: &Compare) -> Result<Vec<Workload>> {
     let mut rows = workloads::all()?;
     if let Some(path) = &options.script {
@@ -118,13 +119,13 @@ fn rows(options: &Compare) -> Result<Vec<Workload>> {
     workloads::chosen(rows, &names)
 }
 
-/// Whether what is no workload of turns is asked for: by name, or because nothing is.
+/// Whether a measurement apart from the workloads is selected, by name or because nothing is selected.
 fn wants(options: &Compare, name: &str) -> bool {
     let all = options.workloads.is_empty() && options.script.is_none();
     all || options.workloads.iter().any(|wanted| wanted == name)
 }
 
-/// What the command line cannot check by itself.
+/// Checks options that the command line parser cannot check.
 fn check(options: &Compare) -> Result<()> {
     let refuse = |what: &str| Err(Error::other(what));
     if options.connections == 0 || options.keys < options.connections {

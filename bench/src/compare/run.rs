@@ -1,4 +1,4 @@
-//! One server in the comparison, and one measured run on it.
+//! One server of the comparison, and one measured run on it.
 
 use crate::cli::Compare;
 use crate::error::{Error, Result};
@@ -11,23 +11,24 @@ use crate::workloads::{Walk, Workload};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Requests a batch when nothing is measured.
+/// The number of requests in a batch while nothing is measured.
 const PREPARE_PIPELINE: usize = 64;
-/// Keys of a pass that takes each once: a pass is repeated until the run has lasted.
+/// The largest number of keys in a pass that takes each key once. A pass is repeated until the run has lasted long
+/// enough.
 const PASS_KEYS_MAX: u64 = 50_000;
 /// The percentiles of a latency curve.
 const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
 
-/// A server that takes part.
+/// A server of the comparison.
 pub(super) struct Contender {
     pub(super) server: Server,
-    /// Where counters go on: they never go back on a server.
+    /// The next value of the counters, which never go back on a server.
     counter: u64,
-    /// Commands that it was asked for, and whether it knows them.
+    /// The commands that were looked up, and whether the server supports them.
     known: Vec<(&'static str, bool)>,
 }
 
-/// What the measured part of a run took.
+/// The result of the measured part of a run.
 struct Measured {
     outcome: Outcome,
     used: Option<Used>,
@@ -45,12 +46,12 @@ impl Contender {
         Ok(Contender { server, counter: 0, known: Vec::new() })
     }
 
-    /// Whether the server knows what the workload needs.
+    /// Whether the server supports the commands that the workload needs.
     pub(super) fn can(&self, row: &Workload) -> bool {
         row.needs.is_none_or(|command| self.known.contains(&(command, true)))
     }
 
-    /// Makes the state that a workload's turns start from.
+    /// Makes the initial state of a workload.
     pub(super) fn prepare(&mut self, row: &Workload, options: &Compare) -> Result<()> {
         let mut client = self.server.client()?;
         if let Some(command) = row.needs
@@ -82,7 +83,7 @@ impl Contender {
         Ok(())
     }
 
-    /// One run: warms up, then measures.
+    /// Warms up, then measures one run.
     pub(super) fn measure(
         &mut self,
         row: &Workload,
@@ -137,7 +138,7 @@ impl Contender {
         self.watched(load, &plan)
     }
 
-    /// Passes over all keys, each after what resets them, until they have lasted.
+    /// Runs passes over all keys until they have lasted long enough, each after the requests that reset the state.
     fn each(
         &mut self,
         load: &mut Load,
@@ -179,7 +180,7 @@ impl Contender {
         Ok(())
     }
 
-    /// Runs a plan between two looks at the server's CPU time.
+    /// Runs a plan and measures the server's CPU time.
     fn watched(&mut self, load: &mut Load, plan: &Plan<'_>) -> Result<Measured> {
         let before = self.server.cpu();
         let outcome = load.run(plan)?;
@@ -226,7 +227,7 @@ impl Measured {
     }
 }
 
-/// How many keys a workload has.
+/// Returns the number of keys of a workload.
 fn keys(row: &Workload, options: &Compare) -> u64 {
     match row.walk {
         Walk::Random => options.keys,

@@ -1,4 +1,4 @@
-//! The workloads of waiting, server by server.
+//! The waiting workloads, server by server.
 
 use super::run::Contender;
 use crate::error::{Error, Result};
@@ -12,22 +12,22 @@ use crate::waiting::{Target, handoff, lateness, pauses};
 use std::io;
 use std::time::Duration;
 
-/// Their names among the workloads.
+/// The names of these measurements among the workloads.
 pub(super) const HANDOFF: &str = "handoff";
 pub(super) const EXPIRY: &str = "expiry";
 pub(super) const PAUSES: &str = "pauses";
 
-/// Keys a second whose expiry is watched.
+/// The number of keys a second whose expiry is watched.
 const PROBES_A_SECOND: f64 = 1000.0;
 
-/// An event that is so late is not waited for.
+/// The lateness beyond which an event is no longer awaited.
 const GIVE_UP: Duration = Duration::from_secs(20);
 
-/// What servers get whose events come seconds late: parts of the timers and the probes.
+/// The divisors of timers and probes for other servers, whose events come seconds late.
 const OTHERS_TIMERS: usize = 100;
 const OTHERS_PROBES: usize = 10;
 
-/// Measures those that `wants` asks for, and adds what was found to the results.
+/// Runs the measurements that `wants` selects, and adds their results.
 pub(super) fn measure(
     contenders: &[Contender],
     options: &Options,
@@ -49,7 +49,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// The server as the workloads see it.
+/// Describes the server for these measurements.
 fn target(server: &Server) -> io::Result<Target> {
     let command = Client::connect(server.addr)?.call(&[b"COMMAND", b"INFO", b"LOCK.ACQUIRE"])?;
     let native = command.elements().first().is_some_and(|info| *info != Reply::Null);

@@ -1,4 +1,4 @@
-//! What a right reply is.
+//! The check of replies.
 
 use super::template::Template;
 use crate::error::Result;
@@ -6,9 +6,9 @@ use crate::error::Result;
 /// The right replies to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// These bytes, with the same placeholders as the request.
+    /// Exactly these bytes, with the same placeholders as the request.
     Exact(Template),
-    /// One of these.
+    /// One of these byte strings.
     OneOf(Vec<Vec<u8>>),
     /// An integer.
     Integer,
@@ -19,15 +19,15 @@ pub enum Expect {
 }
 
 impl Expect {
-    /// A reply as on the wire, placeholders as in a request.
+    /// Parses a reply as on the wire, with placeholders as in a request.
     ///
     /// # Errors
-    /// When a placeholder asks for an impossible number of digits.
+    /// Returns an error if a placeholder asks for an impossible number of digits.
     pub fn exact(text: &str) -> Result<Expect> {
         Ok(Expect::Exact(Template::parse(text)?))
     }
 
-    /// Whether a whole reply is right. `key` and `counter` are those of the request.
+    /// Whether a complete reply is right. `key` and `counter` are those of the request.
     pub fn allows(&self, reply: &[u8], key: u64, counter: u64) -> bool {
         match self {
             Expect::Exact(template) => {
@@ -42,7 +42,7 @@ impl Expect {
         }
     }
 
-    /// What would be right, for a message.
+    /// Describes the right reply, for a message.
     pub fn describe(&self, key: u64, counter: u64) -> String {
         match self {
             Expect::Exact(template) => {

@@ -1,4 +1,4 @@
-//! One connection: its batch under way, and the check of what comes back.
+//! One connection: its current batch, and the check of its replies.
 
 use super::check::Expect;
 use super::keys::Chooser;
@@ -12,48 +12,48 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Room for replies beyond those that are expected, so that an error comes whole.
+/// The room for replies beyond the expected ones, in bytes, so that an error reply arrives whole.
 const SPARE: usize = 1024;
-/// How much more of a reply that does not end a message shows.
+/// The number of further bytes that a message shows of an incomplete reply.
 const SHOWN: usize = 300;
 
 /// A connection of a generator.
 pub(super) struct Connection {
     socket: TcpStream,
-    /// Its number among all connections, of all generators.
+    /// The number of the connection among those of all generators.
     number: u64,
     steps: Vec<Step>,
-    /// Whether every reply is known to the byte: then whole batches are compared as they come.
+    /// Whether every reply is known exactly. Whole batches are then compared as they arrive.
     exact: bool,
     chooser: Chooser,
     pipeline: usize,
-    /// The step that comes next, and the key and the counter of the turn that it belongs to.
+    /// The next step, with the key and the counter of its turn.
     step: usize,
     key: u64,
     counter: u64,
-    /// The batch under way as on the wire, how much of it is written, and how many requests it has.
+    /// The current batch as on the wire, the number of its bytes written so far, and the number of its requests.
     requests: Vec<u8>,
     written: usize,
     batch: usize,
-    /// What must come, when that is exact; else what was asked: step, key, counter.
+    /// The expected bytes if they are exact, or else the requests sent: step, key, counter.
     expected: Vec<u8>,
     asked: Vec<(usize, u64, u64)>,
     answered: usize,
-    /// What has come, how much of the buffer it fills, and how much of that was found right.
+    /// The received bytes: the buffer, the number of bytes in it, and the number of bytes found right.
     replies: Vec<u8>,
     filled: usize,
     checked: usize,
-    /// Where the replies end, when not all are known to the byte.
+    /// The parser that finds the ends of replies, if not all are known exactly.
     parser: ReplyParser,
     parsed: Replies,
-    /// When the batch was sent, or should have been.
+    /// The time at which the batch was sent, or should have been sent.
     pub(super) since: Instant,
-    /// When batches that wait for this connection should have been sent.
+    /// The times at which the batches that wait for this connection should have been sent.
     pub(super) due: VecDeque<Instant>,
 }
 
 impl Connection {
-    /// Connects; blocks until the server accepts.
+    /// Opens a connection. Blocks until the server accepts it.
     pub(super) fn open(addr: SocketAddr, number: u64) -> Result<Connection> {
         let io = |what: &str| Error::io(format!("{what} {addr}"));
         let socket = std::net::TcpStream::connect(addr).map_err(io("connect to"))?;
@@ -89,7 +89,7 @@ impl Connection {
         &mut self.socket
     }
 
-    /// Gets ready for a run. Nothing is under way.
+    /// Prepares a run. No batch is in progress.
     pub(super) fn begin(&mut self, plan: &Plan<'_>, connections: u64) {
         self.steps = plan.steps.iter().map(|step| step.for_connection(self.number)).collect();
         self.exact = self.steps.iter().all(|step| matches!(step.expect, Expect::Exact(_)));
@@ -100,13 +100,13 @@ impl Connection {
         self.due.clear();
     }
 
-    /// The counter of the last turn.
+    /// Returns the counter of the last turn.
     pub(super) fn counter(&self) -> u64 {
         self.counter
     }
 
-    /// Sends the next batch; how many requests it has. When the run `ends`, those that end the turn, so that no lock
-    /// stays held. 0: there is none.
+    /// Sends the next batch and returns the number of its requests; 0 if there is no batch. If the run `ends`, only
+    /// sends requests that complete the turn, so that no lock stays held.
     pub(super) fn send(&mut self, since: Instant, ends: bool) -> Result<usize> {
         self.requests.clear();
         self.expected.clear();
@@ -146,7 +146,7 @@ impl Connection {
         Ok(self.batch)
     }
 
-    /// Writes what is not written yet, as far as the socket takes it.
+    /// Writes the rest of the batch, as far as the socket takes it.
     pub(super) fn flush(&mut self) -> Result<()> {
         while self.written < self.requests.len() {
             match self.socket.write(&self.requests[self.written..]) {
@@ -160,7 +160,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and checks what has come; how many requests the batch had when it is complete now.
+    /// Reads and checks replies. Returns the number of the batch's requests if the batch is complete now.
     pub(super) fn receive(&mut self) -> Result<Option<usize>> {
         loop {
             if self.filled == self.replies.len() {
@@ -175,7 +175,7 @@ impl Connection {
                         return Ok(Some(std::mem::take(&mut self.batch)));
                     }
                     if count < room {
-                        // A short read has emptied the socket: what comes later is an edge of its own.
+                        // A short read has emptied the socket. Later bytes cause a new readiness event.
                         return Ok(None);
                     }
                 }
@@ -186,7 +186,7 @@ impl Connection {
         }
     }
 
-    /// Whether all of the batch's replies have come.
+    /// Whether all replies of the batch have arrived.
     fn check(&mut self) -> Result<bool> {
         let whole = if self.exact { self.check_bytes()? } else { self.check_replies()? };
         if whole && self.filled > self.checked {
@@ -196,7 +196,7 @@ impl Connection {
         Ok(whole)
     }
 
-    /// Compares with the bytes that must come.
+    /// Compares the replies with the expected bytes.
     fn check_bytes(&mut self) -> Result<bool> {
         let end = self.filled.min(self.expected.len());
         if self.replies[self.checked..end] == self.expected[self.checked..end] {
@@ -206,12 +206,13 @@ impl Connection {
         self.check_different_bytes()
     }
 
-    /// Finds the first wrong reply among bytes that are not those that must come. False while it has to become whole.
+    /// Finds the first wrong reply in bytes that differ from the expected ones. Returns false while that reply is
+    /// incomplete.
     #[cold]
     fn check_different_bytes(&self) -> Result<bool> {
         let (expected, _) = whole_replies(&self.expected);
         let came = &self.replies[..self.filled];
-        // The replies before it are right, so they end at the same places.
+        // The replies before it are right, so they end at the same positions.
         let is_wrong =
             |i: &usize| !came[expected.range(*i).start..].starts_with(&self.expected[expected.range(*i)]);
         let Some(index) = (0..expected.len()).find(is_wrong) else {
@@ -229,14 +230,15 @@ impl Connection {
         Err(self.wrong_at(index, right, length.min(SHOWN)))
     }
 
-    /// `expected` is where the right reply stands, `came` the length of what came in its place.
+    /// Returns the error for a wrong reply. `expected` is the range of the right reply, `came` the length of the
+    /// received one.
     fn wrong_at(&self, index: usize, expected: Range<usize>, came: usize) -> Error {
         let at = expected.start;
         let right = self.expected[expected].escape_ascii().to_string();
         wrong(self.request(index), right, self.replies[at..at + came].to_vec())
     }
 
-    /// Finds whole replies and checks each.
+    /// Finds complete replies and checks each.
     fn check_replies(&mut self) -> Result<bool> {
         let came = &self.replies[self.checked..self.filled];
         let parsed = self.parser.parse(came, &ReplyLimits::default(), &mut self.parsed);
@@ -262,20 +264,20 @@ impl Connection {
         Ok(self.answered == self.asked.len())
     }
 
-    /// A request of the batch under way, by its place in it.
+    /// Returns a request of the current batch, by its index.
     #[cold]
     fn request(&self, index: usize) -> Vec<u8> {
-        // A request is an array, which could be a reply.
+        // A request is an array, so the reply parser can read it.
         let (requests, _) = whole_replies(&self.requests);
         if index < requests.len() { self.requests[requests.range(index)].to_vec() } else { Vec::new() }
     }
 
-    /// Whether a batch is under way.
+    /// Whether a batch is in progress.
     pub(super) fn is_busy(&self) -> bool {
         self.batch > 0
     }
 
-    /// What is under way, for the message that nothing comes any more.
+    /// Describes the current batch, for the message that no more replies arrive.
     pub(super) fn unanswered(&self) -> Option<WrongReply> {
         self.is_busy().then(|| WrongReply {
             sent: self.requests[..self.requests.len().min(SHOWN)].to_vec(),
@@ -295,7 +297,7 @@ fn wrong(sent: Vec<u8>, expected: String, came: Vec<u8>) -> Error {
     Error::Reply(Box::new(WrongReply { sent, expected, came }))
 }
 
-/// The whole replies that some bytes begin with, and what is wrong with those that follow.
+/// Parses the complete replies at the front of some bytes, and returns the error in the bytes after them.
 fn whole_replies(bytes: &[u8]) -> (Replies, Option<InvalidReply>) {
     let mut replies = Replies::new();
     let result = ReplyParser::new().parse(bytes, &ReplyLimits::default(), &mut replies);

@@ -1,5 +1,5 @@
-//! The loop that drives connections: closed (a batch follows the replies to the last) or open (at a rate, whatever
-//! the server does).
+//! The loop that drives connections. A closed loop sends a batch after the replies to the last one. An open loop sends
+//! at a rate, whatever the server does.
 
 use super::Step;
 use super::connection::Connection;
@@ -12,70 +12,72 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The longest latency that is told apart, in nanoseconds: a minute.
+/// The longest latency that can be recorded, in nanoseconds: a minute.
 const LATENCY_MAX: u64 = 60_000_000_000;
-/// Digits of a latency that are kept.
+/// The number of significant digits of a latency.
 const LATENCY_DIGITS: u8 = 3;
-/// A server that says nothing for so long is taken for dead.
+/// The time without replies after which a server counts as dead.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
-/// Nearer than this the next intended time is waited for awake: a sleep ends up to a millisecond late.
+/// The time before the next intended send from which the loop waits actively: a sleep ends up to a millisecond late.
 const SPIN: Duration = Duration::from_millis(2);
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// The requests of a turn; a turn has one key.
+    /// The requests of a turn, which all concern one key.
     pub steps: &'a [Step],
-    /// Requests a batch.
+    /// The number of requests in a batch.
     pub pipeline: usize,
-    /// How keys are chosen.
+    /// The order in which keys are chosen.
     pub order: Order,
-    /// How many keys there are, over all connections; not fewer than connections.
+    /// The number of keys over all connections; at least the number of connections.
     pub keys: u64,
-    /// Decides all chance.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// Where counters begin.
+    /// The initial value of counters.
     pub counter: u64,
-    /// When the run ends.
+    /// The end of the run.
     pub limit: Limit,
-    /// Requests a second, over all connections, sent at their times whatever the server does; `None`: as many as the
-    /// server answers.
+    /// The number of requests a second over all connections, sent on schedule whatever the server does. `None` means as
+    /// many as the server answers.
     pub rate: Option<f64>,
 }
 
-/// When a run ends: when any of these is reached. Turns that have begun are ended.
+/// The end of a run, which is when any of these limits is reached. Turns that have begun are completed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limit {
-    /// Requests.
+    /// The number of requests.
     pub ops: Option<u64>,
-    /// Time.
+    /// The duration.
     pub time: Option<Duration>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Requests that were answered, all rightly.
+    /// The number of answered requests, all with right replies.
     pub ops: u64,
-    /// From the first request to the last reply.
+    /// The time from the first request to the last reply.
     pub elapsed: Duration,
-    /// Of each batch, in nanoseconds: from when it was sent (at a rate: should have been) to its last reply.
+    /// The latency of each batch, in nanoseconds: from its sending to its last reply. At a rate it counts from the time
+    /// at which the batch should have been sent.
     pub latency: Histogram<u64>,
-    /// CPU time of the generator's thread, where the system tells.
+    /// The CPU time of the generator's thread, if the system reports it.
     pub cpu: Option<Duration>,
-    /// The highest counter, where the next run's begin.
+    /// The highest counter, at which the next run begins.
     pub counter: u64,
 }
 
-/// One thread's connections.
+/// The connections of one thread.
 pub struct Generator {
     poll: Poll,
     connections: Vec<Connection>,
-    /// All connections, of all generators.
+    /// The number of connections of all generators.
     total: u64,
 }
 
-/// Intended times: batch k of this generator at start + k * interval, on connection k modulo their number.
+/// The intended times of sending. Batch k of this generator is due at start + k * interval, on connection k modulo the
+/// number of connections.
 struct Schedule {
     start: Instant,
     interval: Duration,
@@ -88,13 +90,13 @@ impl Schedule {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run {
     start: Instant,
     end: Option<Instant>,
     ops_max: u64,
     ops: u64,
-    /// Connections with a batch under way.
+    /// The number of connections with a batch in progress.
     busy: usize,
     ends: bool,
     latency: Histogram<u64>,
@@ -102,10 +104,10 @@ struct Run {
 }
 
 impl Generator {
-    /// Opens connections with the numbers `own`, of `total`.
+    /// Opens the connections with the numbers `own`, out of `total`.
     ///
     /// # Errors
-    /// When the server does not accept, or the system gives no more sockets.
+    /// Returns an error if the server does not accept, or if the system provides no more sockets.
     pub fn connect(addr: SocketAddr, own: Range<u64>, total: u64) -> Result<Generator> {
         let poll = Poll::new().map_err(Error::io("open an epoll instance"))?;
         let mut connections = Vec::new();
@@ -120,10 +122,10 @@ impl Generator {
         Ok(Generator { poll, connections, total })
     }
 
-    /// Runs a plan to its end: afterwards nothing is under way.
+    /// Runs a plan to its end. No batch is in progress afterwards.
     ///
     /// # Errors
-    /// At the first wrong reply, when the server closes a connection or says nothing for 20 seconds.
+    /// Returns an error at the first wrong reply, or if the server closes a connection or is silent for 20 seconds.
     pub fn run(&mut self, plan: &Plan<'_>) -> Result<Outcome> {
         let total = self.total;
         self.connections.iter_mut().for_each(|connection| connection.begin(plan, total));
@@ -195,7 +197,7 @@ impl Generator {
         }
     }
 
-    /// Sends what is due; how long to sleep for what is due next.
+    /// Sends the batches that are due. Returns how long to sleep until the next one is due.
     fn arrivals(&mut self, run: &mut Run) -> Result<Duration> {
         let now = Instant::now();
         let over = run.ends || run.is_over(now);
@@ -241,11 +243,11 @@ impl Run {
         self.ops >= self.ops_max || self.end.is_some_and(|end| now >= end)
     }
 
-    /// A batch is complete: notes it and sends the connection's next.
+    /// Records a complete batch and sends the connection's next one.
     fn answered(&mut self, connection: &mut Connection, ops: usize, now: Instant) -> Result<()> {
         self.note(now.saturating_duration_since(connection.since));
         self.ops += ops as u64;
-        // An open loop ends where arrivals do, which also ends the turns of idle connections.
+        // An open loop ends with its schedule, which also completes the turns of idle connections.
         self.ends |= self.schedule.is_none() && self.is_over(now);
         let since = match (&self.schedule, self.ends) {
             (None, _) | (_, true) => Some(now),
@@ -259,8 +261,8 @@ impl Run {
         Ok(())
     }
 
-    /// The run at a rate ends: batches that were never sent count with how long they have waited, and turns that have
-    /// begun on idle connections are ended.
+    /// Ends a run at a rate. Batches that were never sent count with their waiting time so far. Turns that have begun
+    /// on idle connections are completed.
     fn abandon(&mut self, connections: &mut [Connection], now: Instant) -> Result<()> {
         for connection in connections {
             for at in std::mem::take(&mut connection.due) {

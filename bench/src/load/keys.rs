@@ -1,29 +1,30 @@
-//! Which key a request is about.
+//! The choice of the key of each request.
 
-/// How keys are chosen.
+/// The order of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
-    /// By chance; with an exponent above 0 some keys far more often than others (Zipf's law).
+    /// At random. With an exponent above 0 some keys are chosen far more often than others (Zipf's law).
     Random {
-        /// 0: all keys alike. 1: the second most frequent key half as often as the first.
+        /// The exponent. 0: all keys are equally frequent. 1: the second most frequent key is half as frequent as the
+        /// first.
         skew: f64,
     },
-    /// Each key once, in order; then the run ends.
+    /// Each key once, in order. The run ends after the last key.
     Once,
 }
 
-/// Small fast random numbers (xorshift, multiplied). Not for secrets.
+/// A small, fast generator of random numbers (xorshift, multiplied). Not for secrets.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The same seed gives the same numbers.
+    /// Creates a generator. The same seed gives the same numbers.
     pub fn new(seed: u64) -> Rng {
-        // The state must not be zero, and near seeds must not give near numbers.
+        // The state must not be zero, and similar seeds must not give similar numbers.
         Rng(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -31,25 +32,25 @@ impl Rng {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`, which is above 0.
+    /// Returns a number below `bound`, which must be above 0.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// From 0 up to, not including, 1.
+    /// Returns a number from 0 up to, but not including, 1.
     fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// Chooses keys for one connection, out of its own part of them: connection `c` of `n` has the keys c, c + n, c + 2n...
-/// so that what one connection does never changes the reply to another.
+/// The choice of keys for one connection, from its own part of them. Connection `c` of `n` has the keys c, c + n, c +
+/// 2n... Therefore no connection changes the replies to another.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     rng: Rng,
     connection: u64,
     connections: u64,
-    /// How many keys are this connection's.
+    /// The number of keys of this connection.
     share: u64,
     way: Way,
 }
@@ -58,12 +59,13 @@ pub struct Chooser {
 enum Way {
     Uniform,
     Zipf(Zipf),
-    /// The place of the next one.
+    /// The index of the next key.
     Once(u64),
 }
 
 impl Chooser {
-    /// For connection `connection` of `connections`, of `keys` keys. A connection has at least one key of its own.
+    /// Creates the choice for connection `connection` of `connections`, out of `keys` keys. Each connection has at
+    /// least one key.
     pub fn new(order: Order, keys: u64, connection: u64, connections: u64, seed: u64) -> Chooser {
         let share = (keys.saturating_sub(connection)).div_ceil(connections);
         let way = match order {
@@ -79,7 +81,7 @@ impl Chooser {
 impl Iterator for Chooser {
     type Item = u64;
 
-    /// The next key; `None` when each was given once and once was asked for.
+    /// Returns the next key; `None` if each key was requested once and has been chosen.
     fn next(&mut self) -> Option<u64> {
         let place = match &mut self.way {
             Way::Uniform => self.rng.below(self.share),
@@ -96,14 +98,15 @@ impl Iterator for Chooser {
     }
 }
 
-/// Numbers below `count`, the k-th (from 1) with a frequency of 1 / k^exponent: rejection from a continuous curve that
-/// lies above the steps (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
-/// distributions", 1996). Constant time and memory.
+/// A distribution of numbers below `count`, in which the k-th (from 1) has a frequency of 1 / k^exponent. It rejects
+/// samples of a continuous curve above the steps (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates
+/// from monotone discrete distributions", 1996). Constant time and memory.
 #[derive(Clone, Debug)]
 struct Zipf {
     exponent: f64,
     count: f64,
-    /// The integral of the curve up to half a step behind the last number, and up to 1.5 less the first's frequency.
+    /// The integral of the curve up to half a step after the last number, and up to 1.5 less the frequency of the
+    /// first.
     area_end: f64,
     area_start: f64,
 }
@@ -116,13 +119,13 @@ impl Zipf {
         zipf
     }
 
-    /// The integral of x^-exponent, from 1.
+    /// Returns the integral of x^-exponent, from 1.
     fn area(&self, x: f64) -> f64 {
         let power = 1.0 - self.exponent;
         if power.abs() < 1e-9 { x.ln() } else { (x.powf(power) - 1.0) / power }
     }
 
-    /// The inverse of `area`.
+    /// Returns the inverse of `area`.
     fn place(&self, area: f64) -> f64 {
         let power = 1.0 - self.exponent;
         if power.abs() < 1e-9 { area.exp() } else { (1.0 + area * power).max(0.0).powf(1.0 / power) }
@@ -175,7 +178,7 @@ mod tests {
             for k in [1u32, 2, 3, 10, 50, 100] {
                 let expected = f64::from(k).powf(-exponent) / total * f64::from(DRAWS);
                 let got = f64::from(counts[k as usize - 1]);
-                // Six standard deviations of a count.
+                // The tolerance is six standard deviations of a count.
                 let allowed = 6.0 * expected.sqrt();
                 assert!((got - expected).abs() < allowed, "{exponent}: {k} came {got}, not {expected}");
             }

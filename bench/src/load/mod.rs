@@ -1,7 +1,7 @@
-//! The load: connections that send batches of requests, check every reply and note how long each batch took.
+//! The load: connections that send batches of requests, check every reply and record the time of each batch.
 //!
-//! One thread and one epoll loop drive all connections of a generator, so that it costs little beside what the kernel
-//! takes for it. Each connection has one batch under way at a time.
+//! One thread and one epoll loop drive all connections of a generator. The generator therefore costs little beside the
+//! kernel's work for it. Each connection has one batch in progress at a time.
 
 mod check;
 mod connection;
@@ -18,25 +18,25 @@ pub use threads::Load;
 
 use crate::error::Result;
 
-/// One request of a workload and the replies that are right.
+/// One request of a workload, and its right replies.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is sent.
+    /// The request.
     pub request: Template,
-    /// What may come.
+    /// The right replies.
     pub expect: Expect,
 }
 
 impl Step {
-    /// A request of these arguments.
+    /// Creates a step from the arguments of its request.
     ///
     /// # Errors
-    /// When a placeholder asks for an impossible number of digits.
+    /// Returns an error if a placeholder asks for an impossible number of digits.
     pub fn new(args: &[Arg<'_>], expect: Expect) -> Result<Step> {
         Ok(Step { request: Template::request(args)?, expect })
     }
 
-    /// The same with a connection's number filled in.
+    /// Fills in the number of a connection.
     fn for_connection(&self, connection: u64) -> Step {
         let expect = match &self.expect {
             Expect::Exact(template) => Expect::Exact(template.for_connection(connection)),

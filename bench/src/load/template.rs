@@ -1,24 +1,24 @@
-//! Requests and replies made from a template: the bytes stand ready, a request copies them and fills in digits.
+//! Templates of requests and replies: a request copies the prepared bytes and fills in digits.
 
 use crate::error::{Error, Result};
 
-/// Digits of a placeholder that says no width.
+/// The default number of digits of a placeholder.
 const WIDTH: usize = 12;
-/// The most digits of a placeholder: what a `u64` always fits in.
+/// The largest number of digits of a placeholder, in which any `u64` below 10^19 fits.
 const WIDTH_MAX: usize = 19;
 
 /// One argument of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
-    /// Bytes as they stand.
+    /// Literal bytes.
     Raw(&'a [u8]),
-    /// A text with placeholders: `{n}` the number of the key, `{c}` that of the connection, `{i}` a number that grows
-    /// with every turn of a connection. Each is written in 12 digits, or as many as it says: `{n:5}`. Other braces
-    /// are themselves.
+    /// A text with placeholders: `{n}` is the number of the key, `{c}` that of the connection. `{i}` is a number that
+    /// grows with every turn of a connection. Each is written with 12 digits, or with another number: `{n:5}`. Other
+    /// braces are literal.
     Text(&'a str),
 }
 
-/// What is filled in.
+/// The kind of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placeholder {
     Key,
@@ -33,7 +33,7 @@ struct Patch {
     slot: Placeholder,
 }
 
-/// Bytes with places for digits.
+/// Bytes with positions for digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -41,10 +41,10 @@ pub struct Template {
 }
 
 impl Template {
-    /// A request as on the wire: an array of bulk strings.
+    /// Creates a request as on the wire: an array of bulk strings.
     ///
     /// # Errors
-    /// When a placeholder asks for no digit, or for more than 19.
+    /// Returns an error if a placeholder asks for no digit, or for more than 19.
     pub fn request(args: &[Arg<'_>]) -> Result<Template> {
         let mut request = Template::default();
         request.bytes.extend_from_slice(format!("*{}\r\n", args.len()).as_bytes());
@@ -60,10 +60,10 @@ impl Template {
         Ok(request)
     }
 
-    /// A text as it stands, placeholders apart: a reply, for instance.
+    /// Creates a template from a text with placeholders, for instance a reply.
     ///
     /// # Errors
-    /// When a placeholder asks for no digit, or for more than 19.
+    /// Returns an error if a placeholder asks for no digit, or for more than 19.
     pub fn parse(text: &str) -> Result<Template> {
         let mut template = Template::default();
         let mut rest = text;
@@ -89,7 +89,7 @@ impl Template {
         self.patches.extend(other.patches.iter().map(|patch| Patch { at: patch.at + shift, ..*patch }));
     }
 
-    /// The same with the connection's number filled in.
+    /// Fills in the number of a connection.
     #[must_use]
     pub fn for_connection(&self, connection: u64) -> Template {
         let mut filled = self.clone();
@@ -100,8 +100,8 @@ impl Template {
         filled
     }
 
-    /// Appends the bytes with a key's number and a counter filled in. Of a number with more digits than there is
-    /// room for, the last ones are written.
+    /// Appends the bytes with the number of a key and a counter filled in. If a number has too many digits, only its
+    /// last ones are written.
     pub fn append(&self, out: &mut Vec<u8>, key: u64, counter: u64) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
@@ -112,7 +112,7 @@ impl Template {
         }
     }
 
-    /// How many bytes every request or reply has.
+    /// Returns the number of bytes of every request or reply.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -123,7 +123,8 @@ impl Template {
     }
 }
 
-/// The placeholder that `text`, which begins with a brace, begins with: what, how many digits, the text behind it.
+/// Parses the placeholder at the front of `text`, which begins with a brace. Returns its kind, its number of digits,
+/// and the text after it.
 fn placeholder(text: &str) -> Result<Option<(Placeholder, usize, &str)>> {
     let Some((inside, after)) = text[1..].split_once('}') else { return Ok(None) };
     let (name, width) = match inside.split_once(':') {
@@ -142,7 +143,7 @@ fn placeholder(text: &str) -> Result<Option<(Placeholder, usize, &str)>> {
     }
 }
 
-/// The last digits of a number, as many as fit, with zeros before them.
+/// Writes the last digits of a number, as many as fit, with leading zeros.
 fn write_digits(out: &mut [u8], mut value: u64) {
     for digit in out.iter_mut().rev() {
         *digit = b'0' + (value % 10) as u8;

@@ -1,4 +1,4 @@
-//! One generator a thread.
+//! Load from several threads, with one generator each.
 
 use super::generator::{Generator, Outcome, Plan};
 use crate::error::{Error, Result};
@@ -6,18 +6,18 @@ use crate::servers::affinity;
 use std::net::SocketAddr;
 use std::thread;
 
-/// All connections to a server: one generator, or several on threads of their own.
+/// All connections to a server: one generator, or several on separate threads.
 pub struct Load {
     generators: Vec<Generator>,
     cores: Vec<usize>,
 }
 
 impl Load {
-    /// Opens `connections` connections, spread over `threads` generators. Each thread runs on the core of its place in
+    /// Opens `connections` connections, spread over `threads` generators. Each thread runs on the core at its index in
     /// `cores`, if there is one.
     ///
     /// # Errors
-    /// When the server does not accept.
+    /// Returns an error if the server does not accept.
     pub fn connect(addr: SocketAddr, connections: u64, threads: usize, cores: &[usize]) -> Result<Load> {
         let threads = (threads.max(1) as u64).min(connections.max(1));
         let connections = connections.max(1);
@@ -28,10 +28,10 @@ impl Load {
         Ok(Load { generators, cores: cores.to_vec() })
     }
 
-    /// Runs a plan on all connections. A single generator runs on the caller's thread.
+    /// Runs a plan on all connections. A single generator runs on the calling thread.
     ///
     /// # Errors
-    /// The first error of a generator: see [`Generator::run`].
+    /// Returns the first error of a generator: see [`Generator::run`].
     pub fn run(&mut self, plan: &Plan<'_>) -> Result<Outcome> {
         if let [only] = self.generators.as_mut_slice() {
             return only.run(plan);

@@ -1,9 +1,9 @@
-//! The runs as comma-separated values, a run a line.
+//! The runs as comma-separated values, one run per line.
 
 use crate::results::Results;
 use std::fmt::Write;
 
-/// All runs.
+/// Formats all runs.
 pub fn csv(results: &Results) -> String {
     let mut text = String::from(
         "server,workload,pipeline,connections,round,ops,seconds,ops_per_second,cpu_ns,user_ns,system_ns,load_cpu_ns,\
@@ -38,7 +38,7 @@ pub fn csv(results: &Results) -> String {
     text
 }
 
-/// A text as a field: in quotes when it has to be.
+/// Formats a text as a field, in quotes if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! What was found, for people and programs: tables, JSON, CSV, a page with plots.
+//! Reports of the results for people and programs: tables, JSON, CSV, a page with plots.
 
 mod by_hand;
 mod csv;
@@ -19,10 +19,10 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes the tables to `screen`, and the files into a directory if there is one to be.
+/// Writes the tables to `screen`, and the files into a directory if one is given.
 ///
 /// # Errors
-/// When something cannot be written.
+/// Returns an error if something cannot be written.
 pub fn write(results: &Results, directory: Option<&Path>, screen: &mut dyn Write) -> Result<()> {
     let text = format!("{}\n{}", tables(results), by_hand(&results.pipelines()));
     screen.write_all(text.as_bytes()).map_err(Error::io("write the tables"))?;
@@ -39,10 +39,10 @@ pub fn write(results: &Results, directory: Option<&Path>, screen: &mut dyn Write
     Ok(())
 }
 
-/// Writes the names of workloads and what they do.
+/// Writes the names and the descriptions of workloads.
 ///
 /// # Errors
-/// When that cannot be written.
+/// Returns an error if the list cannot be written.
 pub fn list(rows: &[Workload], screen: &mut dyn Write) -> Result<()> {
     let lines: Vec<Vec<String>> =
         rows.iter().map(|row| vec![row.name.clone(), row.family.to_string(), row.about.clone()]).collect();

@@ -4,7 +4,7 @@ use super::waiting;
 use crate::results::Results;
 use crate::summary::{Cell, Spread};
 
-/// All tables.
+/// Returns all tables.
 pub fn tables(results: &Results) -> String {
     let mut text = head(results);
     if !results.runs.is_empty() {
@@ -158,7 +158,7 @@ fn startup_rows(results: &Results) -> Vec<Vec<String>> {
     rows
 }
 
-/// The rows of both tables: workloads in their order, each with every pipeline.
+/// Returns the rows of both tables: workloads in their order, each with every pipeline.
 fn lines(results: &Results) -> Vec<(&str, usize)> {
     let pipelines = results.pipelines();
     let names = results.workloads.iter().map(|info| info.name.as_str());
@@ -172,7 +172,7 @@ fn spread(spread: Option<Spread>, digits: usize) -> String {
     }
 }
 
-/// Columns as wide as their widest field, the first to the left, the others to the right.
+/// Formats columns as wide as their widest field. The first is aligned to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     columns(
         rows,
@@ -182,7 +182,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
     )
 }
 
-/// Columns as wide as their widest field, all to the left.
+/// Formats columns as wide as their widest field, all aligned to the left.
 pub(super) fn left(rows: &[Vec<String>]) -> String {
     columns(rows, |_, width, field| format!("{field:<width$}"))
 }

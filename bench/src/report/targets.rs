@@ -1,6 +1,6 @@
-//! What the figures are held against.
+//! The targets of the figures.
 
-/// The most server CPU a request, as a part of that on redis-server 7.0, by workload and pipeline.
+/// The maximum server CPU per request, as a fraction of that of redis-server 7.0, by workload and pipeline.
 const CPU_RATIOS: &[(&str, usize, f64)] = &[
     ("pair:evalsha", 1, 0.69),
     ("pair:evalsha", 16, 0.32),
@@ -20,13 +20,13 @@ const CPU_RATIOS: &[(&str, usize, f64)] = &[
     ("native", 64, 0.15),
 ];
 
-/// The latest that 99 of 100 events of expired keys may come, in µs.
+/// The maximum lateness of 99 of 100 events of expired keys, in µs.
 pub(crate) const EXPIRY_US: f64 = 2000.0;
 
-/// The longest that a PING may wait, in µs.
+/// The maximum wait of a PING, in µs.
 pub(crate) const PAUSE_US: f64 = 2000.0;
 
-/// The target of a workload with a pipeline, if it has one.
+/// Returns the target of a workload with a pipeline, if it has one.
 pub(crate) fn cpu_ratio(workload: &str, pipeline: usize) -> Option<f64> {
     CPU_RATIOS.iter().find(|(name, of, _)| *name == workload && *of == pipeline).map(|(_, _, ratio)| *ratio)
 }

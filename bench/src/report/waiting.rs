@@ -1,30 +1,30 @@
-//! The figures of the workloads of waiting: as rows for the screen, and as comma-separated values.
+//! The figures of the waiting workloads: as rows for the screen, and as comma-separated values.
 
 use crate::results::Results;
 
-/// A heading, and rows of which the first names the columns.
+/// A heading, and rows of which the first contains the names of the columns.
 pub(super) struct Table {
-    /// What the figures are.
+    /// The heading, which describes the figures.
     pub(super) heading: &'static str,
-    /// The name of its file.
+    /// The name of the table's file.
     pub(super) file: &'static str,
-    /// Its rows.
+    /// The rows.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// Those that hold something.
+/// Returns the tables that contain figures.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let tables = [handoffs(results), expiry(results), pauses(results)];
     tables.into_iter().filter(|table| table.rows.len() > 1).collect()
 }
 
-/// A table as comma-separated values.
+/// Formats a table as comma-separated values.
 pub(super) fn csv(table: &Table) -> String {
     let line = |row: &Vec<String>| row.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",") + "\n";
     table.rows.iter().map(line).collect()
 }
 
-/// A field as it stands between commas.
+/// Formats a field, in quotes if necessary.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))

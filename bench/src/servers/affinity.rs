@@ -1,16 +1,17 @@
-//! Which cores a thread runs on. Where the system has no such thing, nothing happens.
+//! The assignment of threads to cores. On systems without such a feature nothing happens.
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The cores that the calling thread may run on, in order.
+/// Returns the cores that the calling thread may run on, in order.
 #[cfg(target_os = "linux")]
 pub fn available() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
 }
 
-/// Lets the calling thread, and all threads and processes that it starts, run on these cores only. Whether it does.
+/// Restricts the calling thread, and all threads and processes that it starts, to these cores. Returns whether that
+/// succeeded.
 #[cfg(target_os = "linux")]
 pub fn pin(cores: &[usize]) -> bool {
     let mut set = CpuSet::new();
@@ -18,25 +19,25 @@ pub fn pin(cores: &[usize]) -> bool {
     sched_setaffinity(None, &set).is_ok()
 }
 
-/// Nothing is known.
+/// Returns no cores: they are unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn available() -> Vec<usize> {
     Vec::new()
 }
 
-/// Nothing is pinned.
+/// Pins nothing and returns false.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: &[usize]) -> bool {
     false
 }
 
-/// Pins the calling thread until it is dropped; of no cores, not at all.
+/// A guard that pins the calling thread until dropped. It has no effect if there are no cores.
 pub struct Pinned {
     before: Vec<usize>,
 }
 
 impl Pinned {
-    /// To these cores.
+    /// Pins the calling thread to these cores.
     pub fn to(cores: &[usize]) -> Pinned {
         let before = available();
         if cores.is_empty() || !pin(cores) {
@@ -54,17 +55,17 @@ impl Drop for Pinned {
     }
 }
 
-/// Which cores the server has and which the load.
+/// The distribution of cores between the server and the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Of the server's threads; empty: any.
+    /// The cores of the server's threads; empty means any.
     pub server: Vec<usize>,
-    /// Of the load's threads; empty: any.
+    /// The cores of the load's threads; empty means any.
     pub load: Vec<usize>,
 }
 
 impl Layout {
-    /// A core for each thread of both, when there are enough; else nothing is pinned.
+    /// Assigns a core to each thread of both sides if there are enough. Otherwise nothing is pinned.
     pub fn of(cores: &[usize], server_threads: usize, load_threads: usize) -> Layout {
         match cores.get(..server_threads + load_threads) {
             Some(cores) => {

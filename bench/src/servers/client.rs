@@ -1,4 +1,4 @@
-//! A blocking connection for what is not measured: loading scripts, FLUSHALL, INFO.
+//! A blocking connection for requests that are not measured: loading scripts, FLUSHALL, INFO.
 
 use crate::error::{Error, Result, WrongReply};
 use crate::incoming::{Incoming, Received};
@@ -7,20 +7,20 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A server that needs longer for one command is taken for dead. FLUSHALL of ten million keys is the longest.
+/// The time for one command after which a server counts as dead. FLUSHALL of ten million keys takes longest.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One connection.
+/// One blocking connection.
 pub struct Client {
     socket: TcpStream,
     incoming: Incoming,
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to a server.
     ///
     /// # Errors
-    /// When nobody listens.
+    /// Returns an error if no server listens.
     pub fn connect(addr: SocketAddr) -> Result<Client> {
         let socket = TcpStream::connect(addr).map_err(Error::io(format!("connect to {addr}")))?;
         socket.set_nodelay(true).map_err(Error::io("set an option of a socket"))?;
@@ -28,10 +28,10 @@ impl Client {
         Ok(Client { socket, incoming: Incoming::default() })
     }
 
-    /// Sends a command and waits for its reply, as on the wire.
+    /// Sends a command and returns its reply, as on the wire.
     ///
     /// # Errors
-    /// When the connection breaks, or the reply is none. An error reply is a reply.
+    /// Returns an error if the connection breaks, or if the bytes are no reply. An error reply is a reply.
     pub fn call(&mut self, args: &[&[u8]]) -> Result<Vec<u8>> {
         self.receive(args, |reply| reply.bytes.to_vec())
     }
@@ -57,10 +57,10 @@ impl Client {
         }
     }
 
-    /// Sends a command whose reply must be this.
+    /// Sends a command and checks that its reply is this one.
     ///
     /// # Errors
-    /// When it is another, or the connection breaks.
+    /// Returns an error if the reply differs, or if the connection breaks.
     pub fn expect(&mut self, args: &[&[u8]], reply: &[u8]) -> Result<()> {
         let came = self.call(args)?;
         if came == reply {
@@ -69,10 +69,10 @@ impl Client {
         Err(wrong(&args.join(&b' '), &reply.escape_ascii().to_string(), &came))
     }
 
-    /// The text of a bulk or status reply. `None` for another one.
+    /// Sends a command and returns the text of its bulk or status reply. Returns `None` for any other reply.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// Returns an error if the connection breaks.
     pub fn text(&mut self, args: &[&[u8]]) -> Result<Option<String>> {
         self.receive(args, |reply| match reply.value {
             Value::Simple(text) | Value::Bulk(text) => Some(String::from_utf8_lossy(text).into_owned()),

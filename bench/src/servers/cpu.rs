@@ -5,30 +5,30 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Ticks of `/proc/PID/stat` a second: the same on every Linux that runs now.
+/// The number of ticks of `/proc/PID/stat` a second, which is the same on every current Linux.
 const TICKS: f64 = 100.0;
 
-/// What a process has used so far.
+/// The CPU time of a process so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Nanoseconds of each thread that lives.
+    /// The nanoseconds of each live thread.
     threads: BTreeMap<u32, u64>,
-    /// Ticks in its own code and in the kernel's, threads that have ended included.
+    /// The ticks in the process' own code and in the kernel's, including ended threads.
     user_ticks: u64,
     system_ticks: u64,
 }
 
-/// What a process used between two samples.
+/// The CPU time of a process between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Used {
-    /// All threads.
+    /// The time of all threads.
     pub total: Duration,
-    /// Which part of it was the process' own code, 0 to 1; the rest the kernel's. In ticks of 10 ms.
+    /// The share of the process' own code, from 0 to 1; the rest is the kernel's. Its precision is ticks of 10 ms.
     pub user_share: f64,
 }
 
 impl Sample {
-    /// A process as it is now. `None` where the system does not tell.
+    /// Takes a sample of a process. Returns `None` if the system does not report it.
     pub fn of(pid: u32) -> Option<Sample> {
         Sample::read(Path::new(&format!("/proc/{pid}")))
     }
@@ -37,7 +37,7 @@ impl Sample {
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(process.join("task")).ok()?.flatten() {
             let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            // A thread may end between the list and this.
+            // A thread may end after it was listed.
             let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
             threads.insert(id, nanoseconds(&text)?);
         }
@@ -45,7 +45,7 @@ impl Sample {
         Some(Sample { threads, user_ticks, system_ticks })
     }
 
-    /// What was used from `self` to a later sample.
+    /// Returns the CPU time from `self` to a later sample.
     pub fn until(&self, later: &Sample) -> Used {
         let user = later.user_ticks.saturating_sub(self.user_ticks) as f64;
         let system = later.system_ticks.saturating_sub(self.system_ticks) as f64;
@@ -55,31 +55,31 @@ impl Sample {
             let sum = later.threads.iter().map(|(id, &after)| after.saturating_sub(before(id))).sum();
             Duration::from_nanos(sum)
         } else {
-            // A thread has ended and took its nanoseconds with it; the ticks still have them.
+            // A thread has ended, and its nanoseconds are lost. The ticks still contain them.
             by_ticks
         };
         Used { total, user_share: if user + system > 0.0 { user / (user + system) } else { 0.0 } }
     }
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 pub fn own_thread() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     nanoseconds(&text).map(Duration::from_nanos)
 }
 
-/// The first number of a `schedstat`: nanoseconds on a core.
+/// Returns the first number of a `schedstat`: nanoseconds on a core.
 fn nanoseconds(schedstat: &str) -> Option<u64> {
     schedstat.split_whitespace().next()?.parse().ok()
 }
 
-/// `utime` and `stime` of a `stat`. The name of the program before them may hold anything, brackets too.
+/// Returns `utime` and `stime` of a `stat`. The program name before them may contain anything, including brackets.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// Time that the host took from this machine's cores so far, all of them together, in ticks of 10 ms.
+/// Returns the time that the host has taken from this machine so far, over all cores, in ticks of 10 ms.
 pub fn stolen_ticks() -> Option<u64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     text.lines().next()?.split_whitespace().nth(8)?.parse().ok()

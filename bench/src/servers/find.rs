@@ -1,4 +1,4 @@
-//! Which servers this machine has.
+//! The search for servers on this machine.
 
 use crate::error::{Error, Result};
 use std::env;
@@ -10,34 +10,34 @@ use std::process::{Command, Stdio};
 /// A server that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is called in the results: `lockwheel`, `redis`, `valkey`, `127.0.0.1:6379`.
+    /// The name in the results: `lockwheel`, `redis`, `valkey`, `127.0.0.1:6379`.
     pub name: String,
-    /// Where it is.
+    /// The location of the server.
     pub place: Located,
 }
 
-/// Where a server is.
+/// The location of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Located {
-    /// A program of ours.
+    /// A program of Lockwheel.
     Lockwheel(PathBuf),
     /// A program that takes the options of redis-server.
     Redis(PathBuf),
-    /// It runs already.
+    /// A running server.
     Running(SocketAddr),
 }
 
-/// Ours (`own`, or beside this program, or built), the real ones on this machine, and those that run at `urls`.
-/// `only`, unless empty, says which of them by name.
+/// Finds servers: Lockwheel (`own`, or beside this program, or built), the other servers on this machine, and the
+/// running ones at `urls`. `only` selects servers by name, unless it is empty.
 ///
 /// # Errors
-/// When ours can be neither found nor built, a URL cannot be understood, or `only` has a name that none has.
+/// Returns an error if Lockwheel can be neither found nor built, a URL is invalid, or `only` has an unknown name.
 pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<Candidate>> {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let mut found = Vec::new();
     if wanted("lockwheel") {
         let path = match own {
-            // The server starts in a directory of its own.
+            // The server starts in another directory, so the path must be absolute.
             Some(path) => fs::canonicalize(path).map_err(Error::io(format!("find {}", path.display())))?,
             None => own_program()?,
         };
@@ -53,7 +53,7 @@ pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<
     }
     for url in urls {
         let addr = address(url)?;
-        // Whoever names a URL wants it.
+        // A server named by a URL is always selected.
         found.push(Candidate { name: addr.to_string(), place: Located::Running(addr) });
     }
     for name in only {
@@ -64,7 +64,7 @@ pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<
     Ok(found)
 }
 
-/// The address of `redis://host:port`, `host:port` or `redis://host`.
+/// Returns the address of `redis://host:port`, `host:port` or `redis://host`.
 fn address(url: &str) -> Result<SocketAddr> {
     let host = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
     let host = if host.contains(':') { host.to_string() } else { format!("{host}:6379") };
@@ -72,7 +72,8 @@ fn address(url: &str) -> Result<SocketAddr> {
     found.ok_or_else(|| Error::other(format!("{url}: not redis://host:port, or the host is unknown")))
 }
 
-/// Our server beside this program. When cargo runs us, it builds it first: what is measured is what stands there.
+/// Returns the Lockwheel server beside this program. Under cargo the server is built first, so that the current source
+/// is measured.
 fn own_program() -> Result<PathBuf> {
     let this = env::current_exe().map_err(Error::io("find this program"))?;
     let directories = this.ancestors().skip(1).take(2);
@@ -96,7 +97,7 @@ fn find_in_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|path| path.join(program)).find(|file| file.is_file())
 }
 
-/// A program that a package of Python's brings along.
+/// Returns a program that a Python package contains.
 fn find_in_python_package(package: &str, program: &str) -> Option<PathBuf> {
     let script = "import importlib.util as u, os, sys; s = u.find_spec(sys.argv[1]); \
                   print(os.path.dirname(s.origin) if s and s.origin else '')";

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-/// Bytes of a process that are in memory now. `None` where the system does not tell.
+/// Returns the resident bytes of a process. Returns `None` if the system does not report them.
 pub fn resident(pid: u32) -> Option<u64> {
-    // The sum over all mappings is exact; the figure in `status` may be some hundred KiB behind.
+    // The sum over all mappings is exact. The figure in `status` may lag by some hundred KiB.
     let exact = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok();
     exact.and_then(|text| kibibytes(&text, "Rss:")).or_else(|| {
         let rough = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -12,7 +12,7 @@ pub fn resident(pid: u32) -> Option<u64> {
     })
 }
 
-/// The bytes that the line of this name tells in kB.
+/// Returns the bytes of the line with this name, which has a value in kB.
 fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)

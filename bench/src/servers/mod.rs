@@ -1,4 +1,4 @@
-//! The servers that are compared: found, started on a core of their own, measured, ended.
+//! The compared servers: search, start on separate cores, measurement, end.
 
 pub mod affinity;
 mod client;

@@ -1,4 +1,4 @@
-//! A server under comparison: started by us and ended when dropped, or running already.
+//! A compared server: started by this program and ended when dropped, or already running.
 
 use super::affinity::{Layout, Pinned};
 use super::client::Client;
@@ -13,29 +13,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that is not ready by then will not be.
+/// The time after which a server that is not ready counts as failed.
 const START_MAX: Duration = Duration::from_secs(20);
-/// Another process may take a port between its choice and its use.
+/// The number of attempts to start a server. Another process may take a port between its choice and its use.
 const START_ATTEMPTS_MAX: u32 = 10;
 
-/// Numbers directories.
+/// The number of the next directory.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// A server that answers.
+/// A server that replies.
 pub struct Server {
-    /// Its name in the results.
+    /// The name in the results.
     pub name: String,
-    /// What it says it is: `redis 7.0.15`.
+    /// The version that the server reports: `redis 7.0.15`.
     pub version: String,
-    /// Where it listens.
+    /// The address on which the server listens.
     pub addr: SocketAddr,
-    /// From exec to the first PONG; `None` when it ran already.
+    /// The time from exec to the first PONG; `None` if the server was already running.
     pub startup: Option<Duration>,
     pid: Option<u32>,
     process: Option<Process>,
 }
 
-/// A process of ours and its directory; both go when it is dropped.
+/// A child process and its directory. Dropping it ends the process and removes the directory.
 struct Process {
     child: Child,
     directory: PathBuf,
@@ -43,7 +43,7 @@ struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only when it has ended by itself.
+        // Both calls fail only if the process has ended by itself.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
         let _removed = fs::remove_dir_all(&self.directory);
@@ -51,11 +51,11 @@ impl Drop for Process {
 }
 
 impl Server {
-    /// Starts a server with so many threads for its sockets on the cores of the layout, without persistence, and waits
-    /// for its first PONG; or connects to one that runs.
+    /// Starts a server without persistence and waits for its first PONG, or connects to a running server. A started
+    /// server uses `threads` threads for its sockets, on the cores of the layout.
     ///
     /// # Errors
-    /// When it does not start within 20 seconds, or says nothing that a server says.
+    /// Returns an error if the server does not start within 20 seconds, or does not reply like a server.
     pub fn start(candidate: &Candidate, threads: usize, layout: &Layout) -> Result<Server> {
         let (addr, process, startup) = match &candidate.place {
             Located::Running(addr) => (*addr, None, None),
@@ -70,30 +70,30 @@ impl Server {
         Ok(Server { name: candidate.name.clone(), version, addr, startup, pid, process })
     }
 
-    /// A connection for what is not measured.
+    /// Opens a connection for requests that are not measured.
     ///
     /// # Errors
-    /// When it does not listen any more.
+    /// Returns an error if the server does not listen any more.
     pub fn client(&self) -> Result<Client> {
         Client::connect(self.addr)
     }
 
-    /// Its process, if it is on this machine.
+    /// Returns the process id, if the server is on this machine.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// The CPU time it has used, if it is a process of this machine.
+    /// Returns the CPU time so far, if the server is a process of this machine.
     pub fn cpu(&self) -> Option<cpu::Sample> {
         cpu::Sample::of(self.pid?)
     }
 
-    /// Its resident memory in bytes, if it is a process of this machine.
+    /// Returns the resident memory in bytes, if the server is a process of this machine.
     pub fn resident(&self) -> Option<u64> {
         memory::resident(self.pid?)
     }
 
-    /// Whether it was started by us, and so has only our keys.
+    /// Whether this program started the server, so that it contains only keys of this program.
     pub fn is_ours(&self) -> bool {
         self.process.is_some()
     }
@@ -165,18 +165,18 @@ fn try_launch(
     }
 }
 
-/// A port of 127.0.0.1 that nobody has now.
+/// Returns a free port of 127.0.0.1.
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Error::io("find a free port"))?;
     listener.local_addr().map_err(Error::io("find a free port"))
 }
 
 fn is_ready(addr: SocketAddr) -> bool {
-    // While nobody listens, connecting fails at once; a stranger on that port does not say PONG.
+    // While no server listens, connecting fails at once. A foreign program on that port does not reply PONG.
     Client::connect(addr).and_then(|mut client| client.expect(&[b"PING"], b"+PONG\r\n")).is_ok()
 }
 
-/// What a server says it is.
+/// Returns the name and the version that a server reports.
 fn version(addr: SocketAddr) -> Result<String> {
     let info = Client::connect(addr)?.text(&[b"INFO", b"server"])?.unwrap_or_default();
     let fields =
@@ -188,7 +188,7 @@ fn version(addr: SocketAddr) -> Result<String> {
     Ok(named.unwrap_or_else(|| "unknown".to_string()))
 }
 
-/// The process of this machine that listens there: the owner of the socket that `/proc/net/tcp` has.
+/// Returns the process of this machine that listens there: the owner of the socket in `/proc/net/tcp`.
 fn pid_of_listener(addr: SocketAddr) -> Option<u32> {
     if !addr.ip().is_loopback() {
         return None;
@@ -203,7 +203,7 @@ fn pid_of_listener(addr: SocketAddr) -> Option<u32> {
     })
 }
 
-/// The inode of the listening socket with this port, in the text of `/proc/net/tcp`.
+/// Returns the inode of the listening socket with this port, from the text of `/proc/net/tcp`.
 fn inode_of_listener(table: &str, port: u16) -> Option<u64> {
     const LISTENS: &str = "0A";
     table.lines().skip(1).find_map(|line| {

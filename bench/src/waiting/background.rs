@@ -1,4 +1,4 @@
-//! Plain work for a server while something else is measured: GETs and SETs, pipelined, as many as it takes.
+//! Plain work for a server during another measurement: pipelined GETs and SETs, as many as the server takes.
 
 use super::client::Client;
 use super::wire;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Connections, so that the server has the next batch while the replies to the last are being read.
+/// The number of connections. With several, the server has the next batch while the replies to the last are being read.
 const CONNECTIONS: usize = 4;
 
-/// Requests in a batch.
+/// The number of requests in a batch.
 const PIPELINE: usize = 16;
 
-/// Keys that are read and written.
+/// The number of keys that are read and written.
 const KEYS: u64 = 100_000;
 
-/// How much this thread yields to the one that measures, where both share a core.
+/// The niceness of this thread, which thus yields to the measuring thread if both share a core.
 const NICENESS: i32 = 10;
 
-/// Work under way; it ends when this is dropped.
+/// Work in progress, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Background {
     stop: Arc<AtomicBool>,
@@ -28,10 +28,10 @@ pub struct Background {
 }
 
 impl Background {
-    /// Begins.
+    /// Starts the work.
     ///
     /// # Errors
-    /// When the server lets nobody in.
+    /// Returns an error if the server accepts no connection.
     pub fn start(address: SocketAddr) -> io::Result<Background> {
         let clients: Vec<Client> =
             (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<io::Result<_>>()?;
@@ -43,10 +43,10 @@ impl Background {
         Ok(Background { stop, thread: Some(thread) })
     }
 
-    /// Ends; how many requests were answered.
+    /// Ends the work. Returns the number of answered requests.
     ///
     /// # Errors
-    /// When the server failed, or answered one with an error.
+    /// Returns an error if the server failed or replied with an error.
     pub fn stop(mut self) -> io::Result<u64> {
         self.end().unwrap_or(Ok(0))
     }
@@ -60,14 +60,14 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Who wants to know how it went calls `stop`.
+        // A caller that needs the result calls `stop`.
         let _ = self.end();
     }
 }
 
-/// Lets the calling thread yield to the one that measures.
+/// Lets the calling thread yield to the measuring one.
 pub(super) fn yield_to_the_measurement() {
-    // Where it may not, the figures are noisier.
+    // If this is not allowed, the figures are noisier.
     let _ = rustix::process::nice(NICENESS);
 }
 
@@ -114,7 +114,7 @@ fn take_batch(client: &mut Client) -> io::Result<u64> {
     Ok(PIPELINE as u64)
 }
 
-/// The next number of a sequence that looks random and is always the same.
+/// Returns the next number of a pseudo-random sequence that is always the same.
 pub(super) fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

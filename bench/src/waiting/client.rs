@@ -1,4 +1,4 @@
-//! One blocking connection: what sets a measurement up, looks at the server, and reads events.
+//! A blocking connection for the setup of a measurement, queries of the server, and events.
 
 use super::wire::{self, Reply};
 use crate::incoming::Incoming;
@@ -7,10 +7,10 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The longest wait for a reply: a server that hangs ends the run. FLUSHALL of millions of keys takes seconds.
+/// The longest wait for a reply. A server that hangs ends the run. FLUSHALL of millions of keys takes seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Requests that a loading pipeline keeps on their way.
+/// The number of requests that a loading pipeline keeps in flight.
 const WINDOW: usize = 64;
 
 /// A connection that sends a request and waits for its reply.
@@ -22,10 +22,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to a server.
     ///
     /// # Errors
-    /// When nothing listens there.
+    /// Returns an error if no server listens there.
     pub fn connect(address: SocketAddr) -> io::Result<Client> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -34,10 +34,10 @@ impl Client {
         Ok(Client { stream, outgoing: Vec::new(), incoming: Incoming::default() })
     }
 
-    /// Sends a request and waits for its reply.
+    /// Sends a request and returns its reply.
     ///
     /// # Errors
-    /// When the connection fails or the reply is an error.
+    /// Returns an error if the connection fails or the reply is an error.
     pub fn call(&mut self, arguments: &[&[u8]]) -> io::Result<Reply> {
         self.push(arguments);
         self.flush()?;
@@ -48,11 +48,11 @@ impl Client {
         }
     }
 
-    /// Sends as many requests as `request` writes, pipelined, and checks that no reply is an error. `request` is
-    /// given a buffer and the number of the request, and appends one.
+    /// Sends `count` requests in a pipeline and checks that no reply is an error. `request` gets a buffer and the
+    /// number of the request, and appends the request.
     ///
     /// # Errors
-    /// When the connection fails or a reply is an error.
+    /// Returns an error if the connection fails or a reply is an error.
     pub fn load(&mut self, count: usize, mut request: impl FnMut(&mut Vec<u8>, usize)) -> io::Result<()> {
         for begin in (0..count).step_by(WINDOW) {
             let end = (begin + WINDOW).min(count);
@@ -74,25 +74,25 @@ impl Client {
         Ok(())
     }
 
-    /// Appends a request to what the next `flush` sends.
+    /// Appends a request to the buffer of the next `flush`.
     pub fn push(&mut self, arguments: &[&[u8]]) {
         write_request(arguments, &mut self.outgoing);
     }
 
-    /// Sends what was pushed.
+    /// Sends the buffered requests.
     ///
     /// # Errors
-    /// When the connection fails.
+    /// Returns an error if the connection fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.stream.write_all(&self.outgoing)?;
         self.outgoing.clear();
         Ok(())
     }
 
-    /// The next reply or message; `None` when none comes within the patience.
+    /// Returns the next reply or message; `None` if none arrives within the patience.
     ///
     /// # Errors
-    /// When the connection fails or ends.
+    /// Returns an error if the connection fails or ends.
     pub fn receive(&mut self) -> io::Result<Option<Reply>> {
         loop {
             if let Some(reply) = self.received()? {
@@ -109,26 +109,26 @@ impl Client {
         }
     }
 
-    /// A reply that has been received already, if any.
+    /// Returns a reply that has been received already, if any.
     ///
     /// # Errors
-    /// When what was received is no RESP2.
+    /// Returns an error if the received bytes are not RESP2.
     pub fn received(&mut self) -> io::Result<Option<Reply>> {
         wire::take(&mut self.incoming)
     }
 
-    /// Lets `receive` wait no longer than this.
+    /// Limits the wait of `receive` to this time.
     ///
     /// # Errors
-    /// When the time is zero.
+    /// Returns an error if the time is zero.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.stream.set_read_timeout(Some(patience))
     }
 
-    /// The number in one line of a section of INFO, such as `blocked_clients`.
+    /// Returns the number in one line of a section of INFO, such as `blocked_clients`.
     ///
     /// # Errors
-    /// When there is no such line.
+    /// Returns an error if there is no such line.
     pub fn info(&mut self, section: &str, field: &str) -> io::Result<u64> {
         let reply = self.call(&[b"INFO", section.as_bytes()])?;
         let text = String::from_utf8_lossy(reply.text().unwrap_or_default()).into_owned();
@@ -138,10 +138,11 @@ impl Client {
             .ok_or_else(|| io::Error::other(format!("INFO {section} says nothing of {field}")))
     }
 
-    /// How many commands the server has run, those of scripts included, those that ask it for this left out.
+    /// Returns the number of commands that the server has run, including those of scripts. The INFO requests of this
+    /// function are left out.
     ///
     /// # Errors
-    /// When the server does not tell.
+    /// Returns an error if the server does not report it.
     pub fn commands_run(&mut self) -> io::Result<u64> {
         let reply = self.call(&[b"INFO", b"commandstats"])?;
         let text = String::from_utf8_lossy(reply.text().unwrap_or_default()).into_owned();
@@ -152,7 +153,7 @@ impl Client {
     }
 }
 
-/// Whether a read ended because its time was over.
+/// Whether a read ended because of its timeout.
 fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -1,4 +1,4 @@
-//! Many connections in one thread, each of which mostly waits.
+//! Many connections in one thread, of which most wait.
 
 use super::wire::{self, Reply};
 use crate::incoming::Incoming;
@@ -11,26 +11,26 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Nothing from the server for so long ends the run.
+/// The time without any message from the server after which the run ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Events taken from the system at once.
+/// The number of events taken from the system at once.
 const EVENTS: usize = 256;
 
-/// Which connection of a crowd.
+/// The index of a connection of a crowd.
 pub type WaiterIndex = usize;
 
-/// The connections.
+/// The connections of a crowd.
 #[derive(Debug)]
 pub struct Crowd {
     poll: Poll,
     events: Events,
     sockets: Vec<Socket>,
-    /// Replies that have been read and not yet been taken, in the order in which they were read.
+    /// Replies that have been read and not yet taken, in the order of reading.
     arrived: VecDeque<(WaiterIndex, Reply)>,
-    /// Connections that the system says something about, and that have not been looked at.
+    /// Connections with an event from the system that has not been handled.
     awake: VecDeque<WaiterIndex>,
-    /// Looked at again before each other connection.
+    /// The connection that is checked before each other connection.
     first: Option<WaiterIndex>,
     requests: u64,
 }
@@ -43,16 +43,16 @@ struct Socket {
 }
 
 impl Crowd {
-    /// Connects `count` times.
+    /// Opens `count` connections.
     ///
     /// # Errors
-    /// When the server or the system does not let so many in.
+    /// Returns an error if the server or the system does not allow that many.
     pub fn connect(address: SocketAddr, count: usize) -> io::Result<Crowd> {
         raise_limit();
         let poll = Poll::new()?;
         let mut sockets = Vec::with_capacity(count);
         for place in 0..count {
-            // Connected blocking, so that the listener's backlog bounds how many knock at once.
+            // The connect call blocks, so that the listener's backlog bounds the number of pending connections.
             let stream = std::net::TcpStream::connect(address)?;
             stream.set_nodelay(true)?;
             stream.set_nonblocking(true)?;
@@ -71,7 +71,7 @@ impl Crowd {
         })
     }
 
-    /// How many requests have been sent.
+    /// Returns the number of requests that have been sent.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -79,7 +79,7 @@ impl Crowd {
     /// Sends a request, at once unless the socket is full.
     ///
     /// # Errors
-    /// When the connection fails.
+    /// Returns an error if the connection fails.
     pub fn send(&mut self, place: WaiterIndex, arguments: &[&[u8]]) -> io::Result<()> {
         self.requests += 1;
         let socket = &mut self.sockets[place];
@@ -87,16 +87,16 @@ impl Crowd {
         socket.flush()
     }
 
-    /// Has this connection looked at before each of the others: the one whose reply ends a measured time, which in
-    /// life would not stand behind all others in one thread.
+    /// Makes this connection be checked before each of the others. Its reply ends a measured time. In reality it would
+    /// not wait behind all others in one thread.
     pub fn look_first_at(&mut self, place: Option<WaiterIndex>) {
         self.first = place;
     }
 
-    /// The next reply or message of any connection.
+    /// Returns the next reply or message of any connection.
     ///
     /// # Errors
-    /// When a connection fails or ends, or none says anything for a minute.
+    /// Returns an error if a connection fails or ends, or if none gets a message for a minute.
     pub fn hear(&mut self) -> io::Result<(WaiterIndex, Reply)> {
         loop {
             if let Some(arrived) = self.arrived.pop_front() {
@@ -155,7 +155,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads all that is there: the system tells of each arrival once.
+    /// Reads all available bytes, since the system reports each arrival only once.
     fn fill(&mut self) -> io::Result<()> {
         let mut chunk = [0; 4096];
         loop {
@@ -175,9 +175,9 @@ impl Socket {
     }
 }
 
-/// Lets this process have as many connections as the system allows it at most.
+/// Raises the limit of open files of this process to the maximum that the system allows.
 fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it may not, connecting fails and says why.
+    // If this is not allowed, connecting fails with the reason.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

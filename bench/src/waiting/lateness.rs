@@ -1,8 +1,8 @@
-//! How late a server tells that a key has expired.
+//! The lateness of events of expired keys.
 //!
-//! Keys with known deadlines lie among many that expire much later; a subscriber of the event notes when each message
-//! comes. The deadline is the wall clock's, and so is the arrival: the server must be on this machine, or its clock
-//! as good as this one's.
+//! Keys with known deadlines lie among many keys that expire much later. A subscriber records when each event arrives.
+//! Deadlines and arrivals are times of the wall clock. Therefore the server must be on this machine, or have an equally
+//! exact clock.
 
 use super::Target;
 use super::background::{self, Background};
@@ -16,34 +16,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The channel of the event.
 const EVENT: &[u8] = b"__keyevent@0__:expired";
 
-/// When the keys that only lie there expire: in one to two hours.
+/// The time after which the far keys begin to expire: they expire in one to two hours.
 const FAR_MS: u64 = 3_600_000;
 
-/// From the loading of the probes to the first deadline: loading takes a part of it.
+/// The time from the loading of the probes to the first deadline. Loading takes a part of it.
 const LEAD_MS: u64 = 1000;
 
-/// How often the end is looked for while no message comes.
+/// The interval of checks for the end while no message arrives.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Keys with far deadlines.
+    /// The number of keys with far deadlines.
     pub timers: usize,
-    /// Keys that expire.
+    /// The number of keys that expire.
     pub probes: usize,
-    /// Over how long their deadlines are spread.
+    /// The period over which their deadlines are spread.
     pub spread: Duration,
-    /// Whether there are GETs and SETs meanwhile.
+    /// Whether GETs and SETs run meanwhile.
     pub loaded: bool,
-    /// How long after the last deadline an event may come yet.
+    /// The time after the last deadline for which events are still awaited.
     pub give_up: Duration,
 }
 
-/// Measures it. The server's database is flushed first.
+/// Measures the lateness. Flushes the server's database first.
 ///
 /// # Errors
-/// When a connection fails, or the server knows no such notifications.
+/// Returns an error if a connection fails, or if the server does not support such notifications.
 pub fn run(target: &Target, plan: &Plan) -> io::Result<Lateness> {
     let mut control = Client::connect(target.address)?;
     control.call(&[b"FLUSHALL"])?;
@@ -68,7 +68,7 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Lateness> {
     Ok(lateness)
 }
 
-/// Deadlines that look random, in ms since 1970, the same distances in each run.
+/// Returns pseudo-random deadlines, in ms since 1970, with the same distances in each run.
 fn deadlines(plan: &Plan) -> Vec<u64> {
     let begin = now_ms() + LEAD_MS;
     let spread_ms = u64::try_from(plan.spread.as_millis()).unwrap_or(u64::MAX).max(1);
@@ -110,7 +110,7 @@ fn listen(target: &Target, plan: &Plan, subscriber: &mut Client, deadlines: &[u6
     })
 }
 
-/// The place of a number among `of`, scaled to `to`.
+/// Scales a number from `0..of` to `0..to`.
 fn spread(number: usize, of: usize, to: u64) -> u64 {
     number as u64 * to / of.max(1) as u64
 }

@@ -1,7 +1,7 @@
-//! The workloads of waiting: hand-off under contention, how late expiry is told, and how long a server stands still.
+//! The waiting workloads: hand-off under contention, lateness of expiry events, and pauses of a server.
 //!
-//! These measure times and counts, not throughput, so they talk to the server by a few plain connections instead of
-//! the load generator.
+//! The workloads measure times and counts, not throughput. They use a few plain connections instead of the load
+//! generator.
 
 pub mod background;
 pub mod client;
@@ -19,12 +19,12 @@ use std::net::SocketAddr;
 /// A server to measure.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What the results call it.
+    /// The name of the server in the results.
     pub name: String,
-    /// Where it listens.
+    /// The address of the server.
     pub address: SocketAddr,
-    /// Its process, when it is on this machine: the processor's time is read there.
+    /// The process id, if the server is on this machine. The processor time is read from the process.
     pub pid: Option<u32>,
-    /// Whether it has native locks, which is to say whether it is Lockwheel.
+    /// Whether the server has native locks, and thus is Lockwheel.
     pub native: bool,
 }

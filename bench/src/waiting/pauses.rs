@@ -1,6 +1,5 @@
-//! For how long a server stands still: a prober sends PING every half millisecond, whether or not the last was
-//! answered, while the table of keys grows through many keys, all of them expire within a second, or FLUSHALL frees
-//! them.
+//! The pauses of a server. A prober sends PING every half millisecond, whether or not the last one was answered.
+//! Meanwhile the table of keys grows through many keys, all keys expire within a second, or FLUSHALL frees them.
 
 use super::background::yield_to_the_measurement;
 use super::client::Client;
@@ -17,34 +16,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// From one PING to the next.
+/// The interval between two PINGs.
 const EVERY: Duration = Duration::from_micros(500);
 
-/// Probing before and after the event.
+/// The time of probing before and after the event.
 const MARGIN: Duration = Duration::from_millis(300);
 
-/// Probing without any event.
+/// The time of probing without any event.
 const NOTHING: Duration = Duration::from_secs(3);
 
-/// The longest reply to a PING that is waited for at the end.
+/// The longest wait for replies to PINGs at the end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Over how long the deadlines of keys that expire together are spread, in ms.
+/// The period over which the deadlines of keys that expire together are spread, in ms.
 const SPREAD_MS: u64 = 1000;
 
-/// From the last deadline on, how long the server may take to be rid of the keys.
+/// The time after the last deadline within which the server must remove the keys.
 const CLEARED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Keys loaded per second, as a first guess; the deadlines lie behind the loading.
+/// A first estimate of the number of keys loaded per second. The deadlines come after the loading.
 const LOADED_A_SECOND: usize = 100_000;
 
-/// The reply that is awaited.
+/// The expected reply.
 const PONG: &[u8] = b"+PONG\r\n";
 
-/// Puts a server under a strain and measures how long PINGs wait. Its database is flushed first.
+/// Puts a server under a strain and measures how long PINGs wait. Flushes the server's database first.
 ///
 /// # Errors
-/// When a connection fails or the server answers with an error.
+/// Returns an error if a connection fails or the server replies with an error.
 pub fn run(target: &Target, strain: Strain, keys: usize) -> io::Result<Pause> {
     let mut control = Client::connect(target.address)?;
     control.call(&[b"FLUSHALL"])?;
@@ -81,7 +80,7 @@ pub fn run(target: &Target, strain: Strain, keys: usize) -> io::Result<Pause> {
     })
 }
 
-/// Sets keys that expire together, and returns shortly before they do.
+/// Sets keys that expire together, and returns shortly before they expire.
 fn await_expiry(control: &mut Client, keys: usize) -> io::Result<()> {
     let mut lead_ms = 1000 + 1000 * (keys / LOADED_A_SECOND) as u64;
     loop {
@@ -92,13 +91,13 @@ fn await_expiry(control: &mut Client, keys: usize) -> io::Result<()> {
             thread::sleep(left - MARGIN);
             return Ok(());
         }
-        // Loading took longer than it ever should: once more, with more time.
+        // Loading took longer than expected: try again with more time.
         control.call(&[b"FLUSHALL"])?;
         lead_ms *= 2;
     }
 }
 
-/// What is to happen while the prober asks.
+/// Exerts the strain while the prober runs.
 fn exert(control: &mut Client, strain: Strain, keys: usize) -> io::Result<()> {
     match strain {
         Strain::Nothing => thread::sleep(NOTHING),
@@ -118,7 +117,7 @@ fn exert(control: &mut Client, strain: Strain, keys: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets keys; with deadlines spread over a second when it is said when that begins, in ms since 1970.
+/// Sets keys. If `deadlines` gives a time in ms since 1970, the keys expire within a second from then on.
 fn load(control: &mut Client, keys: usize, deadlines: Option<u64>) -> io::Result<()> {
     control.load(keys, |out, number| {
         let key = format!("pause:{number}");
@@ -132,17 +131,17 @@ fn load(control: &mut Client, keys: usize, deadlines: Option<u64>) -> io::Result
     })
 }
 
-/// Who asks whether the server is there.
+/// A prober that sends PINGs.
 struct Prober {
     stream: TcpStream,
     outgoing: Vec<u8>,
-    /// How much of the next reply has been read.
+    /// The number of bytes of the next reply that have been read.
     matched: usize,
-    /// When the PINGs were due that have not been answered.
+    /// The due times of the PINGs that have not been answered.
     due: VecDeque<Instant>,
-    /// From when each was due to its reply.
+    /// The time from when each PING was due to its reply.
     waits: Samples,
-    /// From when each was due to when it left.
+    /// The time from when each PING was due to its sending.
     own: Samples,
 }
 
@@ -161,7 +160,7 @@ impl Prober {
         })
     }
 
-    /// Asks until it is told to stop, and waits for the last replies.
+    /// Sends PINGs until it is stopped, then waits for the last replies.
     fn run(mut self, stop: &AtomicBool) -> io::Result<Prober> {
         let mut next = Instant::now();
         let mut asks = true;
@@ -198,7 +197,7 @@ impl Prober {
         Ok(())
     }
 
-    /// Reads what is there; whether anything was.
+    /// Reads the available bytes. Returns whether there were any.
     fn take(&mut self) -> io::Result<bool> {
         let mut chunk = [0; 4096];
         let length = match self.stream.read(&mut chunk) {
@@ -224,7 +223,7 @@ impl Prober {
         Ok(true)
     }
 
-    /// Sleeps until something comes, at most until the next PING is due.
+    /// Sleeps until data arrives, at most until the next PING is due.
     fn sleep(&self, time: Duration) -> io::Result<()> {
         let time = time.min(EVERY);
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };

@@ -1,8 +1,8 @@
-//! What the workloads of waiting found, as it is written and read again.
+//! The results of the waiting workloads, as they are written to files and read again.
 
 use serde::{Deserialize, Serialize};
 
-/// A way with locks.
+/// A kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockKind {
@@ -18,18 +18,18 @@ pub enum LockKind {
     Write,
     /// `LOCK.ACQUIRE … EXCLUSIVE BLOCK`.
     NativeWrite,
-    /// The readers of Redisson's read-write lock, who all wait behind a writer: its unlock wakes them all.
+    /// The readers of Redisson's read-write lock. All wait behind a writer, whose unlock wakes them all.
     Read,
-    /// `LOCK.ACQUIRE … SHARED BLOCK`, by all who wait behind a writer.
+    /// `LOCK.ACQUIRE … SHARED BLOCK`, by readers that wait behind a writer.
     NativeRead,
-    /// Redisson's semaphore, of one permit: every release wakes every waiter.
+    /// Redisson's semaphore with one permit: every release wakes every waiter.
     Semaphore,
-    /// `SEM.ACQUIRE … BLOCK`, of one permit.
+    /// `SEM.ACQUIRE … BLOCK`, with one permit.
     NativeSemaphore,
 }
 
 impl LockKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [LockKind; 10] = [
         LockKind::RLock,
         LockKind::Native,
@@ -43,18 +43,18 @@ impl LockKind {
         LockKind::NativeSemaphore,
     ];
 
-    /// Whether it takes commands that only Lockwheel has.
+    /// Whether the kind needs commands that only Lockwheel has.
     pub fn is_native(self) -> bool {
         use LockKind::*;
         matches!(self, Native | NativeFair | NativeWrite | NativeRead | NativeSemaphore)
     }
 
-    /// Whether one release lets all who wait in.
+    /// Whether one release lets all waiters in.
     pub fn is_shared(self) -> bool {
         matches!(self, LockKind::Read | LockKind::NativeRead)
     }
 
-    /// Its name for people.
+    /// Returns the readable name.
     pub fn name(self) -> &'static str {
         match self {
             LockKind::RLock => "RLock",
@@ -71,63 +71,64 @@ impl LockKind {
     }
 }
 
-/// A lock that went from hand to hand while others waited.
+/// The hand-offs of a lock while others waited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Handoff {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// Which way with locks.
+    /// The kind of lock.
     pub kind: LockKind,
-    /// How many waited while one held.
+    /// The number of waiters while one party held the lock.
     pub waiters: usize,
-    /// How many turns were measured.
+    /// The number of measured turns.
     pub handoffs: usize,
-    /// Requests that all clients together sent in a turn.
+    /// The number of requests per turn, over all clients.
     pub requests_each: f64,
-    /// Commands that the server ran in a turn, those of scripts included.
+    /// The number of commands that the server ran per turn, including those of scripts.
     pub commands_each: f64,
-    /// Waiters woken in a turn.
+    /// The number of waiters woken per turn.
     pub wake_ups_each: f64,
-    /// From the release to the next holder's knowing, of readers to the last one's, in µs: the median.
+    /// The median time from the release until the next holder knows of its grant, in µs. For readers it ends with the
+    /// last one.
     pub p50_us: f64,
-    /// The same, the 99th percentile.
+    /// The 99th percentile of that time.
     pub p99_us: f64,
-    /// The same, the longest.
+    /// The maximum of that time.
     pub max_us: f64,
-    /// From the release until everybody waited again, in µs: the median.
+    /// The median time from the release until all others waited again, in µs.
     pub settled_p50_us: f64,
-    /// The server's processor time in a turn, in µs, where its process is known.
+    /// The server's processor time per turn, in µs, if its process is known.
     pub cpu_us_each: Option<f64>,
 }
 
-/// How late the events of expired keys came, counted from the keys' deadlines.
+/// The lateness of the events of expired keys, counted from the deadlines of the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// Keys with deadlines far away that lay beside those that expired.
+    /// The number of other keys, with far deadlines.
     pub timers: usize,
     /// Whether the server was busy with GETs and SETs meanwhile.
     pub loaded: bool,
-    /// Keys that were to expire.
+    /// The number of keys with near deadlines.
     pub probes: usize,
-    /// Those whose event had not come when the measurement ended: they count as if it had come then.
+    /// The number of keys without an event at the end of the measurement. They count as if the event had arrived then.
     pub missing: usize,
-    /// Percentiles of the lateness, in µs.
+    /// The median lateness, in µs.
     pub p50_us: f64,
     /// The 99th percentile.
     pub p99_us: f64,
     /// The 99.9th percentile.
     pub p999_us: f64,
-    /// The latest.
+    /// The maximum.
     pub max_us: f64,
 }
 
-/// What a server was doing while it was asked whether it was there.
+/// The strain on a server while it was probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strain {
-    /// Nothing: how far the figures can be trusted.
+    /// No strain. Shows how far the figures can be trusted.
     Nothing,
     /// The table of keys grew from nothing.
     Growth,
@@ -138,10 +139,10 @@ pub enum Strain {
 }
 
 impl Strain {
-    /// All of them.
+    /// All strains.
     pub const ALL: [Strain; 4] = [Strain::Nothing, Strain::Growth, Strain::Expiry, Strain::Flush];
 
-    /// Its name for people.
+    /// Returns the readable name.
     pub fn name(self) -> &'static str {
         match self {
             Strain::Nothing => "idle",
@@ -152,23 +153,24 @@ impl Strain {
     }
 }
 
-/// How long a server kept a PING waiting, asked every half millisecond.
+/// The time for which a server kept a PING waiting. A PING was sent every half millisecond.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pause {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// What it was doing.
+    /// The strain on the server.
     pub strain: Strain,
-    /// With how many keys.
+    /// The number of keys.
     pub keys: usize,
-    /// How many PINGs were sent.
+    /// The number of PINGs that were sent.
     pub probes: usize,
-    /// From when a PING was due to its reply, in µs: the median.
+    /// The median time from when a PING was due to its reply, in µs.
     pub p50_us: f64,
     /// The 99th percentile.
     pub p99_us: f64,
-    /// The longest.
+    /// The maximum.
     pub longest_us: f64,
-    /// The longest that a PING left after it was due, in µs: how much of the longest may be the prober's own.
+    /// The longest time from when a PING was due to its sending, in µs. The prober itself may have caused that part of
+    /// the maximum.
     pub own_longest_us: f64,
 }

@@ -1,4 +1,4 @@
-//! A few thousand times, and their percentiles: few enough to keep each one.
+//! A few thousand times and their percentiles. There are few enough to keep each one.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds one.
+    /// Adds a time.
     pub fn add(&mut self, time: Duration) {
         self.add_us(time.as_secs_f64() * 1e6);
     }
 
-    /// Adds one, in microseconds.
+    /// Adds a time in microseconds.
     pub fn add_us(&mut self, us: f64) {
         self.values.push(us);
         self.sorted = false;
     }
 
-    /// How many there are.
+    /// Returns the number of times.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -31,8 +31,8 @@ impl Samples {
         self.values.is_empty()
     }
 
-    /// The smallest sample that at least this share of all do not exceed: 0.5 for the median, 1.0 for the largest.
-    /// Zero without samples. O(n log n) once, then O(1).
+    /// Returns the smallest sample that at least this share of all do not exceed: 0.5 for the median, 1.0 for the
+    /// largest. Returns zero without samples. O(n log n) once, then O(1).
     pub fn quantile(&mut self, share: f64) -> f64 {
         if !self.sorted {
             self.values.sort_unstable_by(f64::total_cmp);
@@ -43,7 +43,7 @@ impl Samples {
         self.values[rank.saturating_sub(1).min(last)]
     }
 
-    /// What `quantile` says of each share.
+    /// Returns the quantile of each share.
     pub fn quantiles<const N: usize>(&mut self, shares: [f64; N]) -> [f64; N] {
         shares.map(|share| self.quantile(share))
     }

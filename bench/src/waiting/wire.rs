@@ -1,16 +1,16 @@
-//! Replies of RESP2 that outlive the bytes that they were read from. For connections that wait more than they work;
-//! the load generator compares bytes instead.
+//! RESP2 replies that outlive the bytes from which they were read. They serve connections that mostly wait; the load
+//! generator compares bytes instead.
 
 use crate::incoming::Incoming;
 use lockwheel_resp::Value;
 use std::io;
 
-/// A reply, or a message on a channel, which RESP2 writes alike.
+/// A reply, or a message on a channel, which has the same form in RESP2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// `+OK`.
     Simple(Vec<u8>),
-    /// `-ERR …`, without the sign.
+    /// `-ERR …`, without the minus sign.
     Error(Vec<u8>),
     /// `:1`.
     Integer(i64),
@@ -23,7 +23,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The text of a simple or bulk string, if it is one.
+    /// Returns the text of a simple or bulk string; `None` for another reply.
     pub fn text(&self) -> Option<&[u8]> {
         match self {
             Reply::Simple(text) | Reply::Bulk(text) => Some(text),
@@ -31,7 +31,7 @@ impl Reply {
         }
     }
 
-    /// The elements of an array; none when it is something else.
+    /// Returns the elements of an array; empty for another reply.
     pub fn elements(&self) -> &[Reply] {
         match self {
             Reply::Array(elements) => elements,
@@ -39,7 +39,7 @@ impl Reply {
         }
     }
 
-    /// The channel and the payload, when it is a message published on a channel.
+    /// Returns the channel and the payload, if this is a message published on a channel.
     pub fn message(&self) -> Option<(&[u8], &[u8])> {
         let Reply::Array(parts) = self else { return None };
         match parts.as_slice() {
@@ -51,10 +51,10 @@ impl Reply {
     }
 }
 
-/// Takes the next reply that has been read; `None` when it is not whole.
+/// Takes the next reply that has been read; `None` if it is incomplete.
 ///
 /// # Errors
-/// When the bytes are no RESP2.
+/// Returns an error if the bytes are not RESP2.
 pub fn take(incoming: &mut Incoming) -> io::Result<Option<Reply>> {
     let reply = match incoming.take() {
         Ok(None) => return Ok(None),
@@ -69,7 +69,7 @@ pub fn take(incoming: &mut Incoming) -> io::Result<Option<Reply>> {
     reply.map(Some).ok_or_else(malformed)
 }
 
-/// The same with bytes of its own; `None` for what is there in RESP3 alone. Its depth is limited.
+/// Copies a reply into owned memory. Returns `None` for types that only RESP3 has. The depth is limited.
 fn owned(value: Value<'_>) -> Option<Reply> {
     Some(match value {
         Value::Simple(text) => Reply::Simple(text.to_vec()),

@@ -1,17 +1,18 @@
-//! The libraries of scripts: a text is read, changed and written.
+//! The libraries of scripts, in workloads that read, change and write a text.
 
 use super::Workload;
 use super::script::Call;
 use crate::error::Result;
 
-/// ARGV: an order as JSON. What becomes of it is as long as it was; the order of its fields is each server's.
+/// A script that changes an order. ARGV: an order as JSON. The result has the same length. The order of its fields
+/// depends on the server.
 pub(crate) const ORDER: &str = "\
 local order = cjson.decode(ARGV[1])
 order.version = order.version + 1
 order.items[1].count = order.items[1].count + 1
 return #cjson.encode(order)";
 
-/// Such an order; `{n:9}` stands for nine digits.
+/// An order as JSON. `{n:9}` stands for nine digits.
 pub(crate) const ORDER_TEXT: &str = concat!(
     r#"{"id":"order-{n:9}","customer":{"name":"Ada Lovelace","mail":"ada@example.org","#,
     r#""address":["12 St James's Square","London","SW1Y 4JH"]},"items":[{"sku":"A-1001","#,
@@ -19,7 +20,7 @@ pub(crate) const ORDER_TEXT: &str = concat!(
     r#""price":0.5}],"paid":true,"note":null,"version":7}"#,
 );
 
-/// ARGV: an id, a time in ms. A job is packed, and what was packed is read.
+/// A script that packs a job and unpacks it again. ARGV: an id, a time in ms.
 pub(crate) const JOB: &str = "\
 local job = {ARGV[1], 'send-mail', tonumber(ARGV[2]), {attempts = 3, delay = 500, priority = 10, lifo = false,
     backoff = {type = 'exponential', delay = 1000}},
@@ -28,7 +29,7 @@ local packed = cmsgpack.pack(job)
 local read = cmsgpack.unpack(packed)
 return read[4].attempts + #read[5].parts + #read[1]";
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let order = Call::Digest.step(ORDER, &[], &[ORDER_TEXT], ":304\r\n")?;
     let job = Call::Text.step(JOB, &[], &["job-{n:9}", "1700000000000"], ":19\r\n")?;

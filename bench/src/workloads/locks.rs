@@ -1,4 +1,5 @@
-//! Redisson's locks: its commands in its order, in words of our own; and the native commands for the same.
+//! Redisson's locks, as scripts written for this program with Redisson's commands in their order, and the native
+//! commands for the same.
 
 use super::script::Call;
 use super::{Workload, exact, request};
@@ -7,30 +8,30 @@ use crate::load::{Expect, Step};
 use crate::waiting::handoff::scripts::{FAIR_TRY, FAIR_UNLOCK, UNLOCK as UNLOCK_KEPT};
 use crate::{LOCK, UNLOCK, lock_library};
 
-/// Sets the lease of a lock that the owner holds, as a watchdog does: two commands. KEYS: the lock. ARGV: the lease in
-/// ms, the owner.
+/// The script that renews the lease of a lock that the owner holds, as a watchdog does: two commands. KEYS: the lock.
+/// ARGV: the lease in ms, the owner.
 const RENEW: &str = "\
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end \
 redis.call('pexpire', KEYS[1], ARGV[1]) \
 return 1";
 
-/// The owner of a lock as Redisson writes it: the client's id and its thread, here the connection's number.
+/// The owner of a lock as Redisson writes it: the client's id and its thread, here the number of the connection.
 pub(super) const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:{c:3}";
-/// A lock's name.
+/// The name of a lock.
 const NAME: &str = "lock:{n}";
-/// Its channel.
+/// The channel of a lock.
 const CHANNEL: &str = "redisson_lock__channel:{lock:{n}}";
-/// Where the result of an unlock is kept until the client has it: 32 digits tell it apart.
+/// The key that keeps the result of an unlock until the client has it. Its 32 digits make it unique.
 const KEPT: &str = "redisson_unlock_latch:{lock:{n}}:00000000000000000000{i}";
 /// A lease in milliseconds, longer than any run.
 pub(super) const LEASE: &str = "3000000";
-/// How long a result is kept, in milliseconds.
+/// The time for which a result is kept, in milliseconds.
 pub(super) const KEEP: &str = "30000";
 
-/// Null, as RESP2 has it.
+/// Null in RESP2.
 pub(super) const NULL: &str = "$-1\r\n";
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let mut rows = Vec::new();
     for call in Call::BOTH {
@@ -77,7 +78,7 @@ fn plain(call: Call) -> Result<[Workload; 5]> {
 
 fn fair(call: Call) -> Result<Workload> {
     let (queue, deadlines) = ("redisson_lock_queue:{lock:{n}}", "redisson_lock_timeout:{lock:{n}}");
-    // The client's clock in milliseconds: 13 digits that rise.
+    // The client's clock in milliseconds: 13 digits that grow.
     let now = "17{i:11}";
     let lock = call.step(FAIR_TRY, &[NAME, queue, deadlines], &[LEASE, OWNER, "300000", now], NULL)?;
     let keys = [NAME, queue, deadlines, CHANNEL, KEPT];
@@ -88,7 +89,7 @@ fn fair(call: Call) -> Result<Workload> {
     Ok(row.scripts(&[FAIR_TRY, FAIR_UNLOCK]))
 }
 
-/// The scripts of a pair as functions of a library.
+/// Returns a workload of the scripts of a pair as functions of a library.
 fn functions() -> Result<Workload> {
     let lock = exact(&format!("FCALL lock 1 {NAME} {LEASE} {OWNER}"), NULL)?;
     let unlock = exact(&format!("FCALL unlock 2 {NAME} {CHANNEL} 0 {LEASE} {OWNER}"), ":1\r\n")?;
@@ -99,7 +100,7 @@ fn functions() -> Result<Workload> {
     Ok(row)
 }
 
-/// Only the token of a lock is not known beforehand.
+/// Returns a workload of native commands. Only the token of a lock is not known beforehand.
 fn native() -> Result<Workload> {
     let token = Expect::Begins(b"*10\r\n$5\r\ntoken\r\n:".to_vec());
     let acquire = request(&format!("LOCK.ACQUIRE lock:{{n}} {OWNER} PX {LEASE}"), token)?;

@@ -1,7 +1,7 @@
-//! What is measured: a table of workloads, a file a family.
+//! The measured workloads: a table, with one file per family.
 //!
-//! A workload says what a turn of a connection is (its requests, on one key), what stands in the database before, and
-//! which replies are right. Adding one is a row in its family's file.
+//! A workload defines the turn of a connection (its requests, on one key), the initial state of the database, and the
+//! right replies. A new workload is a row in the file of its family.
 
 mod libraries;
 mod locks;
@@ -25,44 +25,46 @@ use crate::load::{Arg, Expect, Step};
 /// One row of the table.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Its name: `get`, `pair:evalsha`.
+    /// The name: `get`, `pair:evalsha`.
     pub name: String,
-    /// Those that belong together.
+    /// The family of related workloads.
     pub family: &'static str,
-    /// One line on what it does.
+    /// A description in one line.
     pub about: String,
-    /// Sent once for each key before the first run on a server: what the turns need.
+    /// The requests that are sent once for each key before the first run on a server. They make the state that the
+    /// turns need.
     pub preload: Vec<Step>,
     /// The requests of a turn.
     pub turn: Vec<Step>,
-    /// How keys are taken.
+    /// The order in which keys are taken.
     pub walk: Walk,
-    /// Scripts that must be loaded.
+    /// The scripts that must be loaded.
     pub scripts: Vec<String>,
-    /// A library of functions that must be loaded.
+    /// The library of functions that must be loaded.
     pub library: Option<String>,
-    /// The command that a server must know.
+    /// The command that a server must support.
     pub needs: Option<&'static str>,
-    /// The workload that those without that command are compared by.
+    /// The workload for the comparison with servers that lack that command.
     pub against: Option<&'static str>,
-    /// Whether the database is emptied before each run: what the turns store would only grow.
+    /// Whether the database is emptied before each run, because the data of the turns would only grow.
     pub grows: bool,
 }
 
-/// How a workload takes its keys.
+/// The order in which a workload takes its keys.
 #[derive(Clone, Debug)]
 pub enum Walk {
-    /// By chance, as long as the run lasts.
+    /// At random, as long as the run lasts.
     Random,
-    /// Each once; before that, unmeasured, these requests for each key. Repeated until the run has lasted.
+    /// Each key once. Before each pass, unmeasured requests reset every key. Passes are repeated until the run has
+    /// lasted long enough.
     Each {
-        /// What makes a fresh state for every key.
+        /// The requests that make a fresh state for a key.
         reset: Vec<Step>,
     },
 }
 
 impl Workload {
-    /// A row without preparations.
+    /// Creates a row without preparations.
     fn new(
         name: impl Into<String>,
         family: &'static str,
@@ -105,10 +107,10 @@ impl Workload {
     }
 }
 
-/// All workloads, in the order they are shown.
+/// Returns all workloads, in the order of display.
 ///
 /// # Errors
-/// When a row's template is wrong: a test makes them all.
+/// Returns an error if a row's template is wrong. A test creates all rows.
 pub fn all() -> Result<Vec<Workload>> {
     let mut rows = plain::rows()?;
     rows.extend(sorted::rows()?);
@@ -120,11 +122,11 @@ pub fn all() -> Result<Vec<Workload>> {
     Ok(rows)
 }
 
-/// Those of the table that are asked for: by name, by the name before the colon, or by family, and those that they
-/// are compared by; all when none is.
+/// Returns the rows that are selected by name, by the name before the colon, or by family. The workloads that they are
+/// compared with are included. Returns all rows if no names are given.
 ///
 /// # Errors
-/// When nothing has a name.
+/// Returns an error if a name selects nothing.
 pub fn chosen(rows: Vec<Workload>, names: &[String]) -> Result<Vec<Workload>> {
     let is = |row: &Workload, name: &str| {
         row.name == name || row.family == name || row.name.split(':').next() == Some(name)
@@ -145,7 +147,7 @@ pub fn chosen(rows: Vec<Workload>, names: &[String]) -> Result<Vec<Workload>> {
     Ok(rows.into_iter().zip(kept).filter_map(|(row, kept)| kept.then_some(row)).collect())
 }
 
-/// A request of words that may hold placeholders, and its exact reply.
+/// Creates a request from words that may contain placeholders, and its exact reply.
 fn exact(words: &str, reply: &str) -> Result<Step> {
     request(words, Expect::exact(reply)?)
 }

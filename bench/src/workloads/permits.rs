@@ -1,11 +1,11 @@
-//! Redisson's semaphore and rate limiter: their commands in their order, in words of our own.
+//! Redisson's semaphore and rate limiter, as scripts written for this program with Redisson's commands in their order.
 
 use super::locks::NULL;
 use super::script::Call;
 use super::{Workload, exact};
 use crate::error::Result;
 
-/// KEYS: the semaphore. ARGV: how many permits.
+/// The script that acquires permits of a semaphore. KEYS: the semaphore. ARGV: the number of permits.
 pub(crate) const ACQUIRE: &str = "\
 local left = redis.call('get', KEYS[1])
 if left ~= false and tonumber(left) >= tonumber(ARGV[1]) then
@@ -14,13 +14,14 @@ if left ~= false and tonumber(left) >= tonumber(ARGV[1]) then
 end
 return 0";
 
-/// KEYS: the semaphore, its channel. ARGV: how many permits, the command that publishes.
+/// The script that releases permits of a semaphore. KEYS: the semaphore, its channel. ARGV: the number of permits, the
+/// publishing command.
 pub(crate) const RELEASE: &str = "\
 local left = redis.call('incrby', KEYS[1], ARGV[1])
 redis.call(ARGV[2], KEYS[2], left)";
 
-/// KEYS: the limiter, its permits left and those given out, for all clients; the same for this client. ARGV: how many
-/// permits, the client's time in ms, what tells this request apart.
+/// The script of a rate limiter. KEYS: the limiter, its remaining permits and its granted ones for all clients, then
+/// both for this client. ARGV: the number of permits, the client's time in ms, a unique text for this request.
 const LIMIT: &str = "\
 local rate = redis.call('hget', KEYS[1], 'rate')
 local interval = redis.call('hget', KEYS[1], 'interval')
@@ -65,7 +66,7 @@ if life > 0 then
 end
 return result";
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let mut rows = Vec::new();
     for call in Call::BOTH {
@@ -86,8 +87,9 @@ fn semaphore(call: Call) -> Result<Workload> {
     Ok(row.scripts(&[ACQUIRE, RELEASE]).preload(vec![exact("SET semaphore:{n} 10", "+OK\r\n")?]))
 }
 
-/// The client's time is the connection's counter. The rate is above what a single key can be asked for within the
-/// interval, so that every request is granted; those of the last interval come back.
+/// Returns a workload of the limiter. The client's time is the counter of the connection. The rate is higher than the
+/// request rate of any key within the interval, so every request is granted. The permits of the last interval come
+/// back.
 fn limiter(call: Call) -> Result<Workload> {
     let keys = [
         "limiter:{n}",

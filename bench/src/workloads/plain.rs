@@ -4,14 +4,14 @@ use super::{Workload, exact, request};
 use crate::error::Result;
 use crate::load::Expect;
 
-/// The elements of a list that is sorted, in no order.
+/// The elements of the list to sort, in no order.
 const ELEMENTS: &str = "58 7 311 42 96 1009 3 77 250 18 640 5 133 29 812 64 9 471 36 205 88 1 730 15 392 54 119 23 567 \
                         71 280 12";
-/// The first of them by their numbers, and the last of them by their texts.
+/// The first elements by number, and the last ones by text.
 const LEAST: [&str; 5] = ["1", "3", "5", "7", "9"];
 const LAST_TEXTS: [&str; 5] = ["96", "9", "88", "812", "77"];
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let set = || exact("SET key:{n} v{n:9}", "+OK\r\n");
     let get = exact("GET key:{n}", "$10\r\nv{n:9}\r\n")?;
@@ -53,7 +53,7 @@ pub(super) fn rows() -> Result<Vec<Workload>> {
     ])
 }
 
-/// SORT by numbers and by texts, of which a part is asked for.
+/// Returns a workload of SORT by number and by text, with a limited range.
 fn sort() -> Result<Workload> {
     let count = ELEMENTS.split(' ').count();
     let array = |elements: [&str; 5]| {

@@ -1,14 +1,14 @@
-//! Redisson's read-write lock: its commands in its order, in words of our own.
+//! Redisson's read-write lock, as scripts written for this program with Redisson's commands in their order.
 //!
-//! A read hold has a key of its own beside the lock, whose deadline is that of the hold.
+//! A read hold has a separate key beside the lock. The deadline of that key is the deadline of the hold.
 
 use super::locks::{KEEP, LEASE, NULL, OWNER};
 use super::script::Call;
 use super::{Workload, exact};
 use crate::error::Result;
 
-/// KEYS: the lock, what the keys of this owner's holds begin with. ARGV: the lease in ms, the owner as a reader, the
-/// owner as a writer.
+/// The script that takes a read lock. KEYS: the lock, the beginning of the keys of this owner's holds. ARGV: the lease
+/// in ms, the owner as a reader, the owner as a writer.
 pub(crate) const READ_LOCK: &str = "\
 local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == false then
@@ -28,8 +28,9 @@ if mode == 'read' or (mode == 'write' and redis.call('hexists', KEYS[1], ARGV[3]
 end
 return redis.call('pttl', KEYS[1])";
 
-/// KEYS: the lock, its channel, what the keys of this owner's holds begin with, what those of all begin with, the kept
-/// result. ARGV: the message, the owner, the command that publishes, how long the result is kept in ms.
+/// The script that releases a read lock. KEYS: the lock, its channel, the beginning of the keys of this owner's holds,
+/// the beginning of the keys of all holds, the kept result. ARGV: the message, the owner, the publishing command, the
+/// time in ms to keep the result.
 pub(crate) const READ_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[5])
 if kept ~= false then return tonumber(kept) end
@@ -69,7 +70,7 @@ redis.call(ARGV[3], KEYS[2], ARGV[1])
 redis.call('set', KEYS[5], 1, 'px', ARGV[4])
 return 1";
 
-/// KEYS: the lock. ARGV: the lease in ms, the owner as a writer.
+/// The script that takes a write lock. KEYS: the lock. ARGV: the lease in ms, the owner as a writer.
 pub(crate) const WRITE_LOCK: &str = "\
 local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == false then
@@ -85,8 +86,8 @@ if mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
 end
 return redis.call('pttl', KEYS[1])";
 
-/// KEYS: the lock, its channel, the kept result. ARGV: the message, the lease in ms, the owner as a writer, the
-/// command that publishes, how long the result is kept in ms.
+/// The script that releases a write lock. KEYS: the lock, its channel, the kept result. ARGV: the message, the lease in
+/// ms, the owner as a writer, the publishing command, the time in ms to keep the result.
 pub(crate) const WRITE_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[3])
 if kept ~= false then return tonumber(kept) end
@@ -112,7 +113,7 @@ end
 redis.call('set', KEYS[3], 1, 'px', ARGV[5])
 return 1";
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let mut rows = Vec::new();
     for call in Call::BOTH {

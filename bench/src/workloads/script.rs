@@ -1,9 +1,9 @@
-//! Scripts as steps: by their digest or with their full text.
+//! Steps that run scripts, by digest or with full text.
 
 use crate::error::Result;
 use crate::load::{Arg, Expect, Step};
 
-/// How a script is called.
+/// The way in which a script is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     /// `EVALSHA`.
@@ -13,10 +13,10 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// Both, in the order of rows.
+    /// Both ways, in the order of rows.
     pub(super) const BOTH: [Call; 2] = [Call::Digest, Call::Text];
 
-    /// The name of a workload called this way.
+    /// Returns the name of a workload that is called this way.
     pub(super) fn name(self, stem: &str) -> String {
         match self {
             Call::Digest => format!("{stem}:evalsha"),
@@ -24,7 +24,7 @@ impl Call {
         }
     }
 
-    /// What follows a workload's description.
+    /// Appends the way of the call to the description of a workload.
     pub(super) fn about(self, about: &str) -> String {
         match self {
             Call::Digest => format!("{about}, by EVALSHA"),
@@ -32,12 +32,12 @@ impl Call {
         }
     }
 
-    /// A request; keys and arguments may hold placeholders, in the reply too.
+    /// Creates a request and its exact reply. Keys, arguments and the reply may contain placeholders.
     pub(super) fn step(self, script: &str, keys: &[&str], args: &[&str], reply: &str) -> Result<Step> {
         self.expecting(script, keys, args, Expect::exact(reply)?)
     }
 
-    /// A request, and what may come.
+    /// Creates a request and its right replies.
     pub(super) fn expecting(
         self,
         script: &str,
@@ -57,7 +57,7 @@ impl Call {
     }
 }
 
-/// The name of a script in the cache.
+/// Returns the digest of a script, which names it in the script cache.
 pub(crate) fn digest(script: &str) -> String {
     sha1_smol::Sha1::from(script).digest().to_string()
 }

@@ -1,20 +1,20 @@
-//! Sorted sets: ranges, sets put together, places.
+//! Sorted sets: ranges, combined sets, geographic positions.
 
 use super::{Workload, exact, request};
 use crate::error::Result;
 use crate::load::Expect;
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
-    // Of 100,000 keys, each of the small sets has 100 members, and each of the large ones a thousand, among them those
-    // of the small set with the same last digits.
+    // With 100,000 keys, each small set has 100 members, and each large set has a thousand. The large set contains the
+    // members of the small set with the same last digits.
     let small = || exact("ZADD small:{n:3} {n} member:{n:9}", ":1\r\n");
     let large = || exact("ZADD large:{n:2} {n} member:{n:9}", ":1\r\n");
     let sets = || Ok::<_, crate::error::Error>(vec![small()?, large()?]);
     let store = |name: &str| {
         request(&format!("{name} result:{{n:3}} 2 small:{{n:3}} large:{{n:2}}"), Expect::Integer)
     };
-    // Ten squares of a degree with 10,000 places each, about one in a square kilometer.
+    // The positions lie in ten squares of one degree with 10,000 positions each, about one per square kilometer.
     let place = exact("GEOADD places 1{n:1}.{n:5} 4{n:1}.{n:3} place:{n:9}", ":1\r\n")?;
     let around = "GEOSEARCH places FROMLONLAT 1{n:1}.{n:5} 4{n:1}.{n:5} BYRADIUS 3 km";
     let array = || Expect::Begins(b"*".to_vec());

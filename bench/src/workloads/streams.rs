@@ -1,14 +1,14 @@
-//! Streams: entries added, and delivered to a group's consumer.
+//! Streams: adding entries, and delivering them to a consumer of a group.
 
 use super::{Workload, exact, request};
 use crate::error::Result;
 use crate::load::Expect;
 
-/// The rows of this file.
+/// Returns the rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let add = "XADD stream:{c:3} * field v{n:9} number {i}";
     let add = vec![request(add, Expect::Begins(b"$".to_vec()))?];
-    // Each connection has a stream and a group of its own; its ids rise with its turns.
+    // Each connection has its own stream and group. The ids grow with its turns.
     let group = request(
         "XGROUP CREATE stream:{c:3} group $ MKSTREAM",
         Expect::OneOf(vec![

@@ -1,14 +1,15 @@
-//! A script of the user's own.
+//! A script of the user.
 
 use super::Workload;
 use super::script::Call;
 use crate::error::Result;
 use crate::load::Expect;
 
-/// A user's script with templates of its keys and arguments, by EVALSHA and by EVAL. Any reply but an error is right.
+/// Returns workloads of a user's script with templates of its keys and arguments, by EVALSHA and by EVAL. Any reply but
+/// an error is right.
 ///
 /// # Errors
-/// When a placeholder asks for an impossible number of digits.
+/// Returns an error if a placeholder asks for an impossible number of digits.
 pub fn script(text: &str, keys: &[String], args: &[String]) -> Result<Vec<Workload>> {
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();

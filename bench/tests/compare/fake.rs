@@ -1,4 +1,4 @@
-//! A server that answers what a test wants it to.
+//! A fake server with the replies of a test.
 
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Says what is answered to a command, by the command's name.
+/// A function that returns the reply to a command, by the command's name.
 type Answer = Arc<Mutex<dyn FnMut(&[u8]) -> Vec<u8> + Send>>;
 
 /// A listener whose threads end with the test's process.
@@ -15,7 +15,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Starts one that answers so.
+    /// Starts a server with these replies.
     pub(crate) fn start(answer: impl FnMut(&[u8]) -> Vec<u8> + Send + 'static) -> Fake {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let addr = listener.local_addr().expect("a listener has an address");
@@ -29,13 +29,13 @@ impl Fake {
         Fake { addr }
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     pub(crate) fn addr(&self) -> SocketAddr {
         self.addr
     }
 }
 
-/// What a real server answers before anything is measured.
+/// Returns the replies of a real server to the requests before a measurement.
 pub(crate) fn usual(command: &[u8]) -> Vec<u8> {
     match command {
         b"DBSIZE" => b":0\r\n".to_vec(),

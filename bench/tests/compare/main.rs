@@ -1,4 +1,4 @@
-//! The comparison against our own server, and against servers that answer wrongly.
+//! Tests of the comparison with Lockwheel, and with servers that reply wrongly.
 
 mod fake;
 mod open_loop;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::{Command, Output};
 
-/// Options for a few hundred requests to the one server at this address.
+/// Returns options for a few hundred requests to the server at this address only.
 fn options(addr: SocketAddr) -> Compare {
     Compare {
         urls: vec![format!("redis://{addr}")],

@@ -1,20 +1,20 @@
-//! Requests at a rate: a pause of the server counts for all that should have been sent during it.
+//! Requests at a rate: a pause of the server counts for all requests that should have been sent during it.
 
 use crate::fake::Fake;
 use lockwheel_bench::load::{Arg, Expect, Limit, Load, Order, Plan, Step};
 use std::thread;
 use std::time::Duration;
 
-/// How long the server stands still, once.
+/// The length of the single pause of the server.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The latency in milliseconds that three of four requests stay below.
+/// Returns the 75th percentile of the latency, in milliseconds.
 fn p75_ms(rate: Option<f64>) -> f64 {
     let mut count = 0;
     let fake = Fake::start(move |_| {
         count += 1;
         if count == 20 {
-            // There is no clock to turn: what is measured is what a real pause does.
+            // There is no manual clock here: the test measures the effect of a real pause.
             thread::sleep(PAUSE);
         }
         b"+PONG\r\n".to_vec()
@@ -39,8 +39,8 @@ fn p75_ms(rate: Option<f64>) -> f64 {
 
 #[test]
 fn a_pause_counts_for_all_that_it_kept_waiting() {
-    // At 1000 a second nearly all of the 180 requests behind the pause should have been sent during it, so that half
-    // of all waited for more than 100 ms of it: a slow machine only adds to that.
+    // At 1000 requests a second nearly all of the 180 requests after the pause should have been sent during it. Half of
+    // all thus waited for more than 100 ms. A slow machine only adds to that.
     let open = p75_ms(Some(1000.0));
     assert!(open > 100.0, "{open} ms");
 }

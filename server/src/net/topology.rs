@@ -34,8 +34,8 @@ pub(crate) struct Topology {
     is_joined: AtomicBool,
     /// Whether there is something to exchange.
     is_due: AtomicBool,
-    /// The number of heals of all partitions so far. Servers that run a script count too, since their clients cannot
-    /// kill the script.
+    /// The number of heals of all partitions so far. Servers that run a script need it too: their clients cannot kill
+    /// the script through a partition.
     heals: AtomicU64,
 }
 

@@ -81,7 +81,7 @@ impl Handle {
     /// Moves both clocks. Every deadline on the way fires at its own instant, in order. Returns the number of deadlines
     /// that fired.
     ///
-    /// When this returns, the effects are on their way to the clients' sockets.
+    /// The effects are on their way to the clients' sockets when this function returns.
     ///
     /// ```
     /// # use std::time::Duration;

@@ -168,7 +168,7 @@ impl Builder {
         self.port(port)
     }
 
-    /// Whether the ports that [`Builder::at_place`] assigns to so many servers all fit below 65536.
+    /// Whether all ports that [`Builder::at_place`] assigns to these numbers of servers are below 65536.
     pub(super) fn has_ports_for(&self, announcing: usize, listening: usize) -> bool {
         let mut config = self.config.clone();
         let announced = announced_ports(&mut config).map(|port| *port);

@@ -1,4 +1,4 @@
-//! The head of the page, memory, starts, and how everything was measured.
+//! The head of the page, memory, starts, and the method.
 
 use super::load::servers;
 use super::numbers::{bytes, digits, grouped, time};
@@ -8,7 +8,7 @@ use crate::summary::Spread;
 use crate::waiting::results::LockKind;
 use maud::{Markup, html};
 
-/// The title, what was compared where, and the figures that matter most.
+/// The title, the compared servers and the machine, and the most important figures.
 pub(super) fn head(results: &Results, title: &str) -> Markup {
     let versions: Vec<String> =
         results.servers.iter().map(|server| format!("{} ({})", server.name, server.version)).collect();
@@ -91,7 +91,7 @@ fn memory_tile(results: &Results) -> Option<(String, String)> {
     ))
 }
 
-/// Resident bytes of each key, or part of a large one, and what is given back.
+/// The resident bytes of each key, or of each part of a large key, and the memory that is given back.
 pub(super) fn memory(results: &Results) -> Markup {
     if results.memory.is_empty() {
         return html! {};
@@ -142,7 +142,7 @@ pub(super) fn memory(results: &Results) -> Markup {
     section("Memory", &lead, &body)
 }
 
-/// From exec to the first PONG.
+/// The time from exec to the first PONG.
 pub(super) fn startup(results: &Results) -> Markup {
     if results.startup.is_empty() {
         return html! {};
@@ -193,7 +193,7 @@ pub(super) fn method(results: &Results) -> Markup {
     section("How it was measured", &lead, &body)
 }
 
-/// Names and texts; one without a text is not known.
+/// Returns names and texts. A fact without a text is unknown.
 fn facts(results: &Results) -> Vec<(String, String)> {
     let (machine, method, noise) = (&results.machine, &results.method, &results.noise);
     let mut facts: Vec<(String, String)> = vec![
@@ -264,7 +264,7 @@ fn cores(cores: &[usize]) -> String {
     }
 }
 
-/// How far the CPU a request moved between the rounds of a cell: the middle cell, and the worst.
+/// Describes how far the CPU per request varied between the rounds of a cell: in the middle cell, and in the worst.
 fn spread_text(results: &Results) -> String {
     let mut moved = Vec::new();
     for info in &results.workloads {

@@ -7,22 +7,22 @@ use crate::results::{Latency, Results, WorkloadInfo};
 use crate::summary::Cell;
 use maud::{Markup, html};
 
-/// The plot's size, in its own units: about the pixels it has on a phone.
+/// The size of the plot in its own units, which are about the pixels on a phone.
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 190.0;
-/// Room for the texts of the axes.
+/// The room for the texts of the axes.
 const LEFT: f64 = 46.0;
 const BOTTOM: f64 = 22.0;
 const TOP: f64 = 8.0;
 const RIGHT: f64 = 10.0;
 
-/// Percentiles that have a line and a text.
+/// The percentiles that have a line and a text.
 const TICKS: [f64; 5] = [0.0, 50.0, 90.0, 99.0, 99.9];
 
-/// The curves stop here: beyond it a run of a second has no samples to speak of.
+/// The end of the curves. Beyond it a run of a second has too few samples.
 const LAST: f64 = 99.99;
 
-/// All curves, a folding part for each pipeline; nothing when no run kept its curve.
+/// All curves, with a folding part for each pipeline; empty if no run kept its curve.
 pub(super) fn section(results: &Results) -> Markup {
     let parts: Vec<(usize, usize, Vec<Markup>)> = results
         .pipelines()
@@ -67,7 +67,7 @@ pub(super) fn section(results: &Results) -> Markup {
     super::parts::section("Latency by percentile", &lead, &body)
 }
 
-/// The curve of a cell: that of the run whose 99th percentile is the median.
+/// Returns the curve of a cell, which is that of the run with the median 99th percentile.
 fn curve<'a>(cell: &Cell<'a>) -> Option<&'a Latency> {
     let mut runs: Vec<&Latency> =
         cell.runs.iter().map(|run| &run.latency).filter(|latency| !latency.curve.is_empty()).collect();
@@ -75,7 +75,7 @@ fn curve<'a>(cell: &Cell<'a>) -> Option<&'a Latency> {
     runs.get(runs.len().saturating_sub(1) / 2).copied()
 }
 
-/// The curves of one workload: the server's name, and percentiles with their times.
+/// The curves of one workload: the name of the server, and percentiles with their times.
 type Curves<'a> = Vec<(&'a str, Vec<(f64, f64)>)>;
 
 fn curves<'a>(results: &'a Results, info: &WorkloadInfo, pipeline: usize) -> Curves<'a> {
@@ -113,7 +113,7 @@ fn plot(results: &Results, info: &WorkloadInfo, curves: &Curves<'_>, scale: &Sca
     }
 }
 
-/// Where a time stands: logarithmic, from a round number to a round number.
+/// The scale of times: logarithmic, from a round number to a round number.
 struct Scale {
     low: f64,
     high: f64,
@@ -127,7 +127,7 @@ impl Scale {
         let low = steps.iter().rev().find(|step| **step <= least).copied().unwrap_or(1.0);
         let high = steps.iter().find(|step| **step >= most && **step > low).copied().unwrap_or(most * 2.0);
         let inside: Vec<f64> = steps.into_iter().filter(|step| (low..=high).contains(step)).collect();
-        // Six texts at most, or they stand too close: then powers of ten alone.
+        // More than six texts would be too close: only powers of ten remain then.
         let power = |step: &f64| step.log10().fract() == 0.0;
         let ticks = if inside.len() > 6 { inside.into_iter().filter(power).collect() } else { inside };
         Scale { low, high, ticks }
@@ -139,13 +139,13 @@ impl Scale {
     }
 }
 
-/// Where a percentile stands: each step to the right halves the rest.
+/// Returns the position of a percentile. Each step to the right halves the rest.
 fn x(percent: f64) -> f64 {
     let rest = |percent: f64| (1.0 - percent.min(LAST) / 100.0).max(1e-9).log10();
     LEFT + rest(percent) / rest(LAST) * (WIDTH - LEFT - RIGHT)
 }
 
-/// A coordinate, as fine as it can be seen.
+/// Formats a coordinate, as finely as the eye can see.
 fn at(coordinate: f64) -> String {
     format!("{coordinate:.1}")
 }
@@ -171,7 +171,7 @@ fn axes(scale: &Scale) -> Markup {
     }
 }
 
-/// A round number of microseconds without digits that say nothing.
+/// Formats a round number of microseconds without redundant digits.
 fn time_tick(us: f64) -> String {
     match us {
         us if us >= 1e6 => format!("{} s", us / 1e6),
@@ -186,7 +186,7 @@ fn line(class: &str, name: &str, points: &[(f64, f64)], scale: &Scale) -> Markup
     html! {
         g class=(class) {
             polyline.line points=(path.join(" ")) {}
-            // Places to point at, for the figure.
+            // Points for the mouse, which show the figures.
             @for (percent, us) in points {
                 circle cx=(at(x(*percent))) cy=(at(scale.y(*us))) r="5" {
                     title { (name) " p" ((percent * 1000.0).round() / 1000.0) ": " (time(*us)) }

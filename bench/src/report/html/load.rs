@@ -7,7 +7,7 @@ use crate::results::{Results, WorkloadInfo};
 use crate::summary::{Cell, Spread};
 use maud::{Markup, html};
 
-/// Everything about the runs under load.
+/// All sections about the runs under load.
 pub(super) fn sections(results: &Results) -> Markup {
     html! {
         @if !results.runs.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn sections(results: &Results) -> Markup {
     }
 }
 
-/// One card of bars for each pipeline; `None` when there is no bar at all.
+/// One card of bars for each pipeline; `None` if there is no bar at all.
 fn panels(
     results: &Results,
     one: Option<f64>,
@@ -136,7 +136,7 @@ fn measured(
     BarRow { label: info.name.clone(), note: String::new(), bars }
 }
 
-/// What each workload does.
+/// The descriptions of the workloads.
 fn workloads(results: &Results) -> Markup {
     html! {
         details {
@@ -156,7 +156,7 @@ fn workloads(results: &Results) -> Markup {
     }
 }
 
-/// Each figure of each workload in a table.
+/// A table of each figure of each workload.
 fn figures(results: &Results) -> Markup {
     let heads = [
         "workload",
@@ -232,7 +232,7 @@ fn figures_row(
     ]
 }
 
-/// The names of the servers, in their order.
+/// Returns the names of the servers, in their order.
 pub(super) fn servers(results: &Results) -> Vec<&str> {
     results.servers.iter().map(|server| server.name.as_str()).collect()
 }

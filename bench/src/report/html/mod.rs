@@ -1,5 +1,5 @@
-//! One page with everything: plots, figures, and how they were made. It needs nothing but itself: no script, no font,
-//! no picture from elsewhere.
+//! One page with everything: plots, figures, and the method. The page is self-contained, without scripts, fonts or
+//! pictures from elsewhere.
 
 mod about;
 mod latency;
@@ -16,7 +16,7 @@ use maud::{PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page. Sections without figures are left out.
+/// Returns the page. Sections without figures are left out.
 pub fn html(results: &Results) -> String {
     let names: Vec<&str> = results.servers.iter().map(|server| server.name.as_str()).collect();
     let title = match names.as_slice() {

@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Numbers in a readable form.
 
-/// A number with three digits that count.
+/// Formats a number with three significant digits.
 pub(super) fn digits(value: f64) -> String {
     match value.abs() {
         size if size >= 1000.0 => grouped(value),
@@ -10,7 +10,7 @@ pub(super) fn digits(value: f64) -> String {
     }
 }
 
-/// A whole number, its digits in groups of three.
+/// Formats a whole number with its digits in groups of three.
 pub(super) fn grouped(value: f64) -> String {
     let plain = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub(super) fn grouped(value: f64) -> String {
     if value <= -0.5 { format!("-{text}") } else { text }
 }
 
-/// A time given in microseconds, in the unit that suits it.
+/// Formats a time in microseconds, in a suitable unit.
 pub(super) fn time(us: f64) -> String {
     match us.abs() {
         size if size >= 999_500.0 => format!("{} s", digits(us / 1e6)),
@@ -33,7 +33,7 @@ pub(super) fn time(us: f64) -> String {
     }
 }
 
-/// Bytes, in the unit that suits them.
+/// Formats a number of bytes, in a suitable unit.
 pub(super) fn bytes(count: f64) -> String {
     match count {
         count if count >= 1024.0 * 1024.0 * 1024.0 => format!("{} GiB", digits(count / 1024f64.powi(3))),
@@ -43,7 +43,7 @@ pub(super) fn bytes(count: f64) -> String {
     }
 }
 
-/// A power of ten of microseconds: `100 µs`, `1 ms`.
+/// Formats a power of ten of microseconds: `100 µs`, `1 ms`.
 pub(super) fn decade(power: i32) -> String {
     let (unit, power) = match power {
         ..3 => ("µs", power),

@@ -1,20 +1,20 @@
-//! What the page is put together from: legends, bars, ranges, tables.
+//! The parts of the page: legends, bars, ranges, tables.
 
 use super::numbers::{decade, time};
 use crate::results::Results;
 use crate::summary::Spread;
 use maud::{Markup, html};
 
-/// Colours that the style knows.
+/// The number of colours of the style.
 const COLOURS: usize = 6;
 
-/// The class of a server's colour: the same everywhere on the page.
+/// Returns the class of a server's colour, which is the same everywhere on the page.
 pub(super) fn colour(results: &Results, server: &str) -> String {
     let index = results.servers.iter().position(|info| info.name == server).unwrap_or(COLOURS - 1);
     format!("s{}", index.min(COLOURS - 1))
 }
 
-/// A section with a heading, a line on how to read it, and its content.
+/// A section with a heading, a line of instructions, and its content.
 pub(super) fn section(title: &str, lead: &Markup, body: &Markup) -> Markup {
     html! {
         section {
@@ -25,7 +25,7 @@ pub(super) fn section(title: &str, lead: &Markup, body: &Markup) -> Markup {
     }
 }
 
-/// The colours of servers, then further entries: their classes and texts.
+/// A legend: the colours of servers, then further entries with their classes and texts.
 pub(super) fn legend(results: &Results, servers: &[&str], marks: &[(&str, &str)]) -> Markup {
     html! {
         ul.legend {
@@ -41,24 +41,24 @@ pub(super) fn legend(results: &Results, servers: &[&str], marks: &[(&str, &str)]
 
 /// One bar of a row.
 pub(super) struct Bar {
-    /// Its colour's class.
+    /// The class of its colour.
     pub(super) class: String,
-    /// Whose it is.
+    /// The name of the server.
     pub(super) name: String,
-    /// How long it is, and how far it moved.
+    /// The length, and its variation.
     pub(super) value: Spread,
-    /// What is to be reached, where something is.
+    /// The target, if there is one.
     pub(super) target: Option<f64>,
 }
 
-/// What a row is about, and its bars.
+/// The subject of a row, and its bars.
 pub(super) struct BarRow {
     pub(super) label: String,
     pub(super) note: String,
     pub(super) bars: Vec<Bar>,
 }
 
-/// Rows of bars on one scale from zero, with a line at `one` if the scale has such a place. `show` writes a figure.
+/// Rows of bars on one scale from zero. A line marks `one` if that is on the scale. `show` formats a figure.
 pub(super) fn bars(rows: &[BarRow], one: Option<f64>, show: impl Fn(f64) -> String) -> Markup {
     let values =
         rows.iter().flat_map(|row| &row.bars).flat_map(|bar| [bar.value.max, bar.target.unwrap_or(0.0)]);
@@ -99,7 +99,7 @@ fn bar(bar: &Bar, part: &dyn Fn(f64) -> String, show: &dyn Fn(f64) -> String) ->
     }
 }
 
-/// What stands before or above the bars of a row.
+/// The texts before or above the bars of a row.
 fn what(label: &str, note: &str) -> Markup {
     html! {
         div.what {
@@ -111,26 +111,26 @@ fn what(label: &str, note: &str) -> Markup {
     }
 }
 
-/// A time with others above it: a dot and a line to the last, on a scale of powers of ten.
+/// A time and greater ones: a dot, and a line to the last, on a scale of powers of ten.
 pub(super) struct Range {
-    /// Its colour's class.
+    /// The class of its colour.
     pub(super) class: String,
-    /// Whose it is.
+    /// The name of the server.
     pub(super) name: String,
-    /// Names and times in µs, rising: the first is the dot, the others are marks on the line.
+    /// Names and times in µs, in ascending order. The first is the dot; the others are marks on the line.
     pub(super) marks: Vec<(&'static str, f64)>,
-    /// Which of them is what matters: it stands beside the range.
+    /// The index of the most important mark, which is printed beside the range.
     pub(super) key: usize,
 }
 
-/// What a row is about, and its ranges.
+/// The subject of a row, and its ranges.
 pub(super) struct RangeRow {
     pub(super) label: String,
     pub(super) note: String,
     pub(super) ranges: Vec<Range>,
 }
 
-/// Rows of ranges on one scale of powers of ten, with a line at `target` µs if there is one.
+/// Rows of ranges on one scale of powers of ten. A line marks `target`, in µs, if there is one.
 pub(super) fn ranges(rows: &[RangeRow], target: Option<f64>) -> Markup {
     let values =
         rows.iter().flat_map(|row| &row.ranges).flat_map(|range| range.marks.iter().map(|mark| mark.1));
@@ -144,7 +144,7 @@ pub(super) fn ranges(rows: &[RangeRow], target: Option<f64>) -> Markup {
         let place = (value.max(1.0).log10() - f64::from(first)) / decades;
         format!("{:.2}%", (100.0 * place).clamp(0.0, 100.0))
     };
-    // The last tick's text would stand over the figures.
+    // The text of the last tick would cover the figures.
     let ticks = first..last;
     html! {
         div.log.wide style=(format!("--decade:{:.4}%", 100.0 / decades)) {
@@ -153,7 +153,7 @@ pub(super) fn ranges(rows: &[RangeRow], target: Option<f64>) -> Markup {
                 div.bar {
                     div.track {
                         @for power in ticks {
-                            // On a narrow page there is room for every other one, when they are many.
+                            // If there are many ticks, a narrow page has room only for every other one.
                             @let between = decades > 4.0 && (power - first) % 2 == 1;
                             b class=[between.then_some("between")] style={ "left:" (part(10f64.powi(power))) } {
                                 (decade(power))
@@ -209,7 +209,7 @@ fn range_bar(range: &Range, target: Option<f64>, part: &dyn Fn(f64) -> String) -
 
 /// A cell of a table.
 pub(super) struct TableCell {
-    /// Its own class, in place of its column's.
+    /// The class of this cell, in place of the class of its column.
     class: Option<String>,
     text: Markup,
 }
@@ -232,7 +232,7 @@ impl From<&str> for TableCell {
     }
 }
 
-/// A table: the heads of its columns, and rows of cells. The first `left` columns are set to the left.
+/// A table: the heads of its columns, and rows of cells. The first `left` columns are aligned to the left.
 pub(super) fn table(heads: &[&str], left: usize, rows: &[Vec<TableCell>]) -> Markup {
     let class = |column: usize| (column < left).then_some("t");
     html! {
@@ -259,7 +259,7 @@ pub(super) fn table(heads: &[&str], left: usize, rows: &[Vec<TableCell>]) -> Mar
     }
 }
 
-/// The cell of a table that names a server, with its colour.
+/// A table cell with the name of a server, in its colour.
 pub(super) fn server_cell(results: &Results, server: &str) -> TableCell {
     TableCell { class: Some(format!("t k {}", colour(results, server))), text: html! { (server) } }
 }

@@ -1,4 +1,4 @@
-//! The page holds every result, is well-formed, and needs nothing from elsewhere.
+//! Tests of the page: it contains every result, is well-formed and self-contained.
 
 use super::html;
 use super::numbers::{bytes, digits, grouped, time};
@@ -11,7 +11,7 @@ const SERVERS: [&str; 3] = ["lockwheel", "redis", "valkey"];
 const WORKLOADS: [&str; 4] = ["set", "pair:evalsha", "pair:eval", "native"];
 const PIPELINES: [usize; 3] = [1, 16, 64];
 
-/// Figures of every kind, each different from all others of its kind.
+/// Returns figures of every kind, each different from all others of its kind.
 pub(super) fn sample() -> Results {
     let workload = |name: &&str| WorkloadInfo {
         name: (*name).to_string(),
@@ -204,12 +204,12 @@ fn pauses() -> Vec<Pause> {
     pauses
 }
 
-/// A text as it stands on the page.
+/// Returns a text as it appears on the page.
 fn escape(text: &str) -> String {
     maud::html! { (text) }.into_string()
 }
 
-/// Checks that tags nest and are closed, and that no text holds a bare `<` or `&`.
+/// Asserts that tags nest and are closed, and that no text contains a bare `<` or `&`.
 fn assert_well_formed(page: &str) {
     const VOID: [&str; 4] = ["meta", "br", "!doctype", "link"];
     let (mut open, mut rest) = (Vec::new(), page);

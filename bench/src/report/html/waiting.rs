@@ -1,4 +1,4 @@
-//! Hand-off under contention, how late expiry is told, and pauses.
+//! Hand-off under contention, lateness of expiry events, and pauses.
 
 use super::numbers::{digits, grouped, time};
 use super::parts::{Range, RangeRow, TableCell, colour, legend, ranges, section, server_cell, table};
@@ -7,12 +7,12 @@ use crate::results::Results;
 use crate::waiting::results::{Handoff, Lateness, LockKind, Pause, Strain};
 use maud::{Markup, html};
 
-/// The servers that a list of figures is about, in their order.
+/// Returns the servers that a list of figures contains, in their order.
 fn named(results: &Results, mut is_there: impl FnMut(&str) -> bool) -> Vec<&str> {
     results.servers.iter().map(|server| server.name.as_str()).filter(|name| is_there(name)).collect()
 }
 
-/// A lock that goes from hand to hand.
+/// The hand-off of a lock.
 pub(super) fn handoffs(results: &Results) -> Markup {
     if results.handoffs.is_empty() {
         return html! {};
@@ -36,7 +36,7 @@ pub(super) fn handoffs(results: &Results) -> Markup {
         }
     }
     let mut sorted: Vec<&Handoff> = results.handoffs.iter().collect();
-    // Stable: the servers stay in their order.
+    // The sort is stable, so the servers stay in their order.
     sorted.sort_by_key(|handoff| (handoff.kind, handoff.waiters));
     let heads = [
         "lock",
@@ -94,12 +94,12 @@ fn handoff_row(results: &Results, handoff: &Handoff) -> Vec<TableCell> {
     ]
 }
 
-/// A mean of counts: whole when each turn was alike.
+/// Formats a mean of counts: as a whole number if all turns were alike.
 fn digits_or_whole(mean: f64) -> String {
     if mean.fract() == 0.0 { grouped(mean) } else { digits(mean) }
 }
 
-/// How late the events of expired keys come.
+/// The lateness of the events of expired keys.
 pub(super) fn lateness(results: &Results) -> Markup {
     if results.lateness.is_empty() {
         return html! {};
@@ -148,7 +148,7 @@ fn state(late: &Lateness) -> &'static str {
     if late.loaded { "under load" } else { "idle" }
 }
 
-/// For how long servers stand still.
+/// The pauses of servers.
 pub(super) fn pauses(results: &Results) -> Markup {
     if results.pauses.is_empty() {
         return html! {};

@@ -1,10 +1,9 @@
-//! Hand-off under contention: a lock goes from hand to hand while others wait, and each hand-over is counted and
-//! timed.
+//! Hand-off under contention: a lock passes between clients while others wait, and each hand-off is counted and timed.
 //!
-//! Every party is a client of its own, as if in its own process. The holder releases when everybody else waits; the
-//! hand-over ends when one of them holds the lock and all others wait again; then who released queues again. So each
-//! release meets the same number of waiters, and what is counted is all that one turn costs. Readers go in together,
-//! behind a writer: their turn is `readers`.
+//! Every party is a separate client, as if in its own process. The holder releases when all others wait. The hand-off
+//! ends when one of them holds the lock and all others wait again. The former holder then queues again. So each release
+//! meets the same number of waiters, and the counts are the whole cost of one turn. Readers enter together, behind a
+//! writer; `readers` describes their turn.
 
 mod native;
 mod readers;
@@ -23,48 +22,49 @@ use scripted::Scripted;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Turns before those that count.
+/// The number of turns before the measured ones.
 const WARM_UP: usize = 5;
 
-/// The longest until all waiters wait.
+/// The longest wait until all waiters wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Which way with locks.
+    /// The kind of lock.
     pub kind: LockKind,
-    /// How many wait while one holds, at least 1.
+    /// The number of waiters while one party holds the lock, at least 1.
     pub waiters: usize,
-    /// How many turns are measured, at least 1.
+    /// The number of measured turns, at least 1.
     pub handoffs: usize,
 }
 
-/// A way to wait for, take and give back one lock. Parties are numbered from 0; the connections of party `n` begin at
-/// place `n * connections_per_party()`.
+/// A way to wait for, take and release one lock. Parties are numbered from 0. The connections of party `n` begin at
+/// index `n * connections_per_party()`.
 trait Locking {
-    /// Connections of each party.
+    /// Returns the number of connections of each party.
     fn connections_per_party(&self) -> usize;
 
-    /// How many waiters each release wakes that lets one in or, where all who wait are readers, all.
+    /// Returns the number of waiters that a release wakes when it lets one in. If all waiters are readers, it lets all
+    /// in.
     fn messages_per_release(&self) -> u64;
 
-    /// How many waiters the server knows as blocked clients while all wait.
+    /// Returns the number of blocked clients that the server reports while all wait.
     fn blocked(&self) -> u64;
 
-    /// How many waiters have been woken until now: messages that came, or blocking commands that were answered.
+    /// Returns the number of woken waiters so far: received messages, or answered blocking commands.
     fn wake_ups(&self) -> u64;
 
-    /// How many parties are on the way between holding, waiting and being out.
+    /// Returns the number of parties between holding, waiting and being out.
     fn busy(&self) -> usize;
 
-    /// A party that is out takes the lock or begins to wait.
+    /// Lets a party that is out take the lock or begin to wait.
     fn join(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()>;
 
-    /// The holder gives the lock back.
+    /// Lets the holder release the lock.
     fn release(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()>;
 
-    /// Something came on a connection; the party that holds the lock since then, if one does.
+    /// Handles a reply on a connection. Returns the party that holds the lock from now on, if one does.
     fn acknowledge_wake(
         &mut self,
         crowd: &mut Crowd,
@@ -73,10 +73,10 @@ trait Locking {
     ) -> io::Result<Option<usize>>;
 }
 
-/// Lets a lock go from hand to hand.
+/// Measures the hand-offs of a lock.
 ///
 /// # Errors
-/// When a connection fails or the server answers what no sound server would.
+/// Returns an error if a connection fails, or if a reply is none that a correct server would send.
 pub fn run(target: &Target, plan: &Plan) -> io::Result<Handoff> {
     let mut control = Client::connect(target.address)?;
     control.call(&[b"FLUSHALL"])?;
@@ -87,11 +87,11 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Handoff> {
     }
 }
 
-/// What one turn took.
+/// The times of one turn.
 struct Turn {
-    /// From the release to the next holder's knowing, or the last one's of many.
+    /// The time from the release until the next holder knows of its grant, or the last of many holders.
     grant: Duration,
-    /// From the release until everybody waits again.
+    /// The time from the release until all others wait again.
     settled: Duration,
 }
 
@@ -138,7 +138,7 @@ fn turns(target: &Target, plan: &Plan, locking: &mut impl Locking) -> io::Result
     })
 }
 
-/// Brings everybody in, one after the other; the one who holds the lock.
+/// Brings all parties in, one after the other. Returns the holder of the lock.
 fn gather(crowd: &mut Crowd, locking: &mut impl Locking, parties: usize) -> io::Result<usize> {
     locking.join(crowd, 0)?;
     let mut holder = None;
@@ -152,7 +152,7 @@ fn gather(crowd: &mut Crowd, locking: &mut impl Locking, parties: usize) -> io::
     holder.ok_or_else(|| io::Error::other("nobody holds the lock"))
 }
 
-/// Waits until the server has read what the waiters sent: who blocks has no reply that says so.
+/// Waits until the server has read the requests of the waiters. A blocked client has no reply that would show that.
 fn asleep(control: &mut Client, locking: &impl Locking) -> io::Result<()> {
     let begin = Instant::now();
     while control.info("clients", "blocked_clients")? != locking.blocked() {
@@ -163,7 +163,7 @@ fn asleep(control: &mut Client, locking: &impl Locking) -> io::Result<()> {
     Ok(())
 }
 
-/// One release, until the lock has a new holder and everybody else waits.
+/// Measures one release, until the lock has a new holder and all others wait.
 fn turn(crowd: &mut Crowd, locking: &mut impl Locking, holder: &mut usize) -> io::Result<Turn> {
     let (woken, wakes) = (locking.wake_ups(), locking.messages_per_release());
     let begin = Instant::now();
@@ -183,7 +183,7 @@ fn turn(crowd: &mut Crowd, locking: &mut impl Locking, holder: &mut usize) -> io
     Ok(Turn { grant, settled })
 }
 
-/// Lets everybody finish what they do.
+/// Lets all parties finish their current step.
 fn rest(crowd: &mut Crowd, locking: &mut impl Locking) -> io::Result<()> {
     while locking.busy() > 0 {
         if let Some(who) = hear(crowd, locking)? {

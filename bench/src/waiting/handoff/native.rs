@@ -1,4 +1,4 @@
-//! Waiters on a native lock or semaphore: one connection, one blocking command.
+//! Waiters on a native lock or semaphore, with one connection and one blocking command each.
 
 use super::Locking;
 use crate::waiting::client::Client;
@@ -7,19 +7,19 @@ use crate::waiting::results::LockKind;
 use crate::waiting::wire::Reply;
 use std::io;
 
-/// The lock.
+/// The name of the lock.
 const LOCK: &[u8] = b"bench:handoff:native";
 
 /// The lease, in ms, longer than any hand-off.
 const LEASE_MS: &[u8] = b"30000";
 
-/// Who waits for, holds and gives back a native lock.
+/// The parties that wait for, hold and release a native lock.
 #[derive(Debug)]
 pub(super) struct Native {
     kind: LockKind,
     parties: Vec<Party>,
     wake_ups: u64,
-    /// Parties whose release has not been answered.
+    /// The number of parties whose release has not been answered.
     releasing: usize,
 }
 
@@ -38,7 +38,7 @@ enum Step {
 }
 
 impl Native {
-    /// This many parties, all outside; deletes what an earlier run has left.
+    /// Creates this many parties, all outside. Deletes the keys of an earlier run.
     pub(super) fn new(control: &mut Client, parties: usize, kind: LockKind) -> io::Result<Native> {
         control.call(&[b"DEL", LOCK])?;
         if kind == LockKind::NativeSemaphore {
@@ -104,7 +104,7 @@ impl Locking for Native {
         match (party.step, reply) {
             (Step::Waiting, Reply::Array(_)) => {
                 party.step = Step::Holding;
-                // The writer comes when all readers have left, and does not wait.
+                // The writer returns when all readers have left, and does not wait.
                 self.wake_ups += u64::from(place > 0 || !self.kind.is_shared());
                 Ok(Some(place))
             }

@@ -1,7 +1,7 @@
-//! A batch of readers: all of them wait behind a writer, whose release lets them in together. Party 0 is the writer.
+//! A batch of readers that wait behind a writer, whose release lets them in together. Party 0 is the writer.
 //!
-//! The hand-over ends when the last reader holds the lock. Then all leave, the writer comes back, and they queue behind
-//! it again; that is part of a turn, too.
+//! The hand-off ends when the last reader holds the lock. Then all readers leave, the writer comes back, and the
+//! readers queue behind it again. That is part of a turn, too.
 
 use super::{Locking, Turn, hear, rest};
 use crate::waiting::crowd::Crowd;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const WRITER: usize = 0;
 
-/// The writer lets so many readers in, and all come back to where they were.
+/// Measures one turn: the writer lets the readers in, and all parties return to their former states.
 pub(super) fn turn(crowd: &mut Crowd, locking: &mut impl Locking, readers: usize) -> io::Result<Turn> {
     let turn = let_in(crowd, locking, readers)?;
     for who in 1..=readers {
@@ -26,7 +26,7 @@ pub(super) fn turn(crowd: &mut Crowd, locking: &mut impl Locking, readers: usize
     Ok(turn)
 }
 
-/// One release, until all readers have the lock and nobody is on the way.
+/// Measures one release, until all readers have the lock and no party is in between.
 fn let_in(crowd: &mut Crowd, locking: &mut impl Locking, readers: usize) -> io::Result<Turn> {
     let (woken, wakes) = (locking.wake_ups(), locking.messages_per_release());
     let begin = Instant::now();

@@ -1,5 +1,6 @@
-//! Waiters as Redisson is one: each a connection for commands and one for messages. Try; subscribe to the channel; try
-//! again, for the lock may have come free in between; then sleep, and try again at each message.
+//! Waiters as in Redisson, with one connection for commands and one for messages. A waiter tries, subscribes to the
+//! channel, and tries again, since the lock may have become free in between. Then it sleeps, and tries again at each
+//! message.
 
 use super::Locking;
 use super::scripts::{FAIR_TRY, FAIR_UNLOCK, TRY, UNLOCK};
@@ -21,36 +22,36 @@ const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:{bench:handoff}";
 const QUEUE: &[u8] = b"redisson_lock_queue:{bench:handoff}";
 const DEADLINES: &[u8] = b"redisson_lock_timeout:{bench:handoff}";
 
-/// What the field of a writer ends with.
+/// The end of the field name of a writer.
 const WRITER: &str = ":write";
 
 /// The message of an unlock.
 const UNLOCKED: &[u8] = b"0";
 
-/// The lease, as Redisson's watchdog gives it.
+/// The lease, as Redisson's watchdog sets it.
 const LEASE_MS: &[u8] = b"30000";
 
-/// How long the head of a fair lock's queue may sleep on, by default.
+/// The default time for which the head of a fair lock's queue may sleep.
 const PATIENCE_MS: &[u8] = b"300000";
 
-/// How long the result of an unlock is kept: all tries of a command with the default timeouts.
+/// The time for which the result of an unlock is kept: all tries of a command with the default timeouts.
 const KEEP_MS: &[u8] = b"13500";
 
-/// Everybody who waits for one lock.
+/// The parties that use one lock.
 #[derive(Debug)]
 pub(super) struct Scripted {
     kind: LockKind,
-    /// Of a fair lock without the waiter's name.
+    /// The channel. For a fair lock, the name of the waiter is missing.
     channel: &'static [u8],
     /// The digests of the scripts.
     take: Vec<u8>,
     give: Vec<u8>,
-    /// Those of readers.
+    /// The digests of the scripts of readers.
     read: [Vec<u8>; 2],
     parties: Vec<Party>,
     messages: u64,
     busy: usize,
-    /// Whether somebody has tried since the last release.
+    /// Whether a party has tried since the last release.
     tried: bool,
     unlocks: u64,
 }
@@ -61,27 +62,27 @@ struct Party {
     channel: Vec<u8>,
     step: Step,
     subscribed: bool,
-    /// A message came while a try was under way: the answer may be older than it.
+    /// Whether a message arrived during a try, so that the reply may be older than the message.
     told: bool,
-    /// The key of the last unlock's result.
+    /// The key of the result of the last unlock.
     kept: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Neither holds nor waits.
+    /// The party neither holds nor waits.
     Out,
-    /// The first try, before anything is subscribed to.
+    /// The first try, before any subscription.
     Trying,
     Subscribing,
-    /// A try by who is subscribed.
+    /// A try of a subscribed party.
     Retrying,
     Waiting,
-    /// Holds; the channel is being left.
+    /// The party holds the lock and is leaving the channel.
     Leaving,
     Holding,
     Unlocking,
-    /// The kept result is being deleted.
+    /// The party is deleting the kept result.
     Forgetting,
 }
 
@@ -92,7 +93,7 @@ impl Step {
 }
 
 impl Scripted {
-    /// This many parties, all outside; loads the scripts and deletes what an earlier run has left.
+    /// Creates this many parties, all outside. Loads the scripts and deletes the keys of an earlier run.
     pub(super) fn new(control: &mut Client, parties: usize, kind: LockKind) -> io::Result<Scripted> {
         control.call(&[b"DEL", LOCK, QUEUE, DEADLINES])?;
         if kind == LockKind::Semaphore {
@@ -152,7 +153,7 @@ impl Scripted {
         crowd.send(commands(who), &[&[b"EVALSHA", &self.take[..], b"3"], &keys[..], &values[..]].concat())
     }
 
-    /// The answer of a try: the lock, or how long it may take yet.
+    /// Handles the reply to a try: the lock, or the remaining time.
     fn answered(&mut self, crowd: &mut Crowd, who: usize, taken: bool) -> io::Result<Option<usize>> {
         if taken {
             crowd.look_first_at(None);
@@ -175,7 +176,7 @@ impl Scripted {
         Ok(None)
     }
 
-    /// Something on the connection for messages.
+    /// Handles a reply or message on the connection for messages.
     fn messaged(&mut self, crowd: &mut Crowd, who: usize, reply: &Reply) -> io::Result<()> {
         if reply.message().is_some() {
             self.messages += 1;
@@ -280,7 +281,7 @@ impl Locking for Scripted {
             }
             (Step::Trying | Step::Retrying, Reply::Null) => self.answered(crowd, who, true),
             (Step::Trying | Step::Retrying, Reply::Integer(_)) => self.answered(crowd, who, false),
-            // A reader is told whether it was the last.
+            // The reply tells a reader whether it was the last.
             (Step::Unlocking, Reply::Integer(last)) if *last == 1 || self.is_reader(who) => {
                 self.step(who, Step::Forgetting);
                 crowd.send(commands(who), &[b"DEL", &self.parties[who].kept]).map(|()| None)
@@ -294,17 +295,17 @@ impl Locking for Scripted {
     }
 }
 
-/// The connection for commands.
+/// Returns the index of the connection for commands.
 fn commands(who: usize) -> WaiterIndex {
     2 * who
 }
 
-/// The connection for messages.
+/// Returns the index of the connection for messages.
 fn messages(who: usize) -> WaiterIndex {
     2 * who + 1
 }
 
-/// What the keys of a reader's holds begin with.
+/// Returns the beginning of the names of a reader's hold keys.
 fn holds_of(owner: &[u8]) -> Vec<u8> {
     [BRACED, b":", owner, b":rwlock_timeout"].concat()
 }
@@ -313,7 +314,7 @@ fn unexpected(step: Step, reply: &Reply) -> io::Error {
     io::Error::other(format!("a party that was {step:?} heard {reply:?}"))
 }
 
-/// The client's time, in ms since 1970, as text.
+/// Returns the client's time, in ms since 1970, as text.
 fn now_ms() -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_millis().to_string().into_bytes()

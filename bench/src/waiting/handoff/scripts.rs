@@ -1,7 +1,8 @@
-//! Redisson's ways with a lock and with a fair lock, in words of its own: the same commands in the same order as the
-//! client sends them since it keeps the result of an unlock for a while, so that it can ask again.
+//! Redisson's use of a lock and of a fair lock, in scripts written for this program. They run the commands in the order
+//! of recent versions of Redisson. Those versions keep the result of an unlock for a while, so that the client can ask
+//! again.
 
-/// Takes a lock or says how long it is held yet. KEYS: the lock. ARGV: the lease in ms, the owner.
+/// The script that takes a lock or returns the remaining lease. KEYS: the lock. ARGV: the lease in ms, the owner.
 pub(crate) const TRY: &str = "\
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
     redis.call('hincrby', KEYS[1], ARGV[2], 1)
@@ -10,8 +11,8 @@ if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2])
 end
 return redis.call('pttl', KEYS[1])";
 
-/// Gives a lock back and tells everybody. KEYS: the lock, its channel, the kept result. ARGV: the message, the lease
-/// in ms, the owner, the command that publishes, how long the result is kept in ms.
+/// The script that releases a lock and notifies all waiters. KEYS: the lock, its channel, the kept result. ARGV: the
+/// message, the lease in ms, the owner, the publishing command, the time in ms to keep the result.
 pub(crate) const UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[3])
 if kept ~= false then return tonumber(kept) end
@@ -28,8 +29,9 @@ end
 redis.call('set', KEYS[3], result, 'px', ARGV[5])
 return result";
 
-/// Takes a fair lock, or queues for it and says how long that may last. KEYS: the lock, the queue, the deadlines of
-/// who queues. ARGV: the lease in ms, the owner, how long a head may sleep in ms, the client's time in ms.
+/// The script that takes a fair lock, or queues for it and returns the longest wait. KEYS: the lock, the queue, the
+/// deadlines of the queued waiters. ARGV: the lease in ms, the owner, the time in ms for which a head may sleep, the
+/// client's time in ms.
 pub(crate) const FAIR_TRY: &str = "\
 local now, patience = tonumber(ARGV[4]), tonumber(ARGV[3])
 while true do
@@ -69,9 +71,9 @@ if redis.call('zadd', KEYS[3], left + patience + now, ARGV[2]) == 1 then
 end
 return left";
 
-/// Gives a fair lock back and tells the head of the queue. KEYS: the lock, the queue, the deadlines, how the channels
-/// begin, the kept result. ARGV: the message, the lease in ms, the owner, the client's time in ms, the command that
-/// publishes, how long the result is kept in ms.
+/// The script that releases a fair lock and notifies the head of the queue. KEYS: the lock, the queue, the deadlines,
+/// the beginning of the channel names, the kept result. ARGV: the message, the lease in ms, the owner, the client's
+/// time in ms, the publishing command, the time in ms to keep the result.
 pub(crate) const FAIR_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[5])
 if kept ~= false then return tonumber(kept) end

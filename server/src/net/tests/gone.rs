@@ -4,8 +4,8 @@ use super::*;
 use parking_lot::Mutex;
 use std::sync::mpsc;
 
-/// Ways to wait for a key. The parts are the waiting command, the preparation that makes it wait, the command that
-/// would serve it, and a query of what is left otherwise.
+/// Ways to wait for a key. Each has the waiting command, the preparation that makes it wait, the command that would
+/// serve it, and a final query.
 const WAITS: &[[&str; 4]] = &[
     ["BLPOP q 0", "DEL q", "RPUSH q v", "LLEN q"],
     ["BLMOVE q other LEFT LEFT 0", "DEL q", "RPUSH q v", "LLEN q"],
